@@ -18,8 +18,7 @@ class Regions(Table):
     kind: pl.String = column("What sort of place it is.", isin=REGION_KINDS)
     parent_region: pl.String = column("Region that a local or Wavelength zone belongs to; null for a region.", nullable=True)
     status: pl.String = column(
-        "Whether an account can use it: available, opt_in (must be enabled first), unreachable (it did not answer); "
-        "null when the source does not say.",
+        "Whether an account can use it: available, opt_in (must be enabled first), unreachable (it did not answer); null when the source does not say.",
         nullable=True,
         isin=["available", "opt_in", "unreachable"],
     )

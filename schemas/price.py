@@ -48,7 +48,9 @@ PRICE_KEY = [
 class Prices(Table):
     """Every way to buy every type. On-demand is regional: one row, not one a zone."""
 
-    price_id: pl.String = column("Stable hash of the key columns: the same way to buy the same thing keeps it from release to release.", str_matches=r"^[0-9a-f]{24}$")
+    price_id: pl.String = column(
+        "Stable hash of the key columns: the same way to buy the same thing keeps it from release to release.", str_matches=r"^[0-9a-f]{24}$"
+    )
     provider: pl.String = column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
     region: pl.String = column("Region.", focus="RegionId", str_length={"min_value": 1})
     zone: pl.String = column("Zone, only where the price is zonal (AWS spot); else null.", focus="AvailabilityZone", nullable=True)
@@ -57,19 +59,28 @@ class Prices(Table):
     software: pl.String = column("Software licensed with it.", isin=SOFTWARE)
     license_model: pl.String = column("included: the price contains the licence (or none is needed); byol: bring your own.", isin=LICENSE_MODELS)
     tenancy: pl.String = column("shared, dedicated (own hardware, by instance), host (a whole machine).", isin=TENANCIES)
-    purchase_option: pl.String = column("How it is bought. FOCUS: on_demand is Standard, spot and low_priority Dynamic, the others Committed.", focus="PricingCategory", isin=PURCHASE_OPTIONS)
+    purchase_option: pl.String = column(
+        "How it is bought. FOCUS: on_demand is Standard, spot and low_priority Dynamic, the others Committed.", focus="PricingCategory", isin=PURCHASE_OPTIONS
+    )
     commitment_plan: pl.String = column("Kind of commitment; null where there is none.", focus="CommitmentDiscountType", nullable=True, isin=COMMITMENT_PLANS)
     term_months: pl.Int32 = column("Length of the commitment; 0 where there is none.", unit="month", isin=TERMS_IN_MONTHS)
     payment_option: pl.String = column("When the commitment is paid; none where there is no commitment.", isin=PAYMENT_OPTIONS)
     currency: pl.String = column("Currency of the money columns, ISO 4217.", focus="PricingCurrency", str_matches=CURRENCIES)
-    hourly: Money = column("What recurs every hour, in the row's currency; 0 only beside an upfront fee.", unit="currency/h", focus="ListUnitPrice", nullable=True, ge=0)
+    hourly: Money = column(
+        "What recurs every hour, in the row's currency; 0 only beside an upfront fee.", unit="currency/h", focus="ListUnitPrice", nullable=True, ge=0
+    )
     upfront: Money = column("What is paid once for the whole term; null where nothing is.", unit="currency", nullable=True, gt=0)
-    effective_hourly: Money = column("hourly + upfront / (term in years × 8760): the number to compare. Null when unknown: see price_reason.", unit="currency/h", nullable=True, gt=0)
+    effective_hourly: Money = column(
+        "hourly + upfront / (term in years × 8760): the number to compare. Null when unknown: see price_reason.", unit="currency/h", nullable=True, gt=0
+    )
     price_reason: pl.String = column("Why effective_hourly is null (gpu_sku_missing …); null when there is a price.", nullable=True)
     billing_unit: pl.String = column("Unit the vendor bills in.", focus="PricingUnit", isin=["hour", "second", "term"])
     sku_id: pl.String = column("Vendor's SKU: what is sold. Null for composed prices, see price_components.", focus="SkuId", nullable=True)
     sku_price_id: pl.String = column("Vendor's id of this price of the SKU: AWS rate code, Azure meter id.", focus="SkuPriceId", nullable=True)
-    basis: pl.String = column("listed: the vendor states this number; composed: it is the sum of price_components; derived: by the vendor's rule from another price.", isin=["listed", "composed", "derived"])
+    basis: pl.String = column(
+        "listed: the vendor states this number; composed: it is the sum of price_components; derived: by the vendor's rule from another price.",
+        isin=["listed", "composed", "derived"],
+    )
     effective_from: Timestamp = column("From when the vendor says the price holds.", unit="UTC", nullable=True)
     flags: pl.List(pl.String) = column("What to know before trusting it: spot_equals_on_demand, placeholder, not_offered_here …; empty when nothing.")
     observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
@@ -102,7 +113,9 @@ class PriceComponents(Table):
     provider: pl.String = column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
     region: pl.String = column("Region.", focus="RegionId")
     instance_type: pl.String = column("Machine type.")
-    purchase_option: pl.String = column("Purchase option of this part: a part without a commitment stays on_demand inside a committed price.", isin=PURCHASE_OPTIONS)
+    purchase_option: pl.String = column(
+        "Purchase option of this part: a part without a commitment stays on_demand inside a committed price.", isin=PURCHASE_OPTIONS
+    )
     quantity: pl.Decimal(20, 10) = column("How much of the part the machine has.", unit="unit", gt=0)
     unit: pl.String = column("Unit of the quantity: vcpu, gib, gpu, chip, instance, slice …")
     unit_price: Money = column("Price of one unit for one hour, at the vendor's full precision.", unit="currency/(unit·h)", focus="ListUnitPrice", ge=0)

@@ -1,0 +1,193 @@
+"""Downloads that arrive whole or fail with one clear line.
+
+The body goes to a file as it came over the wire. It is accepted only when its length is the one announced, a gzip body ends
+with its trailer, and its type is what was asked for. 429 and 5xx are tried again after Retry-After or a growing pause; so are
+connections that break or stall.
+"""
+
+import email.utils
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+import tenacity
+
+from hwprices.errors import HwpricesError
+from hwprices.landing import Downloaded, check_gzip
+from hwprices.settings import Settings, is_loopback
+
+Expect = Literal["json", "csv", "any"]
+
+RETRIED_STATUSES = {403, 408, 429, 500, 502, 503, 504}
+"""403 too: the AWS bulk host answers it to many requests at once."""
+
+SECRET_PARAMETERS = {"key", "access_token", "sig", "token", "x-amz-security-token", "x-amz-signature", "x-amz-credential"}
+
+
+class FetchError(HwpricesError):
+    """A page could not be had, after all tries."""
+
+
+class _TryAgain(Exception):
+    """This try failed in a way that the next one may not."""
+
+    def __init__(self, why: str, wait: float | None = None, status: int | None = None) -> None:
+        super().__init__(why)
+        self.wait = wait
+        self.status = status
+
+
+def public_url(url: str) -> str:
+    """The URL without user, password and secret parameters: what may be logged and landed."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    netloc = f"{host}:{parts.port}" if parts.port else host
+    query = "&".join(p for p in parts.query.split("&") if p and p.split("=")[0].lower() not in SECRET_PARAMETERS)
+    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+
+
+def check_endpoint(url: str, *, credentials: bool = False) -> None:
+    """Refuse plain http to another machine, and credentials over plain http to any.
+
+    Raises:
+        FetchError: the URL is not one that this may be sent to.
+    """
+    scheme = urlsplit(url).scheme
+    if scheme == "https":
+        return
+    if scheme != "http" or not is_loopback(url):
+        raise FetchError(f"{public_url(url)} is not https", "Plain http is used only to this machine (127.0.0.1, localhost).")
+    if credentials:
+        raise FetchError(f"no credential is sent over plain http to {public_url(url)}", "Unset the credential, or use https.")
+
+
+def check_same_host(first: str, following: str) -> None:
+    """A next-page link must stay on the host (and scheme) of the first page.
+
+    Raises:
+        FetchError: it leads elsewhere.
+    """
+    a, b = urlsplit(first), urlsplit(following)
+    default = {"https": 443, "http": 80}
+    if (a.scheme, a.hostname, a.port or default.get(a.scheme)) != (b.scheme, b.hostname, b.port or default.get(b.scheme)):
+        raise FetchError(
+            f"the next page of {public_url(first)} is on another host: {public_url(following)}", "It is not followed. Report it if the vendor has really moved."
+        )
+
+
+class Http:
+    """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments so that tests need no patching."""
+
+    def __init__(self, settings: Settings, *, sleep: Callable[[float], None] = time.sleep, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.settings = settings
+        self.sleep = sleep
+        self.now = now
+        timeout = httpx.Timeout(settings.read_timeout.total_seconds(), connect=settings.connect_timeout.total_seconds())
+        self._client = httpx.Client(timeout=timeout, follow_redirects=False, headers={"User-Agent": "hwprices", "Accept-Encoding": "gzip"})
+
+    def close(self) -> None:
+        self._client.close()
+
+    def download(self, url: str, into: Path, *, params: Mapping[str, str] | None = None, expect: Expect = "json") -> Downloaded:
+        """Fetch one page into a file.
+
+        Raises:
+            FetchError: after all tries; names the endpoint (without secrets), the last failure and the remedy.
+        """
+        check_endpoint(url)
+        last: list[_TryAgain] = []
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            asked = last[-1].wait if last else None
+            return min(asked, self.settings.max_retry_after.total_seconds()) if asked is not None else backoff(state)
+
+        backoff = tenacity.wait_exponential_jitter(initial=0.5, max=20, jitter=0.5)
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(self.settings.attempts),
+            wait=wait,
+            retry=tenacity.retry_if_exception_type(_TryAgain),
+            sleep=self.sleep,
+            after=lambda state: last.append(state.outcome.exception()),  # type: ignore[union-attr, arg-type]
+            reraise=True,
+        )
+        try:
+            return retrying(self._once, url, into, dict(params or {}), expect)
+        except _TryAgain as error:
+            times = "once" if self.settings.attempts == 1 else f"{self.settings.attempts} times"
+            raise FetchError(f"{public_url(url)} failed {times}, last: {error}", "Try again later, or check the endpoint setting.") from error
+
+    def _once(self, url: str, into: Path, params: dict[str, str], expect: Expect) -> Downloaded:
+        try:
+            with self._client.stream("GET", url, params=params or None) as response:
+                _check_status(response)
+                encoding = _encoding(response)
+                _check_type(response, expect)
+                with into.open("wb") as file:
+                    for chunk in response.iter_raw():
+                        file.write(chunk)
+                _check_whole(response, into, encoding)
+                shown = {k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS}
+                kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
+                return Downloaded(into, encoding, public_url(url), shown, response.status_code, kind, self.now())  # type: ignore[arg-type]
+        except httpx.HTTPError as error:
+            raise _TryAgain(f"{type(error).__name__} {error}".strip()) from None
+
+
+def _check_status(response: httpx.Response) -> None:
+    status = response.status_code
+    if status == 200:
+        return
+    url = public_url(str(response.request.url))
+    if status in RETRIED_STATUSES:
+        raise _TryAgain(f"HTTP {status}", _retry_after(response), status)
+    if 300 <= status < 400:
+        raise FetchError(
+            f"{url} answers HTTP {status} to {public_url(response.headers.get('location', 'nowhere'))}",
+            "Redirects are not followed: set the endpoint to the new address.",
+        )
+    response.read()
+    raise FetchError(f"{url} answers HTTP {status}: {' '.join(response.text.split())[:200]}", "Check the endpoint setting.")
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Retry-After in seconds, from a number or a date (RFC 9110 10.2.3)."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isdigit():
+        return float(value)
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _encoding(response: httpx.Response) -> str:
+    encoding = str(response.headers.get("content-encoding", "identity")).strip().lower() or "identity"
+    if encoding not in ("identity", "gzip"):
+        raise _TryAgain(f"Content-Encoding {encoding}, which was not asked for")
+    return encoding
+
+
+def _check_type(response: httpx.Response, expect: Expect) -> None:
+    kind = response.headers.get("content-type", "").lower()
+    if expect != "any" and "html" in kind:
+        raise _TryAgain(f"HTML came instead of {expect.upper()}")
+
+
+def _check_whole(response: httpx.Response, path: Path, encoding: str) -> None:
+    announced = response.headers.get("content-length")
+    got = path.stat().st_size
+    if announced is not None and int(announced) != got:
+        raise _TryAgain(f"{got} of {announced} bytes came")
+    if announced is None and encoding == "identity" and response.headers.get("transfer-encoding", "").lower() != "chunked":
+        raise _TryAgain("the body has no length, so it cannot be known to be whole")
+    if encoding == "gzip":
+        try:
+            check_gzip(path)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _TryAgain(f"the gzip body is cut or damaged ({error})") from None

@@ -1,0 +1,140 @@
+"""A vendor on loopback: real sockets, scripted answers and faults."""
+
+import gzip
+import http.server
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass
+class Request:
+    """What came in. ``query`` keeps the last value of a repeated parameter."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes = b""
+    raw_path: str = ""
+
+
+@dataclass
+class Reply:
+    """What goes out, and how it goes wrong.
+
+    ``cut`` sends only so many bytes of the body though the length announced is the whole; ``stall`` sleeps so many seconds
+    after the headers; ``reset`` breaks the connection (RST) after ``cut`` bytes; ``length=False`` announces no length.
+    """
+
+    body: bytes = b""
+    status: int = 200
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: int | None = None
+    stall: float = 0
+    reset: bool = False
+    length: bool = True
+
+    @staticmethod
+    def json(value: Any, **more: Any) -> "Reply":
+        return Reply(json.dumps(value).encode(), **more)
+
+    @staticmethod
+    def gzipped(content: bytes, content_type: str = "application/json", **more: Any) -> "Reply":
+        return Reply(gzip.compress(content, mtime=0), content_type=content_type, headers={"Content-Encoding": "gzip"}, **more)
+
+
+Handler = Callable[[Request], Reply]
+
+
+class StubServer:
+    """Routes by path (exact, or a prefix that ends with ``*``). A route is a Reply, a list played in turn (the last repeats), or
+    a function of the Request. ``requests`` keeps all that came."""
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Handler] = {}
+        self.requests: list[Request] = []
+        self._stopping = threading.Event()
+        outer = self
+
+        class _Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _serve(self) -> None:
+                parts = urlsplit(self.path)
+                length = int(self.headers.get("Content-Length") or 0)
+                query = {k: v[-1] for k, v in parse_qs(parts.query, keep_blank_values=True).items()}
+                request = Request(self.command, parts.path, query, dict(self.headers.items()), self.rfile.read(length), self.path)
+                outer.requests.append(request)
+                outer._send(self, outer._route(request))
+
+            do_GET = do_POST = do_HEAD = _serve
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        class _Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: Any) -> None:  # clients that give up are part of the tests
+                pass
+
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def start(self) -> "StubServer":
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def on(self, path: str, answer: Reply | Iterable[Reply] | Handler) -> "StubServer":
+        if isinstance(answer, Reply):
+            self.routes[path] = lambda _request: answer
+        elif callable(answer):
+            self.routes[path] = answer
+        else:
+            script = list(answer)
+            self.routes[path] = lambda _request: script.pop(0) if len(script) > 1 else script[0]
+        return self
+
+    def _route(self, request: Request) -> Reply:
+        handler = self.routes.get(request.path)
+        if handler is None:
+            prefixes = [p for p in self.routes if p.endswith("*") and request.path.startswith(p[:-1])]
+            handler = self.routes[max(prefixes, key=len)] if prefixes else None
+        return handler(request) if handler else Reply.json({"error": f"no route {request.path}"}, status=404)
+
+    def _send(self, to: http.server.BaseHTTPRequestHandler, reply: Reply) -> None:
+        to.send_response(reply.status)
+        to.send_header("Content-Type", reply.content_type)
+        for name, value in reply.headers.items():
+            to.send_header(name, value)
+        if reply.length:
+            to.send_header("Content-Length", str(len(reply.body)))
+        else:
+            to.send_header("Connection", "close")
+        to.end_headers()
+        if to.command == "HEAD":
+            return
+        to.wfile.flush()
+        to.wfile.write(reply.body[: reply.cut])
+        to.wfile.flush()
+        deadline = time.monotonic() + reply.stall
+        while time.monotonic() < deadline and not self._stopping.is_set():
+            time.sleep(0.02)
+        if reply.reset:
+            to.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            to.connection.close()
+        if reply.cut is not None or not reply.length:
+            to.close_connection = True
