@@ -4,14 +4,23 @@ Columns, dtypes, units, descriptions, checks and keys are read from here by vali
 dictionary. ``TABLES`` maps a table's published name to its model, in the order in which they are published.
 """
 
+from .benchmark import Benchmarks
 from .catalog import Availability, InstanceTypes, Regions, Zones
 from .columns import Table, column, key, table_name
+from .footprint import PowerCoefficients, RegionFootprint
 from .price import ComponentPrices, PriceComponents, Prices
 from .quarantine import Quarantine
+from .spec import Accelerators, CpuFamilies, Cpus, LocalHardware
 
 TABLES: dict[str, type[Table]] = {
     table_name(model): model
-    for model in (Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, Quarantine)
+    for model in (
+        *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, Quarantine),
+        *(Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
+    )
 }
 
-__all__ = ["TABLES", "Table", "column", "key", "table_name"]
+SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, RegionFootprint)}
+"""The curated tables: their rows are kept in data/specs. region_footprint is not published by itself, it fills the regions table."""
+
+__all__ = ["SHEETS", "TABLES", "Table", "column", "key", "table_name"]
