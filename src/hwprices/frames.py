@@ -73,7 +73,7 @@ def refused(frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: 
     """
     have = frame.collect_schema().names()
     meta = ["provider", "region", "observed_at", "source_url", "raw_sha256"]
-    body = [name for name in have if name not in ("provider", "observed_at", "source_url", "raw_sha256")]
+    body = [name for name in have if name not in ("provider", "observed_at", "source_url", "raw_sha256", "reason", "message")]
     region = pl.col("region").cast(pl.String) if "region" in have else pl.lit(None, dtype=pl.String).alias("region")
     code = pl.lit(reason) if isinstance(reason, str) else reason
     words = pl.lit(message) if isinstance(message, str) else message

@@ -1,7 +1,9 @@
 """Files under a root that is a folder or an object store, through obstore, with one way to name, write and read them."""
 
+import hashlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -9,6 +11,15 @@ import obstore
 from obstore.store import LocalStore, from_url
 
 from hwprices.errors import HwpricesError
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The bytes of a key and a tag that changes with them."""
+
+    data: bytes
+    tag: str
+
 
 ObjectStore = Any  # obstore's stores share methods, not a public base class
 
@@ -20,7 +31,7 @@ class Store:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self.root = str(root)
+        self.root = str(root).removeprefix("file://")
         self.is_local = "://" not in self.root
         self._path = Path(self.root).expanduser() if self.is_local else None
         self._store: ObjectStore = None
@@ -32,6 +43,16 @@ class Store:
             except Exception as error:
                 raise HwpricesError(f"cannot open {self.root}: {_short(error)}", "Check that it exists and can be read.") from error
         return self._store
+
+    def check_writable(self) -> None:
+        """Fail now rather than after the work.
+
+        Raises:
+            HwpricesError: nothing can be written below the root.
+        """
+        probe = f".writable.{os.getpid()}"
+        self.put(probe, b"")
+        self.delete(probe)
 
     def local(self, key: str) -> Path | None:
         """The file behind a key, or None on an object store."""
@@ -67,6 +88,50 @@ class Store:
             raise
         except Exception as error:
             raise HwpricesError(f"cannot read {self.uri(key)}: {_short(error)}", "Check that it exists and can be read.") from error
+
+    def get_tagged(self, key: str) -> Tagged | None:
+        """The bytes of a key with the tag that ``swap`` compares."""
+        if self._path:
+            data = self.get(key)
+            return Tagged(data, hashlib.sha256(data).hexdigest()) if data is not None else None
+        try:
+            result = obstore.get(self._open(), key)
+            return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
+        except (obstore.exceptions.NotFoundError, FileNotFoundError):
+            return None
+        except Exception as error:
+            raise HwpricesError(f"cannot read {self.uri(key)}: {_short(error)}", "Check the bucket's name and the credentials.") from error
+
+    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
+        """Replace a key if it still has the tag (None: if it is not there). A reader sees the old bytes or the new.
+
+        In a folder the caller holds the lock; the file is written beside, flushed to disk and renamed over.
+        """
+        if self._path:
+            current = self.get_tagged(key)
+            if (current.tag if current else None) != tag:
+                return False
+            return self._replace(self._path / key, data)
+        try:
+            obstore.put(self._open(), key, data, mode="create" if tag is None else {"e_tag": tag})
+        except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+            return False
+        except Exception as error:
+            raise HwpricesError(f"cannot write {self.uri(key)}: {_short(error)}", "Check the permissions there.") from error
+        return True
+
+    @staticmethod
+    def _replace(path: Path, data: bytes) -> bool:
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with beside.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError as error:
+            raise HwpricesError(f"cannot write {path}: {error.strerror or error}", "Check the permissions and the free space there.") from error
+        return True
 
     def exists(self, key: str) -> bool:
         if self._path:

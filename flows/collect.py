@@ -1,0 +1,72 @@
+"""collect: one provider, from the vendor (or the sample) to staged tables."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import as_completed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import console, reports
+from hwprices import collect as steps
+from hwprices.landing import Run, Unit, UnitResult
+from hwprices.settings import Settings, load
+from hwprices.stage import Staged
+
+Source = Literal["sample", "live"]
+
+
+def _settings(flags: dict[str, Any]) -> Settings:
+    """Flags travel between tasks, settings do not: credentials stay in each process's environment and out of Prefect's database."""
+    return load(**flags)
+
+
+@task(task_run_name="plan {provider}", cache_policy=NO_CACHE)
+def plan(provider: str, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None) -> list[Unit]:
+    """Units to fetch."""
+    return steps.plan(_settings(flags), provider, regions, kinds)
+
+
+@task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
+def fetch(provider: str, unit: Unit, flags: dict[str, Any]) -> UnitResult:
+    """One unit's pages, landed."""
+    return steps.fetch(_settings(flags), provider, unit)
+
+
+@task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
+def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
+    """Landed pages to checked, staged tables."""
+    return steps.stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
+
+
+@flow(name="collect", task_runner=ThreadPoolTaskRunner(max_workers=16), flow_run_name="collect {provider}", validate_parameters=False)
+def collect(provider: str, source: Source | None = None, root: str | None = None, regions: list[str] | None = None, kinds: list[str] | None = None) -> Staged:
+    """Collect one provider: fetch every unit in parallel, keep the raw pages, normalise, validate and stage.
+
+    A unit that fails keeps its last good pages and is reported; regions or kinds not asked for stay as they were.
+
+    Args:
+        provider: aws, azure or gcp.
+        source: live asks the vendor, sample replays data/sample; default HWPRICES_SOURCE, else sample.
+        root: where the data lives; default HWPRICES_ROOT, else the checkout's data/.
+        regions: only these; default all.
+        kinds: only these kinds of page (for instance spot); default all.
+    """
+    flags = {"source": source, "root": root}
+    started_at = datetime.now(UTC)
+    console.step(provider, "plan")
+    units = plan(provider, flags, regions, kinds)
+    console.step(provider, "fetch", done=0, total=len(units))
+    results: list[UnitResult] = []
+    for future in as_completed(fetch.submit(provider, unit, flags) for unit in units):
+        results.append(future.result())
+        console.step(provider, "fetch", done=len(results), total=len(units))
+    ordered = sorted(results, key=lambda r: r.unit.name)
+    run = steps.record(_settings(flags), provider, started_at, ordered)
+    console.step(provider, "normalise")
+    staged = stage(provider, run, flags)
+    create_markdown_artifact(key=f"collect-{provider}", markdown=reports.collected(staged), description=f"What was collected from {provider}")
+    console.end(provider, f"{staged.rows('prices'):,} prices staged")
+    return staged

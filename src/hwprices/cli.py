@@ -1,0 +1,144 @@
+"""``hwprices …``: the dataset's reader on the command line."""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hwprices import dataset
+from hwprices.errors import HwpricesError
+from hwprices.store import Store
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Read the hwprices dataset: what AI and cloud hardware costs, every number traceable to the vendor's line.\n\n"
+    "A dataset is a folder or an object store (s3://, gs://, az://) with releases below it; name it with --root or HWPRICES_ROOT.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Root = Annotated[str, typer.Option(envvar="HWPRICES_ROOT", help="The dataset: a folder, or s3://, gs://, az://.")]
+Version = Annotated[str, typer.Option(help="A release's version; hwprices releases lists them.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+screen = Console()
+
+
+def default_root() -> str:
+    """A checkout's data folder when run inside one, else ./data."""
+    return str(next((p / "data" for p in (Path.cwd(), *Path.cwd().parents) if (p / "data" / "latest.json").is_file()), Path("data")))
+
+
+def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """What a person can mend is one line on stderr and exit status 2."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except HwpricesError as error:
+            Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            raise typer.Exit(2) from None
+
+    return run
+
+
+@app.command()
+@one_line_errors
+def releases(root: Root = "", as_json: AsJson = False) -> None:
+    """List the releases of a dataset, newest last."""
+    listed = dataset.releases(root or default_root())
+    if as_json:
+        print(json.dumps(listed, indent=1))
+        return
+    if not listed:
+        raise HwpricesError(f"no release in {root or default_root()}", "Run the refresh flow (make run), or give --root.")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("version", "prices", "offers", "providers", ""):
+        table.add_column(heading, justify="right" if heading in ("prices", "offers") else "left")
+    for entry in listed:
+        providers = "; ".join(f"{name} ({how})" for name, how in entry["providers"].items())
+        table.add_row(
+            entry["version"], f"{entry['rows'].get('prices', 0):,}", f"{entry['rows'].get('offers', 0):,}", providers, "latest" if entry["latest"] else ""
+        )
+    screen.print(table)
+
+
+@app.command()
+@one_line_errors
+def verify(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
+    """Check every file of a release against its manifest's checksums. Exit status 1 when something does not match."""
+    opened = dataset.open(root or default_root(), version)
+    faults = opened.verify()
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    count = sum(len(entry["files"]) for entry in opened.manifest["tables"].values())
+    if faults:
+        raise typer.Exit(1)
+    screen.print(f"release {opened.version} is whole: {count} files match their checksums", highlight=False)
+
+
+@app.command()
+@one_line_errors
+def show(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
+    """Show a release in a screenful: rows, freshness, what an H100 hour costs."""
+    from hwprices import summary
+
+    screen.print(summary.render(dataset.open(root or default_root(), version)))
+
+
+@app.command()
+@one_line_errors
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL over the tables, such as: select region, effective_hourly from prices where instance_type = 'g6.xlarge'")],
+    root: Root = "",
+    version: Version = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """Ask the dataset in SQL (DuckDB); each table of the release is a view."""
+    import duckdb
+
+    opened = dataset.open(root or default_root(), version)
+    try:
+        result = opened.duckdb.sql(sql)
+    except duckdb.Error as error:
+        raise HwpricesError(str(error).split("\n")[0], f"Tables: {', '.join(opened.tables)}.") from None
+    if result is None:
+        return
+    if as_json:
+        rows = [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
+        print(json.dumps(rows, indent=1, default=str))
+        return
+    result.show(max_width=max(screen.width, 80), max_rows=200)
+
+
+@app.command()
+@one_line_errors
+def prune(
+    keep: Annotated[int, typer.Option(min=1, help="How many of the newest releases stay.")] = 30,
+    root: Root = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete old releases, and what a killed publisher left. The latest always stays."""
+    from hwprices import release
+
+    where = root or default_root()
+    if not yes:
+        typer.confirm(f"Delete all but the newest {keep} releases in {where}?", abort=True)
+    gone = release.prune(Store(where), keep)
+    screen.print(f"deleted {len(gone)}: {', '.join(gone)}" if gone else "nothing to delete", highlight=False)
+
+
+def main() -> None:
+    """Entry point of the command ``hwprices``."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
