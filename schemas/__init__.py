@@ -8,6 +8,7 @@ from .benchmark import Benchmarks
 from .catalog import Availability, InstanceTypes, Regions, Zones
 from .columns import Table, column, key, table_name
 from .footprint import PowerCoefficients, RegionFootprint
+from .offer import Offers, SoldAccelerators
 from .price import ComponentPrices, PriceComponents, Prices
 from .quarantine import Quarantine
 from .spec import Accelerators, CpuFamilies, Cpus, LocalHardware
@@ -16,7 +17,7 @@ TABLES: dict[str, type[Table]] = {
     table_name(model): model
     for model in (
         *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, Quarantine),
-        *(Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
+        *(Offers, SoldAccelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
     )
 }
 
