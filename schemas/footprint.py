@@ -5,7 +5,7 @@ import pandera.polars as pa
 import polars as pl
 
 from .catalog import REGION_KINDS
-from .columns import PROVIDER_PATTERN, Table, column
+from .columns import PROVIDER_PATTERN, column
 from .spec import URL_PATTERN, Sourced, as_of, confidence, notes, source_url, verified
 
 CONTINENTS = ["africa", "asia", "europe", "north_america", "oceania", "south_america"]
