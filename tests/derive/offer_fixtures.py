@@ -1,0 +1,75 @@
+"""Rows of the vendor tables and sheets, whole, from the few values a test is about."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from hwprices import frames
+from hwprices.schemas import SHEETS, TABLES
+
+SEEN = datetime(2026, 7, 30, tzinfo=UTC)
+SHA = "0" * 64
+
+
+def rows(table: str, *given: dict[str, Any]) -> pl.DataFrame:
+    """A frame of the table: the given values, and null in the other columns."""
+    model = SHEETS.get(table) or TABLES[table]
+    schema = frames.dtypes(model)
+    return pl.DataFrame([{name: one.get(name) for name in schema} for one in given], schema=schema)
+
+
+def region(provider: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"provider": provider, "region": name, "kind": "region", "observed_at": SEEN, "raw_sha256": SHA, **more}
+
+
+def machine(provider: str, name: str, *, device: str | None = None, count: float = 0, gib: float = 0, **more: Any) -> dict[str, Any]:
+    """A machine type; ``device`` × ``count`` of ``gib`` GiB each."""
+    devices = [{"accelerator_id": device, "vendor_name": device or "?", "count": float(count), "memory_gib": float(gib)}] if count else []
+    base = {
+        "provider": provider,
+        "instance_type": name,
+        "family": name.split(".", maxsplit=1)[0],
+        "accelerators": devices,
+        "accelerator_kind": "gpu" if count else "none",
+        "accelerator_count": float(count),
+        "accelerator_memory_gib": float(count * gib) or None,
+        "local_disk_gib": 0.0,
+        "spec_source": "api",
+        "corrections": [],
+        "observed_at": SEEN,
+        "raw_sha256": SHA,
+    }
+    return base | more
+
+
+def price(provider: str, where: str, name: str, amount: str | None, **more: Any) -> dict[str, Any]:
+    """A Linux on-demand price, unless ``more`` says otherwise."""
+    base = {
+        "provider": provider,
+        "region": where,
+        "instance_type": name,
+        "os": "linux",
+        "software": "none",
+        "license_model": "included",
+        "tenancy": "shared",
+        "purchase_option": "on_demand",
+        "term_months": 0,
+        "payment_option": "none",
+        "currency": "USD",
+        "hourly": Decimal(amount) if amount else None,
+        "effective_hourly": Decimal(amount) if amount else None,
+        "price_reason": None if amount else "gpu_sku_missing",
+        "billing_unit": "hour",
+        "basis": "listed",
+        "flags": [],
+        "observed_at": SEEN,
+        "source_url": "https://example.org/",
+        "raw_sha256": SHA,
+    }
+    return base | more
+
+
+def prices(*given: dict[str, Any]) -> pl.LazyFrame:
+    return rows("prices", *given).with_columns(frames.price_id()).lazy()
