@@ -65,6 +65,21 @@ def effective_hourly() -> pl.Expr:
     )
 
 
+def accelerator_totals() -> list[pl.Expr]:
+    """instance_types.accelerator_count and accelerator_memory_gib from the column ``accelerators``.
+
+    The count is 0 where there is none and null where one is not known; the memory is null where there is none or one is not known.
+    """
+    each = pl.col("accelerators").list.eval
+    count, memory = pl.element().struct.field("count"), pl.element().struct.field("memory_gib")
+    counts, memories = each(count), each(count * memory)
+    known = ~memories.list.eval(pl.element().is_null()).list.any() & (pl.col("accelerators").list.len() > 0)
+    return [
+        pl.when(~counts.list.eval(pl.element().is_null()).list.any()).then(counts.list.sum()).alias("accelerator_count"),
+        pl.when(known).then(memories.list.sum()).alias("accelerator_memory_gib"),
+    ]
+
+
 def refused(frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: str | pl.Expr) -> pl.LazyFrame:
     """Rows on their way to quarantine.
 

@@ -106,7 +106,7 @@ class Http:
             asked = last[-1].wait if last else None
             return min(asked, self.settings.max_retry_after.total_seconds()) if asked is not None else backoff(state)
 
-        backoff = tenacity.wait_exponential_jitter(initial=0.5, max=20, jitter=0.5)
+        backoff = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.settings.attempts),
             wait=wait,

@@ -1,0 +1,94 @@
+"""Frames and staged providers for tests, small and valid."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from hwprices import frames, tables
+from hwprices.schemas import TABLES
+from hwprices.schemas.price import Prices
+from hwprices.stage import Staged, _point
+from hwprices.store import Store
+
+AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
+
+PRICE: dict[str, Any] = {
+    "provider": "aws",
+    "region": "us-east-1",
+    "instance_type": "m5.large",
+    "os": "linux",
+    "software": "none",
+    "license_model": "included",
+    "tenancy": "shared",
+    "purchase_option": "on_demand",
+    "term_months": 0,
+    "payment_option": "none",
+    "currency": "USD",
+    "hourly": Decimal("0.096"),
+    "effective_hourly": Decimal("0.096"),
+    "billing_unit": "hour",
+    "basis": "listed",
+    "flags": [],
+    "observed_at": AT,
+    "source_url": "https://vendor.example/prices",
+    "raw_sha256": "0" * 64,
+}
+
+TYPE: dict[str, Any] = {
+    "provider": "aws",
+    "instance_type": "m5.large",
+    "family": "m5",
+    "arch": "x86_64",
+    "vcpus": 2,
+    "memory_gib": 8.0,
+    "accelerators": [],
+    "accelerator_kind": "none",
+    "accelerator_count": 0.0,
+    "spec_source": "api",
+    "corrections": [],
+    "observed_at": AT,
+    "raw_sha256": "0" * 64,
+}
+
+REGION: dict[str, Any] = {"provider": "aws", "region": "us-east-1", "kind": "region", "observed_at": AT, "raw_sha256": "0" * 64}
+
+
+def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of a table; columns not given are null."""
+    model = TABLES[name]
+    want = frames.dtypes(model)
+    given = [c for c in want if any(c in row for row in rows)]
+    frame = pl.DataFrame([{c: row.get(c) for c in given} for row in rows], schema={c: want[c] for c in given})
+    return frames.conform(frame.lazy(), model).collect()
+
+
+def prices(*changes: dict[str, Any]) -> pl.DataFrame:
+    """Price rows with their price_id, each PRICE with some values changed (hourly sets effective_hourly too)."""
+    rows = []
+    for change in changes:
+        row = {**PRICE, **change}
+        if "hourly" in change and "effective_hourly" not in change:
+            row["effective_hourly"] = row["hourly"]
+        rows.append(row)
+    return table("prices", rows).with_columns(frames.price_id()).select(list(frames.dtypes(Prices)))
+
+
+def stage_frames(store: Store, run_id: str, by_table: dict[str, pl.DataFrame], *, provider: str = "aws", origin: str = "live") -> Staged:
+    """Put frames in force as a provider's staged tables."""
+    directory = f"staged/{provider}/{run_id}"
+    files = tuple(tables.write(store, directory, tables.file_key(name, provider), name, frame) for name, frame in by_table.items())
+    staged = Staged(provider, run_id, origin, files, units={"ok": 1})
+    _point(store, staged)
+    return staged
+
+
+def world(count: int = 300, *, price: str = "0.1", region: str = "us-east-1", provider: str = "aws") -> dict[str, pl.DataFrame]:
+    """A provider's tables: ``count`` types with one on-demand price each."""
+    names = [f"m{i}.large" for i in range(count)]
+    return {
+        "regions": table("regions", [{**REGION, "provider": provider, "region": region}]),
+        "instance_types": table("instance_types", [{**TYPE, "provider": provider, "instance_type": n} for n in names]),
+        "prices": prices(*({"provider": provider, "region": region, "instance_type": n, "hourly": Decimal(price)} for n in names)),
+    }

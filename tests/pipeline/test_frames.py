@@ -1,0 +1,65 @@
+"""What every normaliser does with frames."""
+
+import hashlib
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import make
+from hwprices import frames
+from hwprices.schemas.price import PRICE_KEY, Prices
+
+
+def test_price_id_is_stable():
+    """Readers keep these ids over releases: a change here breaks every history."""
+    parts = ["aws", "us-east-1", "\x00", "m5.large", "linux", "none", "included", "shared", "on_demand", "\x00", "0", "none", "USD"]
+    by_hand = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+    assert make.prices({})["price_id"][0] == by_hand == "4317bee3313865c706b66ed0"
+
+
+def test_price_id_depends_on_every_key_column_and_nothing_else():
+    base = make.prices({})
+    other = {"zone": "z", "term_months": 12, "commitment_plan": "standard"}
+    for column in PRICE_KEY:
+        changed = make.prices({column: other.get(column, "other")})
+        assert changed["price_id"][0] != base["price_id"][0], column
+    assert make.prices({"hourly": Decimal("9")})["price_id"][0] == base["price_id"][0]
+
+
+def effective(hourly, upfront, months):
+    frame = pl.DataFrame(
+        {"hourly": [hourly], "upfront": [upfront], "term_months": [months]},
+        schema={"hourly": pl.Decimal(20, 10), "upfront": pl.Decimal(20, 10), "term_months": pl.Int32},
+    )
+    return frame.select(frames.effective_hourly()).item()
+
+
+@pytest.mark.parametrize(
+    ("hourly", "upfront", "months", "expected"),
+    [
+        ("0.1", None, 0, "0.1"),
+        (None, "3478", 12, "0.3970319635"),  # case Z1: B16als v2 australiacentral, a year
+        ("0.5", "8760", 36, "0.8333333333"),
+        ("0", "26280", 36, "1"),
+        (None, None, 12, None),
+    ],
+)
+def test_effective_hourly(hourly, upfront, months, expected):
+    values = [Decimal(v) if v is not None else None for v in (hourly, upfront)]
+    assert effective(*values, months) == (Decimal(expected) if expected else None)
+
+
+@given(st.decimals("0.0001", 1000, places=4), st.decimals(1, 10**6, places=2), st.sampled_from([12, 36, 60]))
+def test_partial_upfront_is_the_sum_not_the_larger(hourly, upfront, months):
+    """Case A1: taking max() of the two halves a partial-upfront reservation."""
+    got = effective(hourly, upfront, months)
+    assert abs(got - (hourly + upfront / (months * 730))) < Decimal("1e-9")
+    assert got > max(hourly, upfront / (months * 730)) - Decimal("1e-9")
+
+
+def test_conform_refuses_columns_nobody_declared():
+    with pytest.raises(ValueError, match="colour"):
+        frames.conform(pl.LazyFrame({"colour": ["red"]}), Prices)

@@ -1,0 +1,142 @@
+"""Downloads over real sockets: whole, or one clear line. Cases R3 and the rule that plain http never leaves this machine."""
+
+import gzip
+import json
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from hwprices.http import FetchError, Http, check_endpoint, check_same_host, public_url
+from hwprices.settings import load
+from stub_server import Reply
+
+BODY = json.dumps({"items": list(range(5000))}).encode()
+
+
+@pytest.fixture
+def waits():
+    return []
+
+
+@pytest.fixture
+def http(waits):
+    client = Http(load(read_timeout=timedelta(seconds=0.4), attempts=3), sleep=waits.append)
+    yield client
+    client.close()
+
+
+def content(page):
+    data = page.path.read_bytes()
+    return gzip.decompress(data) if page.encoding == "gzip" else data
+
+
+@pytest.mark.parametrize("reply", [Reply(BODY), Reply.gzipped(BODY)], ids=["plain", "gzip"])
+def test_whole_body_is_kept_as_it_came(http, stub, tmp_path, reply):
+    server = stub().on("/a", reply)
+    page = http.download(f"{server.url}/a", tmp_path / "page", params={"region": "us-east-1"})
+    assert page.path.read_bytes() == reply.body
+    assert content(page) == BODY
+    assert (page.status, page.params, page.content_type) == (200, {"region": "us-east-1"}, "application/json")
+
+
+FAULTS = {
+    "429": [Reply(status=429, headers={"Retry-After": "7"})],
+    "503": [Reply(status=503)],
+    "403, as the AWS bulk host answers to crowds": [Reply(status=403)],
+    "cut plain body": [Reply(BODY, cut=1000)],
+    "cut gzip body": [Reply(gzip.compress(BODY), headers={"Content-Encoding": "gzip"}, cut=500)],
+    "gzip without its trailer, length agreeing": [Reply(gzip.compress(BODY)[:-8], headers={"Content-Encoding": "gzip"})],
+    "reset in the middle": [Reply(BODY, cut=1000, reset=True)],
+    "stalled body": [Reply(BODY, cut=1000, stall=3)],
+    "HTML instead of JSON": [Reply(b"<html>busy</html>", content_type="text/html")],
+    "no length and no chunks": [Reply(BODY, length=False)],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_is_tried_again_and_the_next_answer_taken(http, stub, tmp_path, fault):
+    server = stub().on("/a", [*fault, Reply(BODY)])
+    page = http.download(f"{server.url}/a", tmp_path / "page")
+    assert content(page) == BODY
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_that_stays_is_one_clear_line(http, stub, tmp_path, fault):
+    server = stub().on("/a", fault)
+    with pytest.raises(FetchError) as raised:
+        http.download(f"{server.url}/a", tmp_path / "page")
+    assert len(server.requests) == 3
+    assert server.url in str(raised.value)
+    assert "3 times" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_retry_after_is_waited_for(http, stub, tmp_path, waits):
+    server = stub().on("/a", [Reply(status=429, headers={"Retry-After": "7"}), Reply(status=429, headers={"Retry-After": "9999"}), Reply(BODY)])
+    http.download(f"{server.url}/a", tmp_path / "page")
+    assert waits == [7.0, 120.0]  # the second is capped by max_retry_after
+
+
+def test_retry_after_may_be_a_date(http, stub, tmp_path, waits):
+    soon = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
+    server = stub().on("/a", [Reply(status=503, headers={"Retry-After": soon}), Reply(BODY)])
+    http.download(f"{server.url}/a", tmp_path / "page")
+    assert 25 < waits[0] <= 30
+
+
+def test_a_plain_no_is_not_asked_again(http, stub, tmp_path):
+    server = stub().on("/a", Reply(b"no such file", status=404))
+    with pytest.raises(FetchError, match="HTTP 404: no such file"):
+        http.download(f"{server.url}/a", tmp_path / "page")
+    assert len(server.requests) == 1
+
+
+def test_redirects_are_not_followed(http, stub, tmp_path):
+    server = stub().on("/a", Reply(status=302, headers={"Location": "http://elsewhere.example/x"}))
+    with pytest.raises(FetchError, match=r"elsewhere\.example"):
+        http.download(f"{server.url}/a", tmp_path / "page")
+
+
+def test_a_dead_host_fails_within_seconds(tmp_path):
+    started = time.monotonic()
+    http = Http(load(attempts=2), sleep=lambda _: None)
+    with pytest.raises(FetchError, match="ConnectError"):
+        http.download("http://127.0.0.1:9/x", tmp_path / "page")
+    assert time.monotonic() - started < 5
+
+
+def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):
+    server = stub().on("/a", [Reply(status=503)] * 3 + [Reply(BODY)])
+    with pytest.raises(FetchError) as raised:
+        http.download(f"{server.url}/a", tmp_path / "page", params={"key": "SECRET-1", "pageSize": "5"})
+    assert "SECRET" not in str(raised.value)
+    page = http.download(f"{server.url}/a?key=SECRET-2", tmp_path / "page", params={"key": "SECRET-1", "pageSize": "5"})
+    assert "SECRET" not in repr(page)
+    assert page.params == {"pageSize": "5"}
+    assert public_url("https://user:SECRET@host/p?key=SECRET&a=1") == "https://host/p?a=1"
+
+
+def test_plain_http_stays_on_this_machine():
+    check_endpoint("https://prices.azure.com/x", credentials=True)
+    check_endpoint("http://127.0.0.1:8080/x")
+    with pytest.raises(FetchError, match="not https"):
+        check_endpoint("http://prices.azure.com/x")
+    with pytest.raises(FetchError, match="no credential"):
+        check_endpoint("http://127.0.0.1:8080/x", credentials=True)
+
+
+def test_next_pages_stay_on_the_host():
+    check_same_host("https://prices.azure.com/api", "https://prices.azure.com:443/api?$skip=1000")
+    for elsewhere in ("https://evil.example/api", "http://prices.azure.com/api", "https://prices.azure.com:8443/api"):
+        with pytest.raises(FetchError, match="another host"):
+            check_same_host("https://prices.azure.com/api", elsewhere)
+
+
+def test_nothing_is_left_half_read(http, stub, tmp_path: Path):
+    """What the caller lands is only what download returned: a failed download returns nothing."""
+    server = stub().on("/a", Reply(BODY, cut=10))
+    with pytest.raises(FetchError):
+        http.download(f"{server.url}/a", tmp_path / "page")

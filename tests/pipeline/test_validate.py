@@ -1,0 +1,93 @@
+"""Splitting rows: nothing is lost, nothing wrong gets through."""
+
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import make
+from hwprices import frames, validate
+from hwprices.errors import HwpricesError
+from hwprices.schemas import TABLES
+from hwprices.schemas.price import Prices
+
+
+def reasons(split):
+    return split.refused["reason"].sort().to_list()
+
+
+BAD = {
+    "check:effective_hourly:greater_than": {"hourly": Decimal("-1")},
+    "check:os:isin": {"os": "dos"},
+    "check:currency:str_matches": {"currency": "usd"},
+    "check:no_sentinel": {"hourly": Decimal("700")},
+    "check:price_or_reason": {"effective_hourly": None},
+    "check:region:not_nullable": {"region": None},
+    "check:term_months:isin": {"term_months": 13},
+}
+
+
+@pytest.mark.parametrize(("reason", "change"), BAD.items())
+def test_a_known_bad_row_is_refused_and_the_good_one_kept(reason, change):
+    split = validate.split(make.prices({}, {"instance_type": "m5.xlarge", **change}), Prices, {})
+    assert split.good["instance_type"].to_list() == ["m5.large"]
+    assert reasons(split) == [reason]
+    assert "m5.xlarge" in split.refused["row"][0]
+
+
+def test_zero_is_not_a_price():
+    split = validate.split(make.prices({"hourly": Decimal(0)}), Prices, {})
+    assert (split.good.height, reasons(split)) == (0, ["check:effective_hourly:greater_than"])
+
+
+def test_an_unknown_price_with_a_reason_is_published():
+    split = validate.split(make.prices({"hourly": None, "price_reason": "gpu_sku_missing"}), Prices, {})
+    assert (split.good.height, split.refused.height) == (1, 0)
+
+
+def test_two_rows_for_one_key_are_both_refused():
+    split = validate.split(make.prices({}, {"hourly": Decimal("0.123")}, {"instance_type": "c5.large"}), Prices, {})
+    assert split.good["instance_type"].to_list() == ["c5.large"]
+    assert reasons(split) == ["duplicate_key", "duplicate_key"]
+
+
+def test_null_in_a_key_is_a_value():
+    """zone is null for regional prices: two of them are still two of the same."""
+    split = validate.split(make.prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {})
+    assert split.good["zone"].to_list() == ["us-east-1a"]
+
+
+def test_lineage_comes_along():
+    types = make.table("instance_types", [{**make.TYPE, "vcpus": 0}])
+    refused = validate.split(types, TABLES["instance_types"], {"0" * 64: "https://v.example/t"}).refused
+    assert refused["source_url"][0] == "https://v.example/t"
+    assert refused["raw_sha256"][0] == "0" * 64
+
+
+def test_a_frame_of_another_shape_is_a_mistake_of_ours():
+    with pytest.raises(HwpricesError, match="does not fit the table prices"):
+        validate.split(make.prices({}).drop("currency"), Prices, {})
+    with pytest.raises(HwpricesError, match="does not fit the table prices"):
+        validate.split(make.prices({}).with_columns(pl.col("hourly").cast(pl.Float64)), Prices, {})
+
+
+@given(st.lists(st.tuples(st.sampled_from(["m5.large", "c5.large", "r5.large"]), st.decimals(-2, 2, places=4)), min_size=1, max_size=12))
+def test_every_row_is_in_exactly_one_half(rows):
+    frame = make.prices(*({"instance_type": name, "hourly": price} for name, price in rows))
+    split = validate.split(frame, Prices, {})
+    assert split.good.height + split.refused["occurrences"].sum() == frame.height
+    assert split.good["price_id"].n_unique() == split.good.height
+    assert (split.good["effective_hourly"] > 0).all()
+
+
+def test_equal_refused_rows_are_counted_once():
+    refused = validate.split(make.prices({"os": "dos"}, {"os": "dos"}), Prices, {}).refused
+    merged = frames.merge_refused([refused, refused])
+    assert merged["occurrences"].to_list() == [4]
+
+
+def test_own_tables_must_hold():
+    with pytest.raises(HwpricesError, match="duplicate_key"):
+        validate.check(make.prices({}, {}), Prices)
