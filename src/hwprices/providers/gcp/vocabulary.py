@@ -1,0 +1,130 @@
+"""Words of Google's SKU descriptions and what they mean here. A word that is not listed is not understood.
+
+Series are named on https://cloud.google.com/compute/docs/machine-resource; the words come from the Cloud Billing Catalog.
+"""
+
+from typing import Final
+
+MODES: Final[dict[str, str]] = {
+    "Spot Preemptible": "spot",
+    "Preemptible": "spot",  # what spot was called before 2022; some SKUs kept it
+    "DWS Defined Duration": "dws_defined_duration",
+    "DWS Calendar Mode": "dws_calendar",
+    "DWS Flex Start": "dws_flex_start",
+}
+"""Word → purchase option. DWS: Dynamic Workload Scheduler, https://cloud.google.com/products/dws/pricing."""
+
+SERIES: Final[dict[str, str]] = {
+    "A2": "a2",
+    "A3": "a3",
+    "A3Plus": "a3plus",  # A3 Mega
+    "A3 Plus": "a3plus",
+    "A3 Mega": "a3plus",
+    "A3Ultra": "a3ultra",
+    "A3 Ultra": "a3ultra",
+    "C2D AMD": "c2d",
+    "C2D": "c2d",
+    "C3": "c3",
+    "C3D": "c3d",
+    "C4": "c4",
+    "C4A Arm": "c4a",
+    "C4A": "c4a",
+    "C4D": "c4d",
+    "C4N": "c4n",
+    "Compute optimized": "c2",
+    "E2": "e2",
+    "G2": "g2",
+    "G4": "g4",
+    "H3": "h3",
+    "H4D": "h4d",
+    "H4D Standard": "h4d",
+    "M3 Memory-optimized": "m3",
+    "M3": "m3",
+    "M4": "m4",
+    "M4N": "m4n",
+    "M4Ultramem224": "m4ultramem224",
+    "Memory-optimized": "m1",
+    "N1 Predefined": "n1",
+    "N2": "n2",
+    "N2D AMD": "n2d",
+    "N2D": "n2d",
+    "N4": "n4",
+    "N4A": "n4a",
+    "N4A Arm": "n4a",
+    "N4D": "n4d",
+    "N4D AMD": "n4d",
+    "T2A Arm": "t2a",
+    "T2A": "t2a",
+    "T2D AMD": "t2d",
+    "T2D": "t2d",
+    "X4": "x4",
+    "Z3": "z3",
+}
+
+GPUS: Final[dict[str, str]] = {
+    "Nvidia Tesla K80": "nvidia-tesla-k80",
+    "Nvidia Tesla P4": "nvidia-tesla-p4",
+    "Nvidia Tesla P100": "nvidia-tesla-p100",
+    "Nvidia Tesla V100": "nvidia-tesla-v100",
+    "Nvidia Tesla T4": "nvidia-tesla-t4",
+    "Nvidia Tesla A100": "nvidia-tesla-a100",
+    "Nvidia Tesla A100 80GB": "nvidia-a100-80gb",
+    "Nvidia L4": "nvidia-l4",
+    "Nvidia H100 80GB": "nvidia-h100-80gb",
+    # Three names of one part; which is used differs by region and purchase option.
+    "Nvidia H100 80GB Mega": "nvidia-h100-mega-80gb",
+    "Nvidia H100 Mega 80GB": "nvidia-h100-mega-80gb",
+    "Nvidia H100 80GB Plus": "nvidia-h100-mega-80gb",
+    "H200 141GB": "nvidia-h200-141gb",
+    "Nvidia H200 141GB": "nvidia-h200-141gb",
+    "RTX 6000 96GB": "nvidia-rtx-pro-6000",
+}
+"""Words → the name the Compute API gives the accelerator (guestAcceleratorType)."""
+
+SLICES: Final[dict[str, str]] = {
+    "Nvidia B200 (1 gpu slice)": "a4",
+    "A4 Nvidia B200 (1 gpu slice)": "a4",
+    "A4X Nvidia GB200 (1 gpu slice)": "a4x",
+    "A4X Max Nvidia GB300 (1 gpu slice)": "a4xmax",
+    "1/8 vGPU no lssd": "g4",
+}
+"""Words → series. A slice is all-in: its share of cores, memory and disk is in the price."""
+
+SLICED: Final[dict[str, str]] = {
+    "Nvidia B200 (1 gpu slice)": "nvidia-b200",
+    "A4 Nvidia B200 (1 gpu slice)": "nvidia-b200",
+    "A4X Nvidia GB200 (1 gpu slice)": "nvidia-gb200",
+    "A4X Max Nvidia GB300 (1 gpu slice)": "nvidia-gb300",
+    "1/8 vGPU no lssd": "nvidia-rtx-pro-6000-eighth",
+}
+
+INSTANCES: Final[dict[str, str]] = {
+    "Micro Instance with burstable CPU": "f1",
+    "Small Instance with 1 VCPU": "g1",
+}
+
+GROUPS: Final[dict[str, frozenset[str]]] = {
+    "core": frozenset({"CPU", "N1Standard"}),  # N1 keeps core and memory in one group
+    "ram": frozenset({"RAM", "N1Standard"}),
+    "gpu": frozenset({"GPU"}),
+    "slice": frozenset({"GPU"}),
+    "tpu": frozenset({"TPU"}),
+    "local_ssd": frozenset({"LocalSSD"}),
+    "instance": frozenset({"F1Micro", "G1Small"}),
+}
+"""category.resourceGroup that each kind of part may have."""
+
+_ON_DEMAND = frozenset({"OnDemand"})
+USAGES: Final[dict[tuple[str, int], frozenset[str]]] = {
+    ("on_demand", 0): _ON_DEMAND,
+    ("spot", 0): frozenset({"Preemptible", "OnDemand"}),  # B200 spot SKUs carry OnDemand
+    ("dws_defined_duration", 0): _ON_DEMAND,
+    ("dws_calendar", 0): _ON_DEMAND,
+    ("dws_flex_start", 0): _ON_DEMAND,
+    ("committed_use", 12): frozenset({"Commit1Yr"}),
+    ("committed_use", 36): frozenset({"Commit3Yr"}),
+}
+"""category.usageType that each (purchase option, months) may have."""
+
+OPEN_BAND_FROM: Final = 100  # "128 VCPU or more": the one band whose number stands alone and is open
+OPEN_BAND_TO: Final = 100_000
