@@ -11,7 +11,7 @@ import polars as pl
 
 from hwprices import candidates, derive, llm
 from hwprices.errors import HwpricesError
-from hwprices.tco import Ownership, Tables
+from hwprices.tco import DEFAULTS, Ownership, Tables
 
 Objective = Literal["cost", "carbon", "speed"]
 OBJECTIVES: tuple[Objective, ...] = ("cost", "carbon", "speed")
@@ -110,7 +110,7 @@ def recommend(
     days: float | None = None,
     max_nodes: int | None = None,
     mfu: float = MFU,
-    ownership: Ownership = Ownership(),  # noqa: B008 - frozen, so shared safely
+    ownership: Ownership = DEFAULTS,
 ) -> pl.DataFrame:
     """Machines for a job, best first, one row a machine (its best region), those left out after them with the reason.
 

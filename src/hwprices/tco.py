@@ -46,7 +46,10 @@ class Ownership:
             )
 
 
-def owned(dataset: Tables, ownership: Ownership = Ownership()) -> pl.DataFrame:
+DEFAULTS = Ownership()
+
+
+def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """local_hardware with what an hour of use costs.
 
     Adds usd, watts, watts_basis (maker, estimate), capital_usd_per_hour, energy_usd_per_hour, tco_usd_per_hour (Decimal, USD),
@@ -74,7 +77,7 @@ def owned(dataset: Tables, ownership: Ownership = Ownership()) -> pl.DataFrame:
     ).collect()
 
 
-def break_even(dataset: Tables, ownership: Ownership = Ownership()) -> pl.DataFrame:
+def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """Each machine one can buy against the cheapest on-demand offer of the same accelerator, device for device.
 
     device_id, name, accelerator_id, accelerator_count, usd, tco_usd_per_hour, cloud_usd_per_hour (as many accelerators at the

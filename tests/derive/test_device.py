@@ -1,0 +1,164 @@
+"""One device, one call, one row: every device people ask about answers, and a name that is not clear says what it could be."""
+
+import io
+from decimal import Decimal
+
+import polars as pl
+import pytest
+import small_release
+from rich.console import Console
+
+from hwprices import names, render, tco
+from hwprices.device import ANSWER, device
+from hwprices.errors import HwpricesError
+from hwprices.recommend import recommend
+
+ASKED = {
+    "K80": "nvidia-k80",
+    "M60": "nvidia-m60",
+    "P4": "nvidia-p4",
+    "V100 SXM2 16GB": "nvidia-v100-sxm2-16gb",
+    "V100 SXM2 32GB": "nvidia-v100-sxm2-32gb",
+    "V100 PCIe 16GB": "nvidia-v100-pcie-16gb",
+    "T4": "nvidia-t4",
+    "T4G": "nvidia-t4g",
+    "A10": "nvidia-a10",
+    "A10G": "nvidia-a10g",
+    "A100 SXM4 40GB": "nvidia-a100-sxm4-40gb",
+    "a100-sxm4-80gb": "nvidia-a100-sxm4-80gb",
+    "A100 PCIe 80 GB": "nvidia-a100-pcie-80gb",
+    "L4": "nvidia-l4",
+    "L40S": "nvidia-l40s",
+    "H100 SXM": "nvidia-h100-sxm5-80gb",
+    "H100 NVL": "nvidia-h100-nvl-94gb",
+    "H100 PCIe": "nvidia-h100-pcie-80gb",
+    "H200 SXM": "nvidia-h200-sxm",
+    "B200": "nvidia-b200",
+    "GB200": "nvidia-gb200",
+    "B300": "nvidia-b300",
+    "GB300": "nvidia-gb300",
+    "RTX PRO 6000 server": "nvidia-rtx-pro-6000-server",
+    "RTX PRO 4500 server": "nvidia-rtx-pro-4500-server",
+    "MI25": "amd-mi25",
+    "V520": "amd-v520",
+    "V620": "amd-v620",
+    "V710": "amd-v710",
+    "MI300X": "amd-mi300x",
+    "TPU v2": "google-tpu-v2",
+    "TPU v4": "google-tpu-v4",
+    "TPU v5e": "google-tpu-v5e",
+    "TPU v5p": "google-tpu-v5p",
+    "TPU v6e": "google-tpu-v6e",
+    "TPU v7x": "google-tpu-v7x",
+    "Trainium 1": "aws-trainium1",
+    "Trainium2": "aws-trainium2",
+    "Trainium 3": "aws-trainium3",
+    "Inferentia2": "aws-inferentia2",
+    "Alveo U30": "amd-alveo-u30",
+    "MI250X": "amd-mi250x",
+    "MI325X": "amd-mi325x",
+    "MI355X": "amd-mi355x",
+    "RTX 6000 Ada": "nvidia-rtx-6000-ada",
+    "RTX 4090": "nvidia-rtx-4090",
+    "rtx5090": "nvidia-rtx-5090",
+    "RX 7900 XTX": "amd-rx-7900-xtx",
+    "M3 Max": "apple-m3-max",
+    "M4": "apple-m4",
+    "M4 Max": "apple-m4-max",
+    "Ascend 910B": "huawei-ascend-910b",
+    "WSE-3": "cerebras-wse-3",
+    "SN40L": "sambanova-sn40l",
+    "Groq LPU": "groq-lpu-v1",
+    "Corsair": "d-matrix-corsair",
+    "Sohu": "etched-sohu",
+    "Raspberry Pi 5": "raspberry-pi-5",
+}
+"""How somebody says it: what is meant."""
+
+
+@pytest.fixture(scope="module")
+def release() -> small_release.Release:
+    return small_release.Release(small_release.build().tables)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_device_people_ask_about_answers(release: small_release.Release, name: str) -> None:
+    frame = device(release, name)
+    assert frame.schema == pl.Schema(ANSWER)
+    row = frame.row(0, named=True)
+    assert row["device_id"] == ASKED[name]
+    assert row["type"]
+    assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media", "what it computes in, or that nobody says"
+    assert row["source_url"].startswith("https://")
+    unanswered = [row["hourly_usd"], row["purchase_usd"], row["measured"], row["usd_per_million_tokens"], row["tflops_per_watt_bf16"], row["gco2e_per_hour"]]
+    assert len(row["missing"]) <= sum(1 for value in unanswered if not value), "a reason for each question without an answer"
+
+
+def test_h100_by_hand(release: small_release.Release) -> None:
+    row = device(release, "nvidia-h100-sxm5-80gb").row(0, named=True)
+    assert (row["clouds"], row["regions"]) == (["aws", "azure", "gcp"], ["aws/us-east-1", "azure/eastus", "gcp/us-central1"])
+    assert (row["hourly_usd"], row["hourly_offer"]) == (Decimal("6.88"), "aws/us-east-1/p5.48xlarge")
+    assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
+    assert row["yearly_usd"] == Decimal("60268.8")
+    assert row["tflops_per_watt_bf16"] == pytest.approx(989.4 / 700)
+    assert row["usd_per_million_tokens"] == [{"model": "llama2_70b", "usd": Decimal("0.4931899642"), "basis": "measured on as many accelerators"}]
+    assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
+    assert row["missing"] == []
+    # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
+    assert float(row["owned_hourly_usd"]) == pytest.approx(2.1290 + 0.2586, abs=1e-3)
+
+
+def test_a_tpu_has_an_estimate_and_says_that_it_is_one(release: small_release.Release) -> None:
+    row = device(release, "TPU v6e").row(0, named=True)
+    assert row["tflops_per_watt_bf16"] is None, "case S6: no TDP is published"
+    assert "estimated TDP" in row["gco2e_basis"]
+    assert row["watts_basis"].startswith("estimate")
+
+
+def test_a_device_that_no_one_measured_or_sells_says_so(release: small_release.Release) -> None:
+    row = device(release, "Sohu").row(0, named=True)
+    assert len(row["missing"]) == 6
+    assert row["dtypes"] == []
+
+
+def test_a_cpu_answers(release: small_release.Release) -> None:
+    row = device(release, "Graviton3").row(0, named=True)
+    assert (row["type"], row["hourly_usd"], row["hourly_offer"]) == ("cpu", Decimal("0.0408"), "aws/us-east-1/m7g.xlarge")
+
+
+def test_a_machine_to_buy_answers(release: small_release.Release) -> None:
+    row = device(release, "DGX H100").row(0, named=True)
+    assert (row["type"], row["purchase_usd"], row["watts"]) == ("server", Decimal(373_000), 10_200)
+    assert "bf16" in row["dtypes"]
+    grid = device(release, "DGX H100", tco.Ownership(grid_gco2e_per_kwh=100)).row(0, named=True)
+    assert grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("H100", "'H100' is 3 devices. Name one: nvidia-h100-nvl-94gb"),
+        ("H10O SXM5 80 GB", "Did you mean nvidia-h100-sxm5-80gb"),
+        ("banana", "there is no device 'banana'"),
+        ("  ", "no device was named"),
+    ],
+)
+def test_a_name_that_is_not_clear_says_what_it_could_be(release: small_release.Release, name: str, message: str) -> None:
+    with pytest.raises(HwpricesError) as caught:
+        device(release, name)
+    assert message in str(caught.value)
+
+
+def test_spelling_does_not_matter() -> None:
+    assert names.squeeze("RTX 4090") == names.squeeze("rtx-4090") == names.squeeze("RTX4090")
+
+
+def test_answers_can_be_read_on_a_screen(release: small_release.Release) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render.render_device(device(release, "H100 SXM")))
+    console.print(render.render_recommendation(recommend("70B", dataset=release), excluded=3))
+    console.print(render.render_break_even(tco.break_even(release)))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
+    assert "machines fit" in text
+    assert "DGX H100" in text
