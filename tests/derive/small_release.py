@@ -18,16 +18,16 @@ POWER = [  # the coefficients of Cloud Carbon Footprint, https://www.cloudcarbon
     {"provider": "aws", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.74, "max_watts": 3.5, "unit": "vcpu"},
     {"provider": "gcp", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.71, "max_watts": 4.26, "unit": "vcpu"},
     {"provider": "azure", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.78, "max_watts": 3.76, "unit": "vcpu"},
-    {"provider": "aws", "component": "vcpu", "microarchitecture": "Sapphire Rapids", "min_watts": 0.6, "max_watts": 3.6, "unit": "vcpu"},
+    {"provider": "aws", "component": "vcpu", "microarchitecture": "Cascade Lake", "min_watts": 0.64, "max_watts": 3.97, "unit": "vcpu"},
     {"provider": "any", "component": "memory", "microarchitecture": "any", "min_watts": 0.392, "max_watts": 0.392, "unit": "gb"},
     {"provider": "any", "component": "ssd", "microarchitecture": "any", "min_watts": 1.2, "max_watts": 1.2, "unit": "tb"},
 ]
 CPUS = [
-    {"cpu_id": "intel-xeon-8488c", "name": "Xeon Platinum 8488C", "vendor": "Intel", "microarchitecture": "Sapphire Rapids", "arch": "x86_64"},
+    {"cpu_id": "intel-xeon-8252c", "name": "Xeon Platinum 8252C", "vendor": "Intel", "microarchitecture": "Cascade Lake", "arch": "x86_64"},
     {"cpu_id": "aws-graviton3", "name": "Graviton3", "vendor": "AWS", "microarchitecture": "Neoverse V1", "arch": "arm64"},
 ]
 FAMILIES = [
-    {"provider": "aws", "family": "m7i", "cpu_id": "intel-xeon-8488c", "only": True},
+    {"provider": "aws", "family": "m5zn", "cpu_id": "intel-xeon-8252c", "only": True},
     {"provider": "aws", "family": "m7g", "cpu_id": "aws-graviton3", "only": True},
 ]
 PLACES = [
@@ -46,7 +46,7 @@ TYPES = [
     machine("aws", "g6e.12xlarge", device="nvidia-l40s", count=4, gib=48, vcpus=48, memory_gib=384.0),
     machine("aws", "trn2.48xlarge", device="aws-trainium2", count=16, gib=96, vcpus=192, memory_gib=2048.0, accelerator_kind="neuron", rdma="efa"),
     machine("aws", "inf2.48xlarge", device="aws-inferentia2", count=12, gib=32, vcpus=192, memory_gib=768.0, accelerator_kind="neuron"),
-    machine("aws", "m7i.xlarge", vcpus=4, memory_gib=16.0, arch="x86_64"),
+    machine("aws", "m5zn.xlarge", vcpus=4, memory_gib=16.0, arch="x86_64"),
     machine("aws", "m7g.xlarge", vcpus=4, memory_gib=16.0, arch="arm64"),
     machine(
         "gcp", "a3-highgpu-8g", device="nvidia-h100-sxm5-80gb", count=8, gib=80, vcpus=208, memory_gib=1872.0, local_disk_gib=6000.0, rdma="gpudirect_tcpx"
@@ -66,7 +66,7 @@ PRICES = [
     price("aws", "us-east-1", "g6e.12xlarge", "10.49264"),
     price("aws", "us-east-1", "trn2.48xlarge", None, price_reason="capacity_block_only"),
     price("aws", "us-east-1", "inf2.48xlarge", "12.98127"),
-    price("aws", "us-east-1", "m7i.xlarge", "0.2016"),
+    price("aws", "us-east-1", "m5zn.xlarge", "0.3303"),
     price("aws", "us-east-1", "m7g.xlarge", "0.1632"),
     price("gcp", "us-central1", "a3-highgpu-8g", "88.4899999026"),
     price("gcp", "us-central1", "a3-highgpu-8g", "50.6095408219", purchase_option="spot"),
