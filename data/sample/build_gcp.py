@@ -84,18 +84,15 @@ def part_rates(research: Path) -> Iterator[dict[str, Any]]:
     for row in csv.DictReader((research / "truth" / "gcp_part_rates_2026-07-30.csv").open()):
         series, region, mode, part = row["series"], row["region"], row["mode"], row["part"]
         # f1 and g1 have no commitment: those figures are the sustained-use price. M2 is M1 and a premium, below.
-        if (series in INSTANCE_WORDS and mode in YEARS) or series == "m2" or (series in LOCAL_ONLY and part != "local_ssd"):
+        if (series in INSTANCE_WORDS and mode in YEARS) or series == "m2":
             continue
-        # Not commitments either: the row repeats the on-demand figure for a part without one.
-        split = "SPLIT-" if "split" in row["how"] and part not in row["how"].split(" solved")[0] else ""
+        kind = part if part in ("core", "ram") else "gpu"
+        split = "SPLIT-" if "split" in row["how"] and not row["how"].startswith(f"{kind} solved") else ""
         sku_id = f"SAMPLE-{split}{series}-{part}-{mode}-{region}".upper()
         description, group = describe(series, part, mode, REGIONS[region])
         unit = {"GiB": "GiBy.h", "GiB-month": "GiBy.mo"}.get(row["unit"], "h")
         family = "Storage" if series == "generic" else "Compute"
         yield sku(sku_id, description, group, USAGE[mode], [region], Decimal(row["usd_per_unit_hour"]), unit, family=family)
-
-
-LOCAL_ONLY = {"generic"}
 
 
 def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
@@ -239,12 +236,12 @@ def listed(research: Path, name: str) -> dict[str, Any]:
 
 
 def main(research: Path) -> None:
-    """Write data/sample/gcp and data/specs/gcp_machine_types.json.gz anew."""
+    """Write data/sample/gcp and data/specs/gcp_machine_types_<date>.json.gz anew."""
     shutil.rmtree(HERE / "gcp", ignore_errors=True)
     landing = Landing(HERE)
     types = machine_types(research)
     packed = gzip.compress(dumps(types), 9, mtime=0)
-    (HERE.parent / "specs" / "gcp_machine_types.json.gz").write_bytes(packed)
+    (HERE.parent / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(packed)
     types["items"] = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
     pages = {
         "skus": [

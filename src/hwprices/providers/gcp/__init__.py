@@ -18,15 +18,15 @@ class Gcp:
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
         """Units to fetch: the catalog as a whole; machine types live where a project is set, else the bundled table."""
-        from . import fetch
+        from .fetch import plan
 
-        return fetch.plan(context, regions)
+        return plan(context, regions)
 
     def fetch(self, context: Context, unit: Unit) -> list[Page]:
         """Land one unit's pages. Raises FetchError, SkippedError."""
-        from . import fetch
+        from .fetch import fetch
 
-        return fetch.fetch(context, unit)
+        return fetch(context, unit)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Rows of all tables from landed pages alone."""

@@ -66,7 +66,7 @@ def instance_types(machines: Machines) -> pl.DataFrame:
 def _type(spec: dict[str, Any]) -> dict[str, Any]:
     name, series = spec["instance_type"], spec["series"]
     generation = next((c for c in name.split("-")[0] if c.isdigit()), None)
-    threads = None if spec["shared"] else series.threads_per_core
+    threads = None if spec["shared"] or spec["vcpus"] is None else series.threads_per_core
     return {
         "provider": "gcp",
         "instance_type": name,
@@ -78,10 +78,10 @@ def _type(spec: dict[str, Any]) -> dict[str, Any]:
         "cpu_vendor": series.cpu_vendor,
         "cpu_models": list(series.cpu_models) if series.cpu_models else None,
         "vcpus": spec["vcpus"],
-        "vcpus_billed": None if series.series in ("f1", "g1") else float(rules.billed_vcpus().get(name, spec["vcpus"])),
+        "vcpus_billed": None if spec["vcpus"] is None or series.series in ("f1", "g1") else float(rules.billed_vcpus().get(name, spec["vcpus"])),
         "physical_cores": (spec["vcpus"] // threads or None) if threads else None,  # n1-standard-1 is half a core
         "threads_per_core": threads,
-        "memory_gib": float(spec["gib"]),
+        "memory_gib": None if spec["gib"] is None else float(spec["gib"]),
         "burstable": spec["shared"],
         "bare_metal": name.endswith("-metal"),
         **_devices(spec),

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.landing import Page
 from hwprices.providers import Pages
 from hwprices.specs import accelerator_matcher
 
-from . import rules
+from . import rules, tpu
 
 OWN_SSD = {"c4", "c4a", "c4d"}
 """Series whose local SSD has a SKU of its own (C4 Instance Local SSD …); the others pay "SSD backed Local Storage"."""
@@ -60,37 +61,45 @@ def nominal_gib(memory_mb: int) -> Decimal:
 
 
 def read(pages: Pages) -> Machines:
-    """Read every machine type page of the run.
+    """Read every machine type and TPU slice of the run. A type is described by the first zone that lists it.
 
     Raises:
-        HwpricesError: a page is not an aggregated list, or one type is described in two ways.
+        HwpricesError: a page is not an aggregated list, or a type has local disks and nothing says how many.
     """
-    types: dict[str, dict[str, Any]] = {}
+    specs: dict[str, dict[str, Any]] = {}
     offers: list[tuple[str, str, str, int]] = []
     sources: list[dict[str, Any]] = []
     for page in pages.of("machine-types"):
-        body = json.loads(pages.read(page))
-        if not isinstance(body.get("items", {}), dict):
-            raise HwpricesError(f"landed page {page.key} is not an aggregated list", "Fetch again; check HWPRICES_GCP_COMPUTE_URL.")
-        source = "bundled" if page.params.get("source") == "bundled" else "api"
         sources.append({"observed_at": page.retrieved_at, "source_url": page.url, "raw_sha256": page.sha256})
-        for zone, name, raw in _listed(body):
-            offers.append((zone, zone.rpartition("-")[0], name, len(sources) - 1))
-            if name not in types:
-                types[name] = {**raw, "source": source, **sources[-1]}
-    places = pl.DataFrame(offers, schema={"zone": pl.String, "region": pl.String, "instance_type": pl.String, "page": pl.UInt32}, orient="row")
-    frame = pl.DataFrame(sources, schema=SOURCES).with_row_index("page")
-    specs = [_spec(types[name]) for name in sorted(types)]
-    rows = [need for spec in specs for need in _needs(spec)]
-    where = places.join(frame, on="page", how="left").drop("page").unique(["zone", "instance_type"], keep="first", maintain_order=True)
-    return Machines(specs, where, pl.DataFrame(rows, schema=NEEDS, orient="row"))
+        origin = {"source": "bundled" if page.params.get("source") == "bundled" else "api", **sources[-1]}
+        for zone, raw in _listed(pages, page):
+            offers.append((zone, zone.rpartition("-")[0], raw["name"], len(sources) - 1))
+            if raw["name"] not in specs:
+                specs[raw["name"]] = _spec({**raw, **origin})
+    for zone, spec in tpu.slices(pages):
+        sources.append({key: spec[key] for key in SOURCES})
+        offers.append((zone, zone.rpartition("-")[0], spec["instance_type"], len(sources) - 1))
+        specs.setdefault(spec["instance_type"], spec)
+    ordered = [specs[name] for name in sorted(specs)]
+    needs = pl.DataFrame([need for spec in ordered for need in _needs(spec)], schema=NEEDS, orient="row")
+    return Machines(ordered, _offers(offers, sources), needs)
 
 
-def _listed(body: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Zone, name and type. A zone without types carries a warning instead of a list."""
-    for scope, listed in body.get("items", {}).items():
+def _offers(offers: list[tuple[str, str, str, int]], sources: list[dict[str, Any]]) -> pl.DataFrame:
+    columns: dict[str, Any] = {"zone": pl.String, "region": pl.String, "instance_type": pl.String, "page": pl.UInt32}
+    places = pl.DataFrame(offers, schema=columns, orient="row").unique(["zone", "instance_type"], keep="first", maintain_order=True)
+    pages = pl.DataFrame(sources, schema=SOURCES).with_row_index("page")
+    return places.join(pages, on="page", how="left", maintain_order="left").drop("page")
+
+
+def _listed(pages: Pages, page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Zone and type. A zone without types carries a warning instead of a list."""
+    scopes = json.loads(pages.read(page)).get("items", {})
+    if not isinstance(scopes, dict):
+        raise HwpricesError(f"landed page {page.key} is not an aggregated list", "Fetch again; check HWPRICES_GCP_COMPUTE_URL.")
+    for scope, listed in scopes.items():
         for raw in listed.get("machineTypes", ()):
-            yield scope.removeprefix("zones/"), raw["name"], raw
+            yield scope.removeprefix("zones/"), raw
 
 
 def _spec(raw: dict[str, Any]) -> dict[str, Any]:
@@ -145,8 +154,8 @@ def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     accelerators = spec["accelerators"]
     if accelerators and accelerators[0]["vendor_name"] in rules.tpus():
         device = accelerators[0]
-        tpu = rules.tpus()[device["vendor_name"]]
-        yield name, "tpu", f"tpu:{tpu.generation}", "tpu", device["count"] / tpu.chips_per_unit, _chips(tpu.chips_per_unit), True
+        sold = rules.tpus()[device["vendor_name"]]
+        yield name, "tpu", f"tpu:{sold.generation}", "tpu", device["count"] / sold.chips_per_unit, _chips(sold.chips_per_unit), True
         return
     if series in SLICED and accelerators:
         yield name, series, f"slice:{accelerators[0]['vendor_name']}", "slice", accelerators[0]["count"], "gpu", True

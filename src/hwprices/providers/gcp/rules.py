@@ -39,6 +39,7 @@ class Tpu:
     accelerator_id: str
 
 
+@cache
 def sheet(name: str) -> list[dict[str, str]]:
     """Rows of data/specs/<name>.csv.
 
@@ -97,6 +98,15 @@ def billed_vcpus() -> dict[str, str]:
 def tpus() -> dict[str, Tpu]:
     """guestAcceleratorType → how its chips are priced."""
     return {row["machine_accelerator"]: Tpu(row["generation"], int(row["chips_per_unit"]), row["accelerator_id"]) for row in sheet("gcp_tpu")}
+
+
+@cache
+def tpu_slice(name: str) -> tuple[str, Tpu] | None:
+    """A slice of the Cloud TPU API (v5litepod-16): its chip's machine accelerator and how it is priced, or None."""
+    rows = [row for row in sheet("gcp_tpu") if row["slice_pattern"] and re.fullmatch(row["slice_pattern"], name)]
+    if len(rows) > 1:
+        raise HwpricesError(f"gcp_tpu.csv: {len(rows)} patterns fit {name}", "Make them exclude each other.")
+    return (rows[0]["machine_accelerator"], tpus()[rows[0]["machine_accelerator"]]) if rows else None
 
 
 def preferred_places() -> list[dict[str, str]]:

@@ -1,0 +1,252 @@
+"""Google's real clients against a local server: every page, faults on the way, and no key where it must not go."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hwprices import providers
+from hwprices.http import FetchError, Http
+from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.providers import Context, Pages
+from hwprices.settings import Settings
+from stub_server import Reply, Request, StubServer
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SKUS = "/v1/services/6F81-5844-456A/skus"
+TPU_SKUS = "/v1/services/E000-3F24-B8AA/skus"
+PROJECT = "/compute/v1/projects/example"
+KEY = "AIza-not-a-real-key-000000000000000000"
+
+
+def sku(sku_id: str, description: str, group: str, nanos: int, units: str = "0", usage: str = "OnDemand", unit: str = "h", **more: Any) -> dict[str, Any]:
+    return {
+        "name": f"services/6F81-5844-456A/skus/{sku_id}",
+        "skuId": sku_id,
+        "description": description,
+        "category": {"serviceDisplayName": "Compute Engine", "resourceFamily": "Compute", "resourceGroup": group, "usageType": usage},
+        "serviceRegions": ["us-central1"],
+        "pricingInfo": [{"pricingExpression": {"usageUnit": unit, "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": units, "nanos": nanos}}]}}],
+        "aKeyTheClientDoesNotKnow": "kept",
+        **more,
+    }
+
+
+CORE = sku("CORE", "N2 Instance Core running in Americas", "CPU", 31611000)
+RAM = sku("RAM", "N2 Instance Ram running in Americas", "RAM", 4237000, unit="GiBy.h")
+MACHINES = {
+    "items": {
+        "zones/us-central1-a": {"machineTypes": [{"name": "n2-standard-2", "guestCpus": 2, "memoryMb": 8192, "description": "2 vCPUs 8 GB RAM"}]},
+        "zones/us-central1-b": {"warning": {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results on this page."}},
+    }
+}
+
+
+@pytest.fixture
+def server(stub: Callable[[], StubServer]) -> StubServer:
+    return stub()
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def context(server: StubServer, tmp_path: Path, slept: list[float]) -> Context:
+    return make_context(server.url, tmp_path, slept)
+
+
+def make_context(url: str, root: Path, slept: list[float], **more: Any) -> Context:
+    settings = Settings(root=str(root), source="live", gcp_billing_url=url, gcp_compute_url=url, gcp_tpu_url=url, attempts=4, **more)
+    return Context(settings, Landing(root / "raw"), Http(settings, sleep=slept.append), lambda: NOW)
+
+
+def landed(context: Context, unit: Unit) -> list[bytes]:
+    return [context.landing.read(page) for page in providers.get("gcp").fetch(context, unit)]
+
+
+def two_pages(server: StubServer, *first: Reply) -> tuple[bytes, bytes]:
+    bodies = (json.dumps({"skus": [CORE], "nextPageToken": "two"}).encode(), json.dumps({"skus": [RAM]}, indent=3).encode())
+    faults = list(first)
+
+    def answer(request: Request) -> Reply:
+        if request.query.get("pageToken"):
+            return Reply(bodies[1])
+        return faults.pop(0) if faults else Reply(bodies[0])
+
+    server.on(SKUS, answer)
+    return bodies
+
+
+def test_every_page_is_landed_as_it_came(server: StubServer, context: Context) -> None:
+    bodies = two_pages(server)
+    assert landed(context, Unit("gcp", "skus")) == list(bodies)
+    assert [r.query.get("pageToken") for r in server.requests] == [None, "two"]
+    assert server.requests[0].query["currencyCode"] == "USD"
+    assert server.requests[0].query["pageSize"] == "5000"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Reply(b"{}", status=429, headers={"Retry-After": "7"}),
+        Reply(b"{}", status=500),
+        Reply(b"busy", status=503, content_type="text/plain"),
+        Reply(json.dumps({"skus": [CORE]}).encode(), cut=40),
+        Reply(json.dumps({"skus": [CORE]}).encode(), cut=40, reset=True),
+        Reply(b'{"skus": [{"skuId": ', content_type="application/json"),
+        Reply(b"<html>sign in</html>", content_type="text/html"),
+        Reply(Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body, headers={"Content-Encoding": "gzip"}, cut=60),
+        Reply(Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body[:60], headers={"Content-Encoding": "gzip"}),
+    ],
+    ids=["429", "500", "503", "cut", "reset", "half-json", "html", "cut-gzip", "gzip-without-trailer"],
+)
+def test_a_fault_is_tried_again(server: StubServer, context: Context, slept: list[float], fault: Reply) -> None:
+    bodies = two_pages(server, fault)
+    assert landed(context, Unit("gcp", "skus")) == list(bodies)
+    assert len(slept) == 1
+    if fault.status == 429:
+        assert slept == [7.0]
+
+
+def test_giving_up_names_the_endpoint_and_lands_nothing(server: StubServer, context: Context, slept: list[float], tmp_path: Path) -> None:
+    server.on(SKUS, lambda r: Reply(b"{}", status=503) if r.query.get("pageToken") else Reply.json({"skus": [CORE], "nextPageToken": "two"}))
+    with pytest.raises(FetchError, match="failed 4 times") as caught:
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert server.url in str(caught.value)
+    assert len(slept) == 3
+    assert not [p for p in (tmp_path / "raw").rglob("*") if p.is_file()]
+
+
+def test_a_refusal_is_not_tried_again(server: StubServer, context: Context, slept: list[float]) -> None:
+    server.on(SKUS, Reply.json({"error": {"code": 403, "message": "API key not valid", "status": "PERMISSION_DENIED"}}, status=403))
+    with pytest.raises(FetchError, match="HWPRICES_GCP_API_KEY"):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert slept == []
+
+
+def test_a_circle_of_pages_is_noticed(server: StubServer, context: Context) -> None:
+    server.on(SKUS, Reply.json({"skus": [CORE], "nextPageToken": "again"}))
+    with pytest.raises(FetchError, match="circle"):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+
+
+def test_redirects_are_not_followed(server: StubServer, stub: Callable[[], StubServer], context: Context) -> None:
+    elsewhere = stub().on(SKUS, Reply.json({"skus": []}))
+    server.on(SKUS, Reply(b"", status=302, headers={"Location": elsewhere.url + SKUS}))
+    with pytest.raises(FetchError, match="TooManyRedirects"):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert elsewhere.requests == []
+
+
+def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(server: StubServer, tmp_path: Path, slept: list[float]) -> None:
+    gap = {"items": {"zones/us-central1-a": {"warning": {"code": "UNREACHABLE", "message": "down"}}}}
+    server.on(f"{PROJECT}/aggregated/machineTypes", [Reply.json(gap), Reply.json(MACHINES)])
+    context = make_context(server.url, tmp_path, slept, gcp_project="example")
+    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine-types"))] == [MACHINES]
+    assert len(slept) == 1
+
+
+def test_plain_http_gets_no_key_and_no_credentials(server: StubServer, tmp_path: Path, slept: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    two_pages(server)
+    context = make_context(server.url, tmp_path, slept, gcp_api_key=KEY)
+    with caplog.at_level(logging.DEBUG):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert server.requests
+    for request in server.requests:
+        assert KEY not in str(request)
+        assert "authorization" not in {name.lower() for name in request.headers}
+    assert KEY not in caplog.text
+
+
+def test_the_key_is_in_no_page_manifest_or_error(tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over https the key goes out as a header, and nowhere else. The session's send is the wire here."""
+    import requests
+
+    sent: list[requests.PreparedRequest] = []
+
+    def send(self: requests.Session, request: requests.PreparedRequest, **_: Any) -> requests.Response:
+        sent.append(request)
+        answer = requests.Response()
+        answer.status_code, answer.url = (200, str(request.url)) if len(sent) == 1 else (400, str(request.url))
+        answer._content = json.dumps({"skus": [CORE]} if len(sent) == 1 else {"error": {"code": 400, "message": f"bad key {KEY}"}}).encode()
+        answer.headers["Content-Type"] = "application/json"
+        answer.request = request
+        return requests.hooks.dispatch_hook("response", request.hooks, answer)
+
+    monkeypatch.setattr(requests.Session, "send", send)
+    context = make_context("https://cloudbilling.googleapis.com", tmp_path, slept, gcp_api_key=KEY)
+    pages = providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    context.landing.write_run(Run("r", "gcp", "live", NOW, "1", (UnitResult(Unit("gcp", "skus"), "ok", tuple(pages)),)))
+    assert sent[0].headers["x-goog-api-key"] == KEY
+    assert KEY not in str(sent[0].url)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
+    assert KEY not in repr(context.settings)
+    with pytest.raises(FetchError) as caught:
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert KEY not in str(caught.value)
+    assert KEY not in repr(caught.value.__cause__)
+
+
+def test_without_key_or_login_the_remedy_is_named(tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    from google.auth import exceptions
+
+    def nobody(**_: Any) -> Any:
+        raise exceptions.DefaultCredentialsError("none")
+
+    monkeypatch.setattr("google.auth.default", nobody)
+    context = make_context("https://cloudbilling.googleapis.com", tmp_path, slept)
+    with pytest.raises(FetchError, match="HWPRICES_GCP_API_KEY"):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+
+
+def run_all(context: Context) -> Run:
+    gcp = providers.get("gcp")
+    units = gcp.plan(context, ["us-central1"])
+    results = tuple(UnitResult(unit, "ok", tuple(gcp.fetch(context, unit))) for unit in units)
+    return Run("20261121T120000.000000Z", "gcp", "live", NOW, "1", results)
+
+
+def test_key_alone_gives_prices_with_the_bundled_machines(server: StubServer, context: Context) -> None:
+    two_pages(server)
+    server.on(TPU_SKUS, Reply.json({"skus": []}))
+    run = run_all(context)
+    assert [r.unit.kind for r in run.results] == ["skus", "tpu-skus", "machine-types"]
+    parts = list(providers.get("gcp").normalise(Pages(run, context.landing)))
+    types = next(p.frame for p in parts if p.table == "instance_types")
+    prices = next(p for p in parts if p.table == "prices")
+    assert prices.region == "us-central1"
+    rows = {r["instance_type"]: r for r in prices.frame.to_dicts() if r["os"] == "linux" and r["purchase_option"] == "on_demand"}
+    assert str(rows["n2-standard-2"]["hourly"]) == "0.0971180000"  # 2 × 0.031611 + 8 × 0.004237
+    assert rows["n2-standard-2"]["observed_at"] == NOW
+    assert rows["c3-standard-4"]["price_reason"] == "core_sku_missing,ram_sku_missing"
+    assert set(types["spec_source"]) == {"bundled"}
+    assert types["observed_at"].unique().to_list() == [datetime(2026, 8, 17, tzinfo=UTC)]
+
+
+def test_with_a_project_machines_zones_and_tpus_are_live(server: StubServer, tmp_path: Path, slept: list[float]) -> None:
+    two_pages(server)
+    region = f"{server.url}{PROJECT}/regions/us-central1"
+    server.on(TPU_SKUS, Reply.json({"skus": [sku("T", "TpuV5e running in Iowa", "TPU", 200000000, "1")]}))
+    server.on(f"{PROJECT}/regions", Reply.json({"items": [{"name": "us-central1", "status": "UP"}]}))
+    server.on(f"{PROJECT}/zones", Reply.json({"items": [{"name": "us-central1-a", "region": region, "status": "UP"}]}))
+    server.on(f"{PROJECT}/aggregated/machineTypes", Reply.json(MACHINES))
+    server.on(f"{PROJECT}/aggregated/acceleratorTypes", Reply.json({"items": {}}))
+    server.on("/v2/projects/example/locations", Reply.json({"locations": [{"locationId": "us-central1-a"}]}))
+    tpus = {"acceleratorTypes": [{"name": "x", "type": "v5litepod-16", "acceleratorConfigs": [{"type": "V5LITE_POD", "topology": "4x4"}]}]}
+    server.on("/v2/projects/example/locations/us-central1-a/acceleratorTypes", Reply.json(tpus))
+    context = make_context(server.url, tmp_path, slept, gcp_project="example")
+    run = run_all(context)
+    parts = list(providers.get("gcp").normalise(Pages(run, context.landing)))
+    tables = {p.table: p.frame for p in parts}
+    assert tables["regions"].select("region", "status").rows() == [("us-central1", "available")]
+    assert tables["zones"]["zone"].to_list() == ["us-central1-a"]
+    assert dict(tables["instance_types"].select("instance_type", "spec_source").rows()) == {"n2-standard-2": "api", "v5litepod-16": "api"}
+    linux = {r["instance_type"]: r["hourly"] for r in tables["prices"].to_dicts() if r["os"] == "linux" and r["purchase_option"] == "on_demand"}
+    assert str(linux["v5litepod-16"]) == "19.2000000000"  # 16 chips × 1.2
+    assert tables["availability"].height == 2
