@@ -48,6 +48,8 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "hourly_offer": pl.String,  # provider/region/type
     "spot_hourly_usd": derive.Money,
     "spot_offer": pl.String,
+    "cheapest_usd": derive.Money,  # in any way it is sold
+    "cheapest_offer": pl.String,  # provider/region/type: purchase option
     "part_hourly_usd": derive.Money,  # sold without the machine around it
     "yearly_usd": derive.Money,  # the hourly price × 8760
     "purchase_usd": derive.Money,
@@ -59,7 +61,8 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "usd_per_million_tokens": pl.List(pl.Struct({"model": pl.String, "usd": derive.Money, "basis": pl.String})),
     "watts": pl.Float64,
     "watts_basis": pl.String,
-    "tflops_per_watt_bf16": pl.Float64,
+    "tflops_per_watt": pl.Float64,  # dense, over the published TDP
+    "tflops_per_watt_dtype": pl.String,  # bf16; fp16 or fp32 where it has no rate in bf16
     "gco2e_per_hour": pl.Float64,  # of one device with its share of the machine
     "gco2e_basis": pl.String,
     "missing": pl.List(pl.String),  # what is not known, and why
@@ -95,6 +98,7 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
     offers = dataset.scan("offers").filter(pl.col("accelerator_id") == key).collect()
     speeds = figures.measured(dataset, key)
     answer = {**_common(row, key), **_formats(row), **figures.rent(offers, "usd_per_accelerator_hour", "spot_usd_per_accelerator_hour")}
+    answer |= figures.cheapest(offers, "accelerator_count")
     answer |= {
         "type": row["kind"],
         "architecture": row["architecture"],
@@ -133,7 +137,8 @@ def _cpu(dataset: Tables, key: str, _: Ownership) -> dict[str, Any]:
     offers = dataset.scan("offers").filter(pl.col("cpu_microarchitecture") == row["microarchitecture"]).collect()
     features = [name for name, value in row.items() if value == "supported"]
     states = {dtype: {row[feature] for feature in any_of} for dtype, any_of in CPU_DTYPES.items()}
-    answer = {**_common(row, key), **figures.rent(offers, "usd_per_vcpu_hour", None)}
+    answer = {**_common(row, key), **figures.rent(offers.filter(accelerator_kind="none"), "usd_per_vcpu_hour", None)}
+    answer |= figures.cheapest(offers.filter(accelerator_kind="none"), "vcpus")
     answer |= {
         "type": "cpu",
         "architecture": f"{row['microarchitecture']} ({row['isa'] or row['arch']})",
@@ -155,7 +160,10 @@ def _machine(dataset: Tables, key: str, ownership: Ownership) -> dict[str, Any]:
     """A machine to buy: what it is made of, with the formats and figures of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=key).row(0, named=True)
     inside = _accelerator(dataset, row["accelerator_id"], ownership) if row["accelerator_id"] else {}
-    kept = {name: inside.get(name) for name in ("dtypes", "dtypes_unknown", "dense_rates", "ai_features", "software", "measured", "tflops_per_watt_bf16")}
+    kept = {
+        name: inside.get(name)
+        for name in ("dtypes", "dtypes_unknown", "dense_rates", "ai_features", "software", "measured", "tflops_per_watt", "tflops_per_watt_dtype")
+    }
     gco2e = row["gco2e_per_hour"] if row["gco2e_per_hour"] is not None else row["operational_gco2e_per_hour"]
     return {
         **kept,
@@ -184,7 +192,7 @@ def _missing(answer: dict[str, Any]) -> list[str]:
     rentable, tokens = bool(answer.get("clouds")), answer.get("usd_per_million_tokens")
     asked = [
         (
-            answer.get("hourly_usd") or answer.get("part_hourly_usd") or answer.get("owned_hourly_usd"),
+            answer.get("cheapest_usd") or answer.get("part_hourly_usd") or answer.get("owned_hourly_usd"),
             "hourly cost: no price in this release" if rentable else "hourly cost: no cloud here sells it, and no machine to buy has a price and a power",
         ),
         (
@@ -193,7 +201,7 @@ def _missing(answer: dict[str, Any]) -> list[str]:
         ),
         (answer.get("measured"), "measured performance: no MLPerf result"),
         (tokens, "cost per million tokens: no measured rate, or no hourly price"),
-        (answer.get("tflops_per_watt_bf16"), "TFLOPS/W: no dense BF16 rate or no TDP is published"),
+        (answer.get("tflops_per_watt"), "TFLOPS/W: no dense rate or no TDP is published"),
         (answer.get("gco2e_per_hour"), "gCO2e/h: no published power, or no grid and PUE of a region that sells it"),
     ]
     return [why for known, why in asked if not known]

@@ -10,6 +10,22 @@ from hwprices.tco import Ownership, Tables, owned
 TOKENS = "usd_per_million_tokens_"
 
 
+def cheapest(offers: pl.DataFrame, count: str) -> dict[str, Any]:
+    """Cheapest price of one unit in any way it is sold: cheapest_usd, cheapest_offer (provider/region/type: purchase option).
+
+    ``count`` is the column of units that a machine has. Machines with several kinds of accelerators have no accelerator_id and are not here.
+    """
+    suffix = "_usd_per_hour"
+    options = [name for name in offers.columns if name.endswith(suffix) and not name.startswith("best_")]
+    where = ["provider", "region", "instance_type"]
+    long = offers.unpivot(options, index=[*where, count], variable_name="option", value_name="usd").drop_nulls(["usd", count])
+    if not long.height:
+        return {"cheapest_usd": None, "cheapest_offer": None}
+    best = long.with_columns(usd=derive.divide(pl.col("usd"), pl.col(count))).sort("usd", *where, "option").row(0, named=True)
+    offer = "/".join(best[name] for name in where)
+    return {"cheapest_usd": best["usd"], "cheapest_offer": f"{offer}: {best['option'].removesuffix(suffix)}"}
+
+
 def rent(offers: pl.DataFrame, price: str, spot: str | None) -> dict[str, Any]:
     """Cheapest on-demand and spot price of one unit, the offers they are of, and every region with an offer."""
     where = pl.concat_str("provider", "region", "instance_type", separator="/")
@@ -53,11 +69,12 @@ def token_prices(offers: pl.DataFrame, measured: pl.DataFrame, hourly: Any) -> l
 
 
 def power(row: dict[str, Any]) -> dict[str, Any]:
-    """Watts of the device at full load, and its dense BF16 rate per watt of published TDP."""
+    """Watts of the device at full load, and its dense rate per watt of published TDP: in BF16, else FP16, else FP32."""
     known = ((row["power_limit_default_w"], "power limit"), (row["tdp_w"], "TDP"), (row["tdp_estimate_w"], f"estimate: {row['tdp_estimate_source']}"))
     watts, basis = next(((value, what) for value, what in known if value is not None), (None, None))
-    rate = row["bf16_dense_tflops"] or None
-    return {"watts": watts, "watts_basis": basis, "tflops_per_watt_bf16": rate / row["tdp_w"] if rate and row["tdp_w"] else None}
+    dtype = next((d for d in ("bf16", "fp16", "fp32") if row[f"{d}_dense_tflops"]), None)
+    efficiency = row[f"{dtype}_dense_tflops"] / row["tdp_w"] if dtype and row["tdp_w"] else None
+    return {"watts": watts, "watts_basis": basis, "tflops_per_watt": efficiency, "tflops_per_watt_dtype": dtype if efficiency else None}
 
 
 def carbon(offers: pl.DataFrame) -> dict[str, Any]:

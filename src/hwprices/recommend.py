@@ -193,7 +193,7 @@ def _excluded(frame: pl.DataFrame, asked: Job, budget: float | None) -> pl.DataF
         (pl.lit(training) & c.inference_only, pl.format("{} is for inference only", c.accelerator_id)),
         (c.holding.is_null() | ((c.holding > 1) & (pl.lit(asked.max_nodes) == 1)), too_small),
         (pl.lit(training) & c.rate.is_null(), pl.format("no rate in {} is published for {}", pl.lit(asked.precision), c.accelerator_id)),
-        (several & ~c.clusters, pl.format("needs {} machines, and has no RDMA network between them", c.nodes.cast(pl.Int64))),
+        (several & ~c.clusters, pl.format("needs {} machines, and no RDMA network between them is known", c.nodes.cast(pl.Int64))),
         (c.nodes > asked.max_nodes, pl.format("needs {} machines, more than {}", c.nodes.cast(pl.Int64), pl.lit(asked.max_nodes))),
         (c.usd_per_hour.is_null(), c.no_price),
     ]

@@ -63,6 +63,7 @@ def _cost(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("USD/h", _with(money(row["hourly_usd"]), row["hourly_offer"])),
         ("USD/h spot", _with(money(row["spot_hourly_usd"]), row["spot_offer"])),
+        ("USD/h cheapest", _with(money(row["cheapest_usd"]), row["cheapest_offer"])),
         ("USD/h as a part", money(row["part_hourly_usd"])),
         ("USD/year", money(row["yearly_usd"])),
         ("USD to buy", _with(money(row["purchase_usd"]), row["purchase_basis"])),
@@ -77,7 +78,7 @@ def _speed(row: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("measured", "\n".join(measured)),
         ("USD/M tokens", "\n".join(tokens)),
         ("power", _with(number(row["watts"], "W"), row["watts_basis"])),
-        ("BF16 TFLOPS/W", number(row["tflops_per_watt_bf16"])),
+        ("TFLOPS/W", _with(number(row["tflops_per_watt"]), row["tflops_per_watt_dtype"])),
         ("gCO2e/h", _with(number(row["gco2e_per_hour"]), row["gco2e_basis"])),
         ("source", f"{row['source_url']} ({row['confidence']} confidence)"),
         ("notes", row["notes"] or ""),
@@ -92,12 +93,23 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     """The first ``top`` machines of ``recommend.recommend``, and as many of those left out as asked."""
     fit, out = frame.filter(pl.col("excluded").is_null()), frame.drop_nulls("excluded")
     table = Table(title=f"{fit.height} machines fit, {out.height} do not", title_justify="left")
-    for name, right in [("", True), ("machine", False), ("where", False), ("×", True), ("GiB needed", True), ("USD/h", True), ("spot", True), ("1 year", True)]:
+    for name, right in [
+        ("", True),
+        ("machine", False),
+        ("where", False),
+        ("×", True),
+        ("GiB needed", True),
+        ("USD/h", True),
+        ("how", False),
+        ("spot", True),
+        ("1 year", True),
+    ]:
         table.add_column(name, justify="right" if right else "left")
     for name in ("hours", "USD", "tokens/s", "kWh", "gCO2e"):
         table.add_column(name, justify="right")
     for row in fit.head(top).iter_rows(named=True):
-        prices = (money(row[f"{name}usd_per_hour"]) for name in ("", "spot_", "best_1y_"))
+        others = (money(row[f"{name}usd_per_hour"]) for name in ("spot_", "best_1y_"))
+        prices = (money(row["usd_per_hour"]), row["price_basis"], *others)
         needed = number(row["memory_needed_gib"])
         figures = (number(row["hours"]), money(row["usd"]), number(row["tokens_per_second"]), number(row["kwh"]), number(row["operational_gco2e"]))
         place = "/".join(part for part in (row["provider"], row["region"]) if part)

@@ -90,7 +90,14 @@ def test_every_device_people_ask_about_answers(release: small_release.Release, n
     assert row["type"]
     assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media", "what it computes in, or that nobody says"
     assert row["source_url"].startswith("https://")
-    unanswered = [row["hourly_usd"], row["purchase_usd"], row["measured"], row["usd_per_million_tokens"], row["tflops_per_watt_bf16"], row["gco2e_per_hour"]]
+    unanswered = [
+        row["cheapest_usd"] or row["part_hourly_usd"] or row["owned_hourly_usd"],
+        row["purchase_usd"],
+        row["measured"],
+        row["usd_per_million_tokens"],
+        row["tflops_per_watt"],
+        row["gco2e_per_hour"],
+    ]
     assert len(row["missing"]) <= sum(1 for value in unanswered if not value), "a reason for each question without an answer"
 
 
@@ -98,9 +105,10 @@ def test_h100_by_hand(release: small_release.Release) -> None:
     row = device(release, "nvidia-h100-sxm5-80gb").row(0, named=True)
     assert (row["clouds"], row["regions"]) == (["aws", "azure", "gcp"], ["aws/us-east-1", "azure/eastus", "gcp/us-central1"])
     assert (row["hourly_usd"], row["hourly_offer"]) == (Decimal("6.88"), "aws/us-east-1/p5.48xlarge")
+    assert (row["cheapest_usd"], row["cheapest_offer"]) == (Decimal("6.3261926027"), "gcp/us-central1/a3-highgpu-8g: spot")
     assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
     assert row["yearly_usd"] == Decimal("60268.8")
-    assert row["tflops_per_watt_bf16"] == pytest.approx(989.4 / 700)
+    assert row["tflops_per_watt"] == pytest.approx(989.4 / 700)
     assert row["usd_per_million_tokens"] == [{"model": "llama2_70b", "usd": Decimal("0.4931899642"), "basis": "measured on as many accelerators"}]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
@@ -110,9 +118,16 @@ def test_h100_by_hand(release: small_release.Release) -> None:
 
 def test_a_tpu_has_an_estimate_and_says_that_it_is_one(release: small_release.Release) -> None:
     row = device(release, "TPU v6e").row(0, named=True)
-    assert row["tflops_per_watt_bf16"] is None, "case S6: no TDP is published"
+    assert row["tflops_per_watt"] is None, "case S6: no TDP is published"
     assert "estimated TDP" in row["gco2e_basis"]
     assert row["watts_basis"].startswith("estimate")
+
+
+def test_efficiency_says_its_number_format(release: small_release.Release) -> None:
+    """Case S4: dense FP16 of L4 is 1.68 TFLOPS/W; K80 has FP32 alone, 4.37 / 150."""
+    l4, k80 = (device(release, name).row(0, named=True) for name in ("L4", "K80"))
+    assert (l4["tflops_per_watt"], l4["tflops_per_watt_dtype"]) == (pytest.approx(1.68, abs=0.001), "bf16")
+    assert (k80["tflops_per_watt"], k80["tflops_per_watt_dtype"]) == (pytest.approx(0.029, abs=0.001), "fp32")
 
 
 def test_a_device_that_no_one_measured_or_sells_says_so(release: small_release.Release) -> None:
