@@ -112,7 +112,7 @@ def main(
             for r in published.results
             if r.outcome == "stop"
         ]
-        screen.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new))
+        screen.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new), crop=False)
         for line in stopped:
             errors.print(f"[yellow]{line}[/yellow]", highlight=False, soft_wrap=True)
     for line in failed.values():

@@ -7,8 +7,9 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from hwprices import dataset
@@ -47,6 +48,13 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(2) from None
 
     return run
+
+
+def _print(frame: pl.DataFrame, as_json: bool, draw: Callable[[pl.DataFrame], RenderableType]) -> None:
+    if as_json:
+        print(json.dumps(frame.to_dicts(), indent=1, default=str))
+        return
+    screen.print(draw(frame))
 
 
 @app.command()
@@ -116,6 +124,66 @@ def query(
         print(json.dumps(rows, indent=1, default=str))
         return
     result.show(max_width=max(screen.width, 80), max_rows=200)
+
+
+@app.command()
+@one_line_errors
+def device(
+    name: Annotated[str, typer.Argument(help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.")],
+    root: Root = "",
+    version: Version = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """All about one device: what it is, where it is sold, what it costs by the hour, year or to buy, how fast, how clean."""
+    from hwprices.device import device as answer
+    from hwprices.render import render_device
+
+    _print(answer(dataset.open(root or default_root(), version), name), as_json, render_device)
+
+
+@app.command()
+@one_line_errors
+def recommend(
+    parameters: Annotated[str, typer.Option(help="The model: a number of parameters (7e9, 70B) or a name (llama-3.1-70b).")],
+    workload: Annotated[str, typer.Option(help="inference, lora, full_finetune or pretrain.")] = "inference",
+    precision: Annotated[str, typer.Option(help="Number format of the weights: bf16, fp16, fp8, int8, fp4 …")] = "bf16",
+    context: Annotated[int, typer.Option(min=1, help="Tokens of context.")] = 4096,
+    objective: Annotated[str, typer.Option(help="Rank by cost, carbon or speed.")] = "cost",
+    budget: Annotated[float | None, typer.Option(min=0, help="USD for the job; for inference USD an hour.")] = None,
+    tokens: Annotated[float | None, typer.Option(min=0, help="Tokens to train on.")] = None,
+    days: Annotated[float | None, typer.Option(min=0, help="Deadline of a training, in days; sets the number of machines.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 10,
+    excluded: Annotated[int, typer.Option(min=0, help="How many of those left out to show, with the reason.")] = 0,
+    root: Root = "",
+    version: Version = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """Machines that a language-model job fits on, cloud and local, ranked, with the reason for each one left out."""
+    from hwprices.recommend import recommend as answer
+    from hwprices.render import render_recommendation
+
+    opened = dataset.open(root or default_root(), version)
+    frame = answer(parameters, workload, precision, context, budget, objective, dataset=opened, tokens=tokens, days=days)
+    _print(frame, as_json, lambda found: render_recommendation(found, top, excluded))
+
+
+@app.command()
+@one_line_errors
+def tco(
+    lifetime_years: Annotated[float, typer.Option(help="Years the machine is used.")] = 5,
+    utilisation: Annotated[float, typer.Option(help="Share of all hours in which it works, 0 to 1.")] = 0.5,
+    usd_per_kwh: Annotated[float, typer.Option(help="Price of electricity.")] = 0.13,
+    pue: Annotated[float, typer.Option(help="Facility energy over IT energy; 1 for a desk.")] = 1.56,
+    root: Root = "",
+    version: Version = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """Owning against renting: what an hour of each machine one can buy costs, and when it beats the cheapest cloud offer."""
+    from hwprices.render import render_break_even
+    from hwprices.tco import Ownership, break_even
+
+    ownership = Ownership(lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue)
+    _print(break_even(dataset.open(root or default_root(), version), ownership), as_json, render_break_even)
 
 
 @app.command()

@@ -123,11 +123,13 @@ def _next(dataset: Dataset) -> RenderableType:
     root = dataset.store.root
     files = f"{root}/releases/{dataset.version}"
     lines = [
-        Text("\nWhat next", style="bold"),
-        f"files          {files}/  (Parquet; manifest.json has the checksums)",
-        f"DuckDB         select * from read_parquet('{files}/offers.parquet') limit 5",
-        f"Python         import hwprices; hwprices.open({root!r}).prices",
-        "command line   .venv/bin/hwprices --help",
-        "live figures   make live",
+        ("files", f"{files}/  (Parquet; manifest.json has the checksums)"),
+        ("SQL", ".venv/bin/hwprices query \"select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'\""),
+        ("one device", ".venv/bin/hwprices device h100-sxm"),
+        ("which machine", ".venv/bin/hwprices recommend --parameters 70e9 --workload inference"),
+        ("Python", f"import hwprices; hwprices.open({root!r}).offers"),
+        ("live figures", "make live"),
     ]
-    return Group(*lines)
+    # commands are copied: they must not be broken into lines
+    texts = [Text(f"{what:<15}{how}", no_wrap=True, overflow="ignore") for what, how in lines]
+    return Group(Text("\nWhat next", style="bold"), *texts)
