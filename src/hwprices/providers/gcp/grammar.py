@@ -43,13 +43,14 @@ class Other:
 
 
 _NAME = r"[^\W\d_][\w .,'’()/&-]*"
-_PLACE = rf"(?P<place>(?!.* (?:for \d Year|in Calendar Mode)){_NAME})"
+_OTHERS = r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
+_PLACE = rf"(?P<place>(?!.*\b(?:for \d Year|in Calendar Mode|{_OTHERS})\b){_NAME})"
 _MODE = "(?:(?P<mode>" + "|".join(words.MODES) + ") )"
 _DWS = "(?P<mode>" + "|".join(m for m in words.MODES if m.startswith("DWS")) + ") "
 _ATTACHED = "(?:running|attached to (?P<attached>" + "|".join(words.MODES) + ") VMs(?: running)?)"
 _IN = f" in {_PLACE}"
-_TERM = rf" in (?P<place>{_NAME}?) for (?P<years>[13]) Years?"
-_CALENDAR = rf" in (?P<place>{_NAME}?) in Calendar Mode"
+_TERM = rf" in (?P<place>(?!.*\b(?:{_OTHERS})\b){_NAME}?) for (?P<years>[13]) Years?"
+_CALENDAR = rf" in (?P<place>(?!.*\b(?:{_OTHERS})\b){_NAME}?) in Calendar Mode"
 _UNIT = "(?P<unit>Core|Cpu|Ram|RAM)"
 
 
@@ -60,11 +61,11 @@ def _either(names: dict[str, str]) -> str:
 _SERIES = f"(?P<series>{_either(words.SERIES)})"
 _GPU = f"(?P<gpu>{_either(words.GPUS)})(?: GPU)?"
 _SLICE = f"(?P<slice>{_either(words.SLICES)})"
-_TPU = r"(?P<tpu>V[2-9][a-z]?)"
+_TPU = r"(?P<tpu>[vV][2-9][a-z]?)"
 _COMMITMENT = r"Commitment(?: v1)?: "
 
 # One rule: its name and what a whole description must look like. Names are what tests and `Other.why` speak of.
-_PRICED: Final[dict[str, str]] = {
+PRICED: Final[dict[str, str]] = {
     "machine": f"{_MODE}?{_SERIES} (?P<custom>Custom )?(?P<extended>Extended )?Instance {_UNIT} running{_IN}",
     "n1_custom": f"{_MODE}?(?P<custom>Custom )(?P<extended>Extended )?Instance {_UNIT} running{_IN}",
     # Since 2018 C2 has been sold without the word Instance and for a whole continent; newer regions have it.
@@ -120,7 +121,7 @@ _OTHER: Final[dict[str, str]] = {
     "network_bandwidth": r"(?:.+ )?fee for total VM network bandwidth .+",
 }
 
-_RULES: Final = {name: re.compile(pattern) for name, pattern in {**_PRICED, **_OTHER}.items()}
+_RULES: Final = {name: re.compile(pattern) for name, pattern in {**PRICED, **_OTHER}.items()}
 _LICENSES: Final = ("windows", "windows_shared_core", "sles", "sles_shared_core", "sles_sap", "rhel", "rhel_sap")
 
 

@@ -140,7 +140,16 @@ def _price(sku: Mapping[str, Any]) -> tuple[tuple[str | None, str | None, str | 
     per = UNITS.get(expression.get("usageUnit", ""))
     # units is an int64 and so a string on the wire; both it and nanos are left out when 0
     row = (money.get("currencyCode"), per, str(money.get("units") or 0), int(money.get("nanos") or 0), current.get("effectiveTime"))
-    return row, None if per else "unknown_unit"
+    return row, _fault(row[0], per, rate)
+
+
+def _fault(currency: str | None, per: str | None, rate: Mapping[str, Any] | None) -> str | None:
+    """Why a price is not one: dollars are asked for, and what a part costs is never nothing."""
+    if currency != "USD":
+        return "not_usd"
+    if per is None:
+        return "unknown_unit"
+    return None if rate and _paid(rate) else "zero_price"
 
 
 def _tier(rates: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:

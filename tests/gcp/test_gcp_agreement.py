@@ -1,0 +1,96 @@
+"""Composed prices against those that another project composed, and the discounts that are in its monthly figures."""
+
+import csv
+import gzip
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from gcp_world import World, sample
+
+from hwprices import discounts
+
+pytestmark = pytest.mark.shared
+
+OPTIONS = {
+    "on_demand_usd_per_hour": (("on_demand", 0), 1),
+    "spot_usd_per_hour": (("spot", 0), 1),
+    "commitment_1y_usd_per_month": (("committed_use", 12), 730),
+    "commitment_3y_usd_per_month": (("committed_use", 36), 730),
+}
+RELATIVE = Decimal("1e-6")
+
+NOT_LISTED = "Compute Engine does not list the type in the region"
+CUSTOM = "a custom machine: priced by hwprices.custom"
+SLICE = "less than a GPU is billed by an all-in SKU that the sample does not have; the other project adds up parts"
+NOT_SOLD = "a3-highgpu below 8 GPUs is not sold on demand"
+SUSTAINED = "no commitment is sold; the other project gives the sustained-use price"
+PREMIUM = "the other project gives M2's premium with the sustained-use discount (30 %), which is no commitment"
+
+
+@pytest.fixture(scope="module")
+def found(request: pytest.FixtureRequest) -> World:
+    return sample(Path(str(request.config.rootpath)))
+
+
+@pytest.fixture(scope="module")
+def theirs(shared: Path) -> list[dict[str, str]]:
+    with gzip.open(shared / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
+        return list(csv.DictReader(file))
+
+
+def exempt(name: str, region: str, option: tuple[str, int], listed: set[tuple[str, str]]) -> str | None:
+    """Why a figure is not compared."""
+    if name.startswith("custom-"):
+        return CUSTOM
+    if (name, region) not in listed:
+        return NOT_LISTED
+    if name in ("g4-standard-6", "g4-standard-12", "g4-standard-24"):
+        return SLICE
+    if name in ("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g") and option == ("on_demand", 0):
+        return NOT_SOLD
+    if name in ("f1-micro", "g1-small") and option[0] == "committed_use":
+        return SUSTAINED
+    if name.startswith("m2-") and option[0] == "committed_use":
+        return PREMIUM
+    return None
+
+
+def test_prices_agree_with_another_projects_composition(found: World, theirs: list[dict[str, str]]) -> None:
+    linux = {
+        (r["instance_type"], r["region"], r["purchase_option"], r["term_months"]): r["hourly"] for r in found.table("prices").to_dicts() if r["os"] == "linux"
+    }
+    regions = set(found.table("regions")["region"])
+    listed = set(found.table("availability").select("instance_type", "region").rows())
+    tally: Counter[str] = Counter()
+    worst = Decimal(0)
+    for row in theirs:
+        for column, (option, divisor) in OPTIONS.items():
+            if row["region"] not in regions or not row[column]:
+                continue
+            if why := exempt(row["instance_type"], row["region"], option, listed):
+                tally[why] += 1
+                continue
+            expected = Decimal(row[column]) / divisor
+            ours = linux[(row["instance_type"], row["region"], *option)]
+            assert ours is not None, (row["instance_type"], row["region"], option)
+            worst = max(worst, abs(ours / expected - 1))
+            tally["agree"] += 1
+    assert worst < RELATIVE
+    assert tally["agree"] == 7212
+    assert {why: n for why, n in tally.items() if why != "agree"} == {NOT_LISTED: 456, CUSTOM: 48, SLICE: 36, NOT_SOLD: 12, SUSTAINED: 16, PREMIUM: 24}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["n1-standard-8", "n1-highcpu-16", "n2-standard-8", "n2d-highmem-4", "c2-standard-60", "m1-ultramem-40", "f1-micro", "e2-standard-4", "c3-highcpu-8"],
+)
+def test_sustained_use_is_what_their_monthly_figure_has(found: World, theirs: list[dict[str, str]], name: str) -> None:
+    row = next(r for r in theirs if (r["instance_type"], r["region"]) == (name, "us-central1"))
+    price = found.prices(name)[("on_demand", 0)]
+    series = found.table("instance_types").filter(instance_type=name).row(0, named=True)["series"]
+    parts = [(r["component"], r["quantity"] * r["unit_price"]) for r in found.components(price["price_id"]).values()]
+    month = discounts.sustained_use(series, parts, 1) * 730
+    # they round 20 % of N2, N2D and C2 to what a full month comes to: 0.80020
+    assert abs(month / Decimal(row["month_usd"]) - 1) < Decimal("0.0003")
