@@ -75,7 +75,7 @@ def accelerator_totals() -> list[pl.Expr]:
     counts, memories = each(count), each(count * memory)
     known = ~memories.list.eval(pl.element().is_null()).list.any() & (pl.col("accelerators").list.len() > 0)
     return [
-        pl.when(~counts.list.eval(pl.element().is_null()).list.any()).then(counts.list.sum() + 0.0).alias("accelerator_count"),
+        pl.when(~counts.list.eval(pl.element().is_null()).list.any()).then(counts.list.sum().abs()).alias("accelerator_count"),
         pl.when(known).then(memories.list.sum()).alias("accelerator_memory_gib"),
     ]
 
