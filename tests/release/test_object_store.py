@@ -1,0 +1,73 @@
+"""A dataset on an object store: published with compare-and-swap, read from there. A real S3 API on loopback."""
+
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import polars as pl
+import pytest
+from moto.server import ThreadedMotoServer
+
+import hwprices
+import make
+from hwprices import release
+from hwprices.errors import HwpricesError
+from hwprices.landing import Landing, Unit
+from hwprices.store import Store
+
+T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
+
+
+@pytest.fixture
+def bucket(monkeypatch, request):
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    for variable, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": url}.items():
+        monkeypatch.setenv(variable, value)
+    name = request.node.name.replace("_", "-")[:60]  # one a test: the server's buckets outlive it in the process
+    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=name)
+    yield f"s3://{name}/data"
+    server.stop()
+
+
+def test_publish_and_read(bucket):
+    store = Store(bucket)
+    make.stage_frames(store, "r1", make.world())
+    outcome = release.publish(store, now=lambda: T0)
+    data = hwprices.open(bucket)
+    assert (outcome.new, data.version) == (True, "20260801T041700Z")
+    assert data.prices.select(pl.len()).collect().item() == 300
+    assert data.verify() == []
+    make.stage_frames(store, "r2", make.world(301))
+    assert release.publish(store, now=lambda: T0 + timedelta(minutes=1)).new
+    assert [r["version"] for r in hwprices.releases(bucket)] == ["20260801T041700Z", "20260801T041800Z"]
+
+
+def test_a_publisher_that_comes_second_says_so(bucket):
+    store = Store(bucket)
+    make.stage_frames(store, "r1", make.world())
+
+    def overtaken():
+        if not store.exists("latest.json"):
+            store.put("latest.json", b'{"version": "other"}')
+        return T0
+
+    with pytest.raises(HwpricesError, match="another publisher moved"):
+        release.publish(store, now=overtaken)
+    assert store.get("latest.json") == b'{"version": "other"}'
+
+
+def test_landed_pages_are_checked_there_too(bucket):
+    landing = Landing(bucket)
+    page = landing.land_bytes(Unit("aws", "prices"), b'{"price": 0.10}', url="https://x.example/p", retrieved_at=T0)
+    assert landing.read(page) == b'{"price": 0.10}'
+    landing.store.put(page.key, b"altered")
+    with pytest.raises(HwpricesError, match="checksum"):
+        landing.read(page)
+
+
+def test_a_bucket_that_is_not_there_is_one_line(bucket):
+    with pytest.raises(HwpricesError, match="s3://nowhere") as raised:
+        Store("s3://nowhere/x").check_writable()
+    assert "\n" not in str(raised.value)
