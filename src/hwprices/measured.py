@@ -37,7 +37,8 @@ def fine_tuning(benchmarks: pl.DataFrame) -> pl.DataFrame:
 def _middle(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """One measured system for each (accelerator, count): newest round, official first, the median by result."""
     key = ["accelerator_id", "accelerator_count", *by]
-    rows = rows.drop_nulls(["accelerator_count", "result"])
+    # the open division may change the model: its rates are of something else
+    rows = rows.drop_nulls(["accelerator_count", "result"]).filter(pl.col("division").ne_missing("open"))
     # v4.1 < v5.1 < v10.0: by number, not by letter
     numbers = pl.col("round").str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
     newest = rows.with_columns(age=numbers.list.get(0) * 1000 + numbers.list.get(1)).filter(pl.col("age") == pl.col("age").max().over(key))

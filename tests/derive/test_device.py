@@ -109,7 +109,7 @@ def test_h100_by_hand(release: small_release.Release) -> None:
     assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
     assert row["yearly_usd"] == Decimal("60268.8")
     assert row["tflops_per_watt"] == pytest.approx(989.4 / 700)
-    assert row["usd_per_million_tokens"] == [{"model": "llama2_70b", "usd": Decimal("0.4931899642"), "basis": "measured on as many accelerators"}]
+    assert row["usd_per_million_tokens"] == [{"model": "llama2_70b", "usd": Decimal("0.6322791365"), "basis": "measured on as many accelerators"}]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
     # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD

@@ -158,6 +158,7 @@ def test_of_several_systems_the_newest_round_and_its_middle_one() -> None:
         result(9000.0, round="v4.1"),
         result(8000.0, official=False),
         result(7000.0, scenario="Server"),
+        result(6000.0, division="open"),
         result(50.0, system="median", accelerator_count=None, result=None, per_accelerator=50.0, derived=True, system_count=3),
     )
     assert measured.tokens(sheet)["tokens_per_second"].to_list() == [200.0]

@@ -10,7 +10,17 @@ import pytest
 import small_release
 
 METHOD = Path(__file__).parents[2] / "docs" / "method.md"
-EXAMPLES = ["p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "g6.xlarge", "trn2.48xlarge", "ct6e-standard-4t", "m5zn.xlarge", "m7g.xlarge"]
+EXAMPLES = [
+    "p5.48xlarge",
+    "p5en.48xlarge",
+    "a3-highgpu-8g",
+    "Standard_ND96isr_H100_v5",
+    "g6.xlarge",
+    "trn2.48xlarge",
+    "ct6e-standard-4t",
+    "m5zn.xlarge",
+    "m7g.xlarge",
+]
 
 OPERATORS: dict[type, Callable[[float, float], float]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
