@@ -1,0 +1,45 @@
+"""Documentation that follows the code."""
+
+import re
+
+from hwprices.settings import CHECKOUT, Settings
+
+
+def shown_default(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if hasattr(value, "total_seconds"):
+        return f"{int(value.total_seconds())} (seconds)"
+    return str(value).replace(f"{CHECKOUT}/", "")
+
+
+def test_the_readme_lists_every_setting(project):
+    readme = (project / "README.md").read_text()
+    for name, field in Settings.model_fields.items():
+        variable = "AZURE_SUBSCRIPTION_ID" if name == "azure_subscription_id" else f"HWPRICES_{name.upper()}"
+        assert f"| `{variable}` | {shown_default(field.default)} | {field.description} |" in readme
+
+
+def test_links_lead_somewhere(project):
+    for document in [project / "README.md", *(project / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_commands_of_the_readme_exist(project):
+    readme, makefile = (project / "README.md").read_text(), (project / "Makefile").read_text()
+    for target in set(re.findall(r"\bmake ([a-z]+)\b", readme)) - {"alone"}:
+        assert re.search(rf"^{target}:", makefile, re.M), f"make {target}"
+
+
+def test_nothing_names_the_machine_it_was_made_on(project):
+    import subprocess
+
+    files = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False).stdout.split()
+    for name in files:
+        path = project / name
+        if path.is_file() and path.stat().st_size < 2_000_000:
+            text = path.read_text(errors="ignore")
+            assert not re.search(r"/(?:home|root|Users)/[a-z]+/|/wor" + r"k/", text), name
