@@ -1,0 +1,160 @@
+"""Write the Azure part of the sample: landed pages of real figures, from the research folder.
+
+    python data/sample/build_azure.py ../shared
+
+Every figure comes from a recording; README.md beside this file says which, and what was done to give it the wire's shape. The
+same recordings give the same files, byte for byte.
+"""
+
+import argparse
+import gzip
+import json
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hwprices.landing import Landing, Page, Run, Unit, UnitResult
+
+HERE = Path(__file__).resolve().parent
+RETAIL_URL = "https://prices.azure.com/api/retail/prices"
+SKUS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/providers/Microsoft.Compute/skus"
+LOCATIONS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/locations"
+
+# Days on which the recordings were made, as far as they are known: see README.md.
+METERS_ON = datetime(2026, 8, 20, tzinfo=UTC)
+RETAIL_ON = datetime(2026, 10, 31, tzinfo=UTC)
+SKUS_ON = datetime(2026, 8, 31, tzinfo=UTC)
+LOCATIONS_ON = datetime(2025, 4, 30, tzinfo=UTC)
+
+METER_REGIONS = ["francecentral", "westeurope"]
+ITEMS_A_PAGE = 1000  # what Retail Prices answers at most
+TYPES = {"Consumption": "consumption", "DevTestConsumption": "devtest", "Reservation": "reservation"}
+
+# Names of sizes in the price list that differ from the size's name by more than spelling: product → what the names become.
+ALIASES = [(re.compile(r"RTX6kv6$"), "_RTXPRO6000BSE_v6"), (re.compile(r"^(NG\d+adm?s)V620$"), r"\1_V620_v1")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
+    research = parser.parse_args().research
+    recordings = research / "recordings" / "azure"
+    shutil.rmtree(HERE / "azure", ignore_errors=True)
+    landing = Landing(str(HERE))
+    skus = read(recordings / "azure_skus_45regions_2026-08.json.gz")["value"]
+    results = [
+        land(landing, "locations", "global", [(recordings / "locations_with_zones.json").read_bytes()], LOCATIONS_URL, LOCATIONS_ON),
+        land(landing, "skus", "global", [compact({"value": list(merged(skus))})], SKUS_URL, SKUS_ON, {"bundled": SKUS_ON.date().isoformat()}),
+        *retail(landing, recordings, known_names(research, skus)),
+    ]
+    run = Run("20261031T000000.000000Z", "azure", "sample", RETAIL_ON, "sample", tuple(sorted(results, key=lambda r: r.unit.name)))
+    landing.write_run(run)
+    print(f"{len(results)} units, {sum(p.bytes for r in results for p in r.pages):,} bytes")  # noqa: T201
+
+
+def land(landing: Landing, kind: str, region: str, bodies: Iterable[bytes], url: str, when: datetime, params: dict[str, str] | None = None) -> UnitResult:
+    unit = Unit("azure", kind, region)
+    pages: list[Page] = [landing.land_bytes(unit, body, url=url, retrieved_at=when, params=params) for body in bodies]
+    return UnitResult(unit, "ok", tuple(pages))
+
+
+def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[UnitResult]:
+    """One unit for each region × price type × source."""
+    groups: dict[tuple[str, str, datetime], list[dict[str, Any]]] = defaultdict(list)
+    for region in METER_REGIONS:
+        groups["Consumption", region, METERS_ON] = list(meters(recordings / "radar" / f"vm-{region}.json.gz", sizes))
+    for item in recorded(recordings / "retail"):
+        groups[item["type"], item["armRegionName"].lower(), RETAIL_ON].append(item)
+    for (kind, region, when), items in sorted(groups.items()):
+        query = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq '{kind}'"
+        params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
+        yield land(landing, f"retail-{TYPES[kind]}-usd", region, bodies(items), RETAIL_URL, when, params)
+
+
+def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
+    """Names of sizes as the APIs spell them: of both lists of sizes, and the keys of another collector's price list."""
+    older = read(research / "recordings" / "azure" / "compute_skus_westus_24-Oct-2024.wire.json.gz")["value"]
+    priced = read(research / "truth" / "azure_ondemand_by_region_2026-06.json.gz")
+    return {sku["name"] for sku in [*skus, *older]}.union(*priced.values())
+
+
+def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
+    """Items of a region from its list of meters, keyed skuId|meterId|type|term."""
+    names = {squeeze(size): size for size in sorted(sizes)}
+    for key, meter in sorted(read(path).items()):
+        sku_id, meter_id, kind, _ = key.split("|")
+        item = {"currencyCode": "USD", "retailPrice": meter["retailPrice"], "unitPrice": meter["unitPrice"], "armRegionName": meter["armRegionName"]}
+        item |= {"meterId": meter_id, "meterName": meter["meterName"], "skuId": sku_id, "productName": meter["productName"], "skuName": meter["skuName"]}
+        item |= {"serviceName": "Virtual Machines", "unitOfMeasure": meter["unitOfMeasure"], "type": kind}
+        size = size_name(meter["productName"], meter["skuName"], names)
+        yield item | ({"armSkuName": size} if size else {})
+
+
+def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
+    """The size a meter is for, as the list of sizes spells it; None where no rule of README.md gives one."""
+    base = re.sub(r" (Spot|Low Priority)$", "", " ".join(sku.split()))
+    if re.search("dedicated ?host", product, re.IGNORECASE):
+        host = re.sub("^type ?", f"{product.split(maxsplit=1)[0]}_Type", base, flags=re.IGNORECASE)
+        return names.get(squeeze(host), host)
+    tier = "Basic_" if " Basic" in product else "Standard_"
+    bare = re.sub("^standard_", "", base, flags=re.IGNORECASE)
+    for pattern, becomes in ALIASES:
+        bare = pattern.sub(becomes, bare)
+    promo = "_Promo" if re.search(r"\bpromo\b", product, re.IGNORECASE) else ""
+    found = names.get(squeeze(tier + bare + promo)) or names.get(squeeze(tier + bare))
+    return found or (base if base.startswith("Standard_") else None)
+
+
+def squeeze(name: str) -> str:
+    """A name without what the price list spells at will: case, spaces, underscores, hyphens."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def recorded(folder: Path) -> Iterator[dict[str, Any]]:
+    """Items of the recorded answers about virtual machines, each once: the answer with the savings plans goes before the others."""
+    every = [item for path in sorted(folder.glob("*.json")) for item in read(path).get("Items", [])]
+    best: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for item in every:
+        key = tuple(item.get(name) for name in ("skuId", "meterId", "type", "reservationTerm", "armRegionName"))
+        if item["serviceName"] == "Virtual Machines" and len(item) > len(best.get(key, {})):
+            best[key] = item
+    yield from (best[key] for key in sorted(best, key=str))
+
+
+def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
+    """Pages of at most 1,000 items in the answer's envelope."""
+    for start in range(0, len(items), ITEMS_A_PAGE):
+        page = items[start : start + ITEMS_A_PAGE]
+        more = start + ITEMS_A_PAGE < len(items)
+        link = f"https://prices.azure.com:443/api/retail/prices?$skip={start + ITEMS_A_PAGE}" if more else None
+        yield compact(
+            {"BillingCurrency": "USD", "CustomerEntityId": "Default", "CustomerEntityType": "Retail", "Items": page, "NextPageLink": link, "Count": len(page)}
+        )
+
+
+def merged(skus: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """SKUs of one size in many locations as one SKU with many locations; sizes whose capabilities differ stay apart."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for sku in skus:
+        same = {name: sku[name] for name in ("resourceType", "name", "tier", "size", "family", "capabilities")}
+        groups[sku["name"], json.dumps(same)].append(sku)
+    for _, same in sorted(groups.items()):
+        each = sorted(same, key=lambda sku: sku["locations"])
+        yield each[0] | {name: [value for sku in each for value in sku[name]] for name in ("locations", "locationInfo", "restrictions")}
+
+
+def read(path: Path) -> Any:
+    raw = path.read_bytes()
+    return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+
+
+def compact(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+if __name__ == "__main__":
+    main()
