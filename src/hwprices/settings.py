@@ -55,16 +55,22 @@ class Settings(BaseSettings):
     )
     azure_currencies: Annotated[tuple[str, ...], NoDecode] = Field(default=("USD",), description="Currencies to fetch Azure prices in, comma separated.")
 
-    connect_timeout: timedelta = Field(default=timedelta(seconds=5), description="How long a connection may take.")
-    read_timeout: timedelta = Field(default=timedelta(seconds=30), description="How long a server may be silent.")
+    connect_timeout: timedelta = Field(default=timedelta(seconds=5), gt=timedelta(0), description="How long a connection may take, in seconds.")
+    read_timeout: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0), description="How long a server may be silent, in seconds.")
     attempts: int = Field(default=4, ge=1, le=10, description="Tries of one page, with back-off, before it counts as failed.")
-    max_retry_after: timedelta = Field(default=timedelta(seconds=120), description="Longest Retry-After that is waited for.")
+    max_retry_after: timedelta = Field(default=timedelta(seconds=120), description="Longest Retry-After that is waited for, in seconds.")
     keep_runs: int = Field(default=3, ge=1, description="Staged runs kept for each provider.")
 
     @field_validator("azure_currencies", mode="before")
     @classmethod
     def _split_currencies(cls, value: object) -> object:
         return tuple(part.strip().upper() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("connect_timeout", "read_timeout", "max_retry_after", mode="before")
+    @classmethod
+    def _seconds(cls, value: object) -> object:
+        """From the environment a number is a string; it means seconds."""
+        return float(value) if isinstance(value, str) and value.replace(".", "", 1).isdigit() else value
 
     @field_validator(
         "aws_price_list_url",
