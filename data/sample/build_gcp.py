@@ -24,7 +24,7 @@ RATES_AS_OF = datetime(2026, 7, 30, tzinfo=UTC)
 TYPES_AS_OF = datetime(2026, 8, 17, tzinfo=UTC)
 PLACES_AS_OF = datetime(2025, 3, 1, tzinfo=UTC)
 DWS_AS_OF = datetime(2025, 8, 16, tzinfo=UTC)
-LICENSES_AS_OF = datetime(2026, 7, 30, tzinfo=UTC)
+LICENSES_AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 TPU_AS_OF = datetime(2024, 12, 23, tzinfo=UTC)
 
 REGIONS = {"us-central1": "Iowa", "us-east4": "Northern Virginia", "europe-west4": "Netherlands", "asia-northeast1": "Tokyo"}

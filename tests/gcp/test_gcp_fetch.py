@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hwprices import providers
+from hwprices import collect, providers
 from hwprices.http import FetchError, Http
 from hwprices.landing import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
-from hwprices.settings import Settings
+from hwprices.settings import Settings, load
 from stub_server import Reply, Request, StubServer
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -250,3 +250,28 @@ def test_with_a_project_machines_zones_and_tpus_are_live(server: StubServer, tmp
     linux = {r["instance_type"]: r["hourly"] for r in tables["prices"].to_dicts() if r["os"] == "linux" and r["purchase_option"] == "on_demand"}
     assert str(linux["v5litepod-16"]) == "19.2000000000"  # 16 chips × 1.2
     assert tables["availability"].height == 2
+
+
+def test_the_documented_settings_are_enough(server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the flows do it: variables, plan, fetch, record, stage. What was refused in other regions does not count here."""
+    two_pages(server, Reply(b"{}", status=429, headers={"Retry-After": "0"}))
+    elsewhere = [sku(f"E{i}", "N9 Instance Core running in Paris", "CPU", 1, serviceRegions=["europe-west9"]) for i in range(15)]
+    server.on(TPU_SKUS, Reply.json({"skus": elsewhere}))
+    for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": server.url, "GCP_COMPUTE_URL": server.url}.items():
+        monkeypatch.setenv(f"HWPRICES_{name}", value)
+    settings = load()
+    units = collect.plan(settings, "gcp", ["us-central1"])
+    results = [collect.fetch(settings, "gcp", unit) for unit in units]
+    assert [r.status for r in results] == ["ok", "ok", "ok"]
+    staged = collect.stage_run(settings, collect.record(settings, "gcp", NOW, results))
+    assert {f.key for f in staged.files if f.table == "prices"} == {"prices/provider=gcp/us-central1.parquet"}
+    assert staged.quarantined == {}
+
+
+def test_an_unreachable_vendor_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": "http://127.0.0.1:9", "ATTEMPTS": "1"}.items():
+        monkeypatch.setenv(f"HWPRICES_{name}", value)
+    result = collect.fetch(load(), "gcp", Unit("gcp", "skus"))
+    assert result.status == "failed"
+    assert result.reason.startswith("http://127.0.0.1:9 failed")
+    assert "\n" not in result.reason

@@ -86,6 +86,7 @@ def _type(spec: dict[str, Any]) -> dict[str, Any]:
         "bare_metal": name.endswith("-metal"),
         **_devices(spec),
         **_disks(spec),
+        **_network(name),
         "spec_source": spec["source"],
         "corrections": [],
         "observed_at": spec["observed_at"],
@@ -102,6 +103,15 @@ def _devices(spec: dict[str, Any]) -> dict[str, Any]:
         "accelerator_kind": kind,
         "accelerator_count": sum(d["count"] for d in devices),
         "accelerator_memory_gib": sum(sizes) if devices and len(sizes) == len(devices) else None,
+    }
+
+
+def _network(name: str) -> dict[str, Any]:
+    known = rules.network_of(name)
+    return {
+        "network_gbps_max": float(known["network_gbps_max"]) if known else None,
+        "rdma": known.get("rdma"),
+        "accelerator_interconnect": known.get("accelerator_interconnect"),
     }
 
 

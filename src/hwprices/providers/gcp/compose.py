@@ -33,8 +33,6 @@ OPTIONS = pl.DataFrame(
 
 SOLD = ["region", "instance_type", "option", "term_months"]
 
-MISSING = {"gpu": "gpu", "slice": "slice", "tpu": "tpu", "core": "core", "ram": "ram", "local_ssd": "local_ssd", "instance": "instance", "premium": "premium"}
-
 
 @dataclass(frozen=True)
 class Composed:

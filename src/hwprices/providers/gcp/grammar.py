@@ -108,7 +108,7 @@ PRICED: Final[dict[str, str]] = {
 _OTHER: Final[dict[str, str]] = {
     "sole_tenancy": r"(?:Commitment(?: v1)?: )?(?:.+ )?Sole Tenancy .+",
     "cpu_overcommit": r".+ Overcommit(?: .+)?|Overcommit .+",
-    "suspended": r"(?:.+ )?[Ss]uspended .+",
+    "suspended": r"(?:.+ )?[Ss]uspended(?: .+)?",
     # Paid already by the reservation that holds them: $0. Those "in Calendar Mode" are a price, and are rules above.
     "reserved": r"Reserved (?!.* in Calendar Mode$).+",
     "flexible_commitment": r"Commitment - dollar based v1: .+",

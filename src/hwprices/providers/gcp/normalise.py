@@ -15,6 +15,9 @@ from .components import component_prices
 
 PROVIDER = pl.lit("gcp").alias("provider")
 
+SOLD = ["region", "instance_type", "purchase_option", "term_months"]
+"""compose.SOLD as the tables name it."""
+
 
 def normalise(pages: Pages) -> Iterator[Part]:
     """Tables of the run: regions, zones, instance_types, availability, prices, price_components, component_prices.
@@ -31,9 +34,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield from catalog.places(pages, found, regions)
     yield Part("instance_types", catalog.instance_types(found))
     yield Part("availability", _availability(found, regions))
-    refused = pl.concat([read.refused, priced.refused.drop("region").with_columns(regions=None), licensed.refused], how="diagonal_relaxed")
+    refused = pl.concat([read.refused, priced.refused.with_columns(regions=pl.concat_list("region")).drop("region"), licensed.refused], how="diagonal_relaxed")
     prices, parts = _tables(found, linux, licensed)
-    yield from _by_region(Prices, prices, regions, refused=_quarantine(refused), counts=dict(read.counts))
+    yield from _by_region(Prices, prices, regions, refused=_quarantine(refused, regions), counts=dict(read.counts))
     yield from _by_region(PriceComponents, parts, regions)
     yield from _by_region(ComponentPrices, component_prices(priced.rates), regions)
 
@@ -53,9 +56,9 @@ def _tables(found: machines.Machines, linux: compose.Composed, licensed: license
     """Rows of prices and price_components, all regions. price_id is made once a price and joined to its parts."""
     everywhere = pl.concat([linux.prices.with_columns(os=pl.lit("linux")), licensed.prices])
     keyed = _as_prices(_with_source(everywhere, found))
-    ids = keyed.select(*_key("instance_type"), "price_id")
-    each_os = linux.components.join(keyed.select(*_key("instance_type"), "price_id"), left_on=compose.SOLD, right_on=_sold())
-    fees = licensed.components.join(ids, left_on=[*compose.SOLD, "os"], right_on=[*_sold(), "os"])
+    ids = keyed.select(*SOLD, "os", "price_id")
+    each_os = linux.components.join(ids, left_on=compose.SOLD, right_on=SOLD)
+    fees = licensed.components.join(ids, left_on=[*compose.SOLD, "os"], right_on=[*SOLD, "os"])
     columns = [
         "price_id",
         "region",
@@ -75,14 +78,6 @@ def _tables(found: machines.Machines, linux: compose.Composed, licensed: license
     return keyed, frames.conform(parts, PriceComponents).collect()
 
 
-def _sold() -> list[str]:
-    return ["region", "instance_type", "purchase_option", "term_months"]
-
-
-def _key(*_: str) -> list[str]:
-    return [*_sold(), "os"]
-
-
 def _with_source(prices: pl.DataFrame, found: machines.Machines) -> pl.DataFrame:
     """A price of which no part is known comes from the page that lists the type."""
     listed = found.offers.select("region", "instance_type", "observed_at", "source_url", "raw_sha256").unique(
@@ -93,7 +88,6 @@ def _with_source(prices: pl.DataFrame, found: machines.Machines) -> pl.DataFrame
 
 
 def _as_prices(rows: pl.DataFrame) -> pl.DataFrame:
-    committed = pl.col("option") == "committed_use"
     full = (
         rows.lazy()
         .rename({"option": "purchase_option"})
@@ -117,8 +111,11 @@ def _as_prices(rows: pl.DataFrame) -> pl.DataFrame:
     return frames.conform(full, Prices).collect()
 
 
-def _quarantine(refused: pl.DataFrame) -> pl.DataFrame:
-    """SKUs that were not understood, or that contradict each other."""
+def _quarantine(refused: pl.DataFrame, regions: list[str] | None) -> pl.DataFrame:
+    """SKUs that were not understood, or that contradict each other: those of the regions asked for, and of no region."""
+    if regions is not None:
+        elsewhere = pl.col("regions").list.set_intersection([*regions, "global"]).list.len() == 0
+        refused = refused.filter(~elsewhere.fill_null(False))
     shown = refused.select(
         "sku_id",
         "description",

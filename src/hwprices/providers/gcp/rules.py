@@ -89,6 +89,13 @@ def not_sold(instance_type: str) -> frozenset[str]:
 
 
 @cache
+def network_of(instance_type: str) -> dict[str, str]:
+    """network_gbps_max, rdma and accelerator_interconnect of types with accelerators, as documented; empty where not known."""
+    row = _only("gcp_network", instance_type)
+    return {name: row[name] for name in ("network_gbps_max", "rdma", "accelerator_interconnect") if row[name]} if row else {}
+
+
+@cache
 def billed_vcpus() -> dict[str, str]:
     """Type → vCPUs billed, where they are not those the API tells."""
     return {row["instance_type"]: row["vcpus_billed"] for row in sheet("gcp_billed_vcpus")}

@@ -12,7 +12,11 @@ MODES: Final[dict[str, str]] = {
     "DWS Calendar Mode": "dws_calendar",
     "DWS Flex Start": "dws_flex_start",
 }
-"""Word → purchase option. DWS: Dynamic Workload Scheduler, https://cloud.google.com/products/dws/pricing."""
+"""Word → purchase option. DWS: Dynamic Workload Scheduler, https://cloud.google.com/products/dws/pricing.
+
+Google's Flex-start mode of A2, A3, A4, G2, G4 and TPUs is billed by the SKUs that say "DWS Defined Duration"
+(https://cloud.google.com/skus/sku-groups/flex-start-mode-a3-vms); "DWS Flex Start" is the word of H4D's.
+"""
 
 SERIES: Final[dict[str, str]] = {
     "A2": "a2",
