@@ -30,10 +30,10 @@ SPEC_COLUMNS = {
 
 def machines(types: pl.LazyFrame, accelerators: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:
     """One row per (provider, instance_type): offers' machine, spec and power columns, and ``uniform`` (all accelerators alike)."""
-    frame = types.select(*CARRIED, "series", "cpu_models", *_one_accelerator()).collect()
+    frame = types.select(*CARRIED, "series", "cpu_models", "local_disk_kind", *_one_accelerator()).collect()
     frame = _with_specs(frame, accelerators)
     frame = frame.join(microarchitectures(frame, cpus, families), on=["provider", "instance_type"], how="left")
-    return _with_watts(_with_coefficients(frame, coefficients)).drop("series", "cpu_models", "tdp_estimate_w", "power_limit_default_w")
+    return _with_watts(_with_coefficients(frame, coefficients)).drop("series", "cpu_models", "local_disk_kind", "tdp_estimate_w", "power_limit_default_w")
 
 
 def _one_accelerator() -> list[pl.Expr]:
@@ -99,12 +99,13 @@ def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.Da
         .when(pl.any_horizontal(pl.col("low2", "low3").is_not_null()))
         .then(pl.lit("average"))
     )
+    disks = {kind: pl.lit(_any(coefficients, kind), dtype=pl.Float64) for kind in ("ssd", "hdd")}
     return frame.with_columns(
         basis.alias("power_basis"),
         pl.coalesce("^low[0-3]$").alias("cpu_min_watts_per_vcpu"),
         pl.coalesce("^high[0-3]$").alias("cpu_max_watts_per_vcpu"),
         pl.lit(_any(coefficients, "memory"), dtype=pl.Float64).alias("watts_per_gb"),
-        pl.lit(_any(coefficients, "ssd"), dtype=pl.Float64).alias("watts_per_tb"),
+        pl.when(pl.col("local_disk_kind") == "hdd").then(disks["hdd"]).otherwise(disks["ssd"]).alias("watts_per_tb"),
     ).drop(cs.matches("^(low|high)[0-3]$"), "average", "any")
 
 

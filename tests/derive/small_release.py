@@ -1,6 +1,6 @@
 """A small release with real list prices of July 2026 (GCP at full precision), joined with the accelerator sheet of the project.
 
-PUE and the grid of us-central1 are those the providers publish for 2024 (Azure 2023); the 400 g of the other two are round.
+Coefficients, PUE and grids are those of the project's sheets; a test holds them to it.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ POWER = [  # the coefficients of Cloud Carbon Footprint, https://www.cloudcarbon
     {"provider": "aws", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.74, "max_watts": 3.5, "unit": "vcpu"},
     {"provider": "gcp", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.71, "max_watts": 4.26, "unit": "vcpu"},
     {"provider": "azure", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.78, "max_watts": 3.76, "unit": "vcpu"},
-    {"provider": "aws", "component": "vcpu", "microarchitecture": "Cascade Lake", "min_watts": 0.64, "max_watts": 3.97, "unit": "vcpu"},
+    {"provider": "aws", "component": "vcpu", "microarchitecture": "Cascade Lake", "min_watts": 0.690298, "max_watts": 4.063194, "unit": "vcpu"},
+    {"provider": "aws", "component": "vcpu", "microarchitecture": "Neoverse V1", "min_watts": 0.474262, "max_watts": 1.692962, "unit": "vcpu"},
     {"provider": "any", "component": "memory", "microarchitecture": "any", "min_watts": 0.392, "max_watts": 0.392, "unit": "gb"},
     {"provider": "any", "component": "ssd", "microarchitecture": "any", "min_watts": 1.2, "max_watts": 1.2, "unit": "tb"},
 ]
@@ -31,9 +32,9 @@ FAMILIES = [
     {"provider": "aws", "family": "m7g", "cpu_id": "aws-graviton3", "only": True},
 ]
 PLACES = [
-    {"provider": "aws", "region": "us-east-1", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 400.0, "pue": 1.15},
+    {"provider": "aws", "region": "us-east-1", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 323.05, "pue": 1.15},
     {"provider": "gcp", "region": "us-central1", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 412.72, "pue": 1.1},
-    {"provider": "azure", "region": "eastus", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 400.0, "pue": 1.14},
+    {"provider": "azure", "region": "eastus", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 323.05, "pue": 1.14},
 ]
 TYPES = [
     machine("aws", "p5.48xlarge", device="nvidia-h100-sxm5-80gb", count=8, gib=80, vcpus=192, memory_gib=2048.0, local_disk_gib=28_312.0, rdma="efa"),
