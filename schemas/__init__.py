@@ -12,11 +12,12 @@ from .offer import Offers, SoldAccelerators
 from .price import ComponentPrices, PriceComponents, Prices
 from .quarantine import Quarantine
 from .spec import Accelerators, CpuFamilies, Cpus, LocalHardware
+from .spot import SpotAdvice
 
 TABLES: dict[str, type[Table]] = {
     table_name(model): model
     for model in (
-        *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, Quarantine),
+        *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, SpotAdvice, Quarantine),
         *(Offers, SoldAccelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
     )
 }
