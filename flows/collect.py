@@ -6,7 +6,7 @@ from typing import Any, Literal
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import as_completed
+from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows import console, reports
@@ -16,6 +16,9 @@ from hwprices.settings import Settings, load
 from hwprices.stage import Staged
 
 Source = Literal["sample", "live"]
+
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=16)
+"""Waiting tasks cost a thread each; how many really fetch at once is each provider's own limit."""
 
 
 def _settings(flags: dict[str, Any]) -> Settings:
@@ -41,7 +44,7 @@ def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
     return steps.stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
 
 
-@flow(name="collect", task_runner=ThreadPoolTaskRunner(max_workers=16), flow_run_name="collect {provider}", validate_parameters=False)
+@flow(name="collect", task_runner=RUNNER, flow_run_name="collect {provider}", validate_parameters=False)
 def collect(provider: str, source: Source | None = None, root: str | None = None, regions: list[str] | None = None, kinds: list[str] | None = None) -> Staged:
     """Collect one provider: fetch every unit in parallel, keep the raw pages, normalise, validate and stage.
 
@@ -60,7 +63,8 @@ def collect(provider: str, source: Source | None = None, root: str | None = None
     units = plan(provider, flags, regions, kinds)
     console.step(provider, "fetch", done=0, total=len(units))
     results: list[UnitResult] = []
-    for future in as_completed(fetch.submit(provider, unit, flags) for unit in units):
+    futures: list[PrefectFuture[UnitResult]] = [fetch.submit(provider, unit, flags) for unit in units]
+    for future in as_completed(futures):
         results.append(future.result())
         console.step(provider, "fetch", done=len(results), total=len(units))
     ordered = sorted(results, key=lambda r: r.unit.name)

@@ -30,6 +30,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 
 screen = Console()
 
+WIDE = 132  # columns of the widest table here, a recommendation
+
 
 def default_root() -> str:
     """A checkout's data folder when run inside one, else ./data."""
@@ -54,7 +56,8 @@ def _print(frame: pl.DataFrame, as_json: bool, draw: Callable[[pl.DataFrame], Re
     if as_json:
         print(json.dumps(frame.to_dicts(), indent=1, default=str))
         return
-    screen.print(draw(frame))
+    # wide tables keep their columns: a terminal that is narrower, or a pipe, gets long lines and not letters one above the other
+    Console(width=max(screen.width, WIDE)).print(draw(frame), crop=False)
 
 
 @app.command()

@@ -6,9 +6,11 @@ connections that break or stall.
 """
 
 import email.utils
+import gzip
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -18,7 +20,6 @@ import httpx
 import tenacity
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import Downloaded, check_gzip
 from hwprices.settings import Settings, is_loopback
 
 Expect = Literal["json", "csv", "any"]
@@ -26,7 +27,22 @@ Expect = Literal["json", "csv", "any"]
 RETRIED_STATUSES = {403, 408, 429, 500, 502, 503, 504}
 """403 too: the AWS bulk host answers it to many requests at once."""
 
+CHUNK = 1 << 20
+
 SECRET_PARAMETERS = {"key", "access_token", "sig", "token", "x-amz-security-token", "x-amz-signature", "x-amz-credential"}
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A body on disk as it came over the wire, with what is known of it."""
+
+    path: Path
+    encoding: Literal["identity", "gzip"]
+    url: str
+    params: Mapping[str, str]
+    status: int
+    content_type: str
+    retrieved_at: datetime
 
 
 class FetchError(HwpricesError):
@@ -191,3 +207,14 @@ def _check_whole(response: httpx.Response, path: Path, encoding: str) -> None:
             check_gzip(path)
         except (EOFError, OSError, zlib.error) as error:
             raise _TryAgain(f"the gzip body is cut or damaged ({error})") from None
+
+
+def check_gzip(path: Path) -> None:
+    """Read a gzip file to its end: a body cut short ends before its trailer.
+
+    Raises:
+        EOFError, OSError (BadGzipFile), zlib.error: it is cut or damaged.
+    """
+    with gzip.open(path) as plain:
+        while plain.read(CHUNK):
+            pass

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from hwprices.errors import HwpricesError
+from hwprices.http import CHUNK, Downloaded
 from hwprices.store import Store
 
-CHUNK = 1 << 20
 COMPRESS_LEVEL = 6  # zlib's own default; a price list of 1 GB shrinks to about 6 %
 
 
@@ -49,19 +49,6 @@ class Page:
     sha256: str
     bytes: int
     content_bytes: int
-    url: str
-    params: Mapping[str, str]
-    status: int
-    content_type: str
-    retrieved_at: datetime
-
-
-@dataclass(frozen=True)
-class Downloaded:
-    """A body on disk as it came over the wire, with what is known of it."""
-
-    path: Path
-    encoding: Literal["identity", "gzip"]
     url: str
     params: Mapping[str, str]
     status: int
@@ -271,15 +258,4 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_gzip(path: Path) -> None:
-    """Read a gzip file to its end: a body cut short ends before its trailer.
-
-    Raises:
-        EOFError, OSError (BadGzipFile), zlib.error: it is cut or damaged.
-    """
-    with gzip.open(path) as plain:
-        for _ in _chunks(plain):
-            pass
-
-
-__all__ = ["Downloaded", "Landing", "Page", "Run", "Unit", "UnitResult", "carry_over", "check_gzip"]
+__all__ = ["Downloaded", "Landing", "Page", "Run", "Unit", "UnitResult", "carry_over"]

@@ -1,6 +1,6 @@
 """Answers for people: devices, recommendations and break-even as tables of rich."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -89,41 +89,47 @@ def _with(value: str, remark: str | None) -> str:
     return f"{value} ({remark})" if value and remark else value
 
 
+FIGURES: list[tuple[str, str, Callable[[Any], str]]] = [
+    ("spot", "spot_usd_per_hour", money),
+    ("1 year", "best_1y_usd_per_hour", money),
+    ("3 years", "best_3y_usd_per_hour", money),
+    ("hours", "hours", number),
+    ("USD in all", "usd", money),
+    ("tokens/s", "tokens_per_second", number),
+    ("USD/M tok", "usd_per_million_tokens", money),
+    ("kWh", "kwh", number),
+    ("gCO2e", "operational_gco2e", number),
+]
+"""Heading, column and how it is shown."""
+
+
 def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> Table:
-    """The first ``top`` machines of ``recommend.recommend``, and as many of those left out as asked."""
+    """The first ``top`` machines of ``recommend.recommend``, and as many of those left out as asked.
+
+    Figures that no machine has (hours, for inference) are no column.
+    """
     fit, out = frame.filter(pl.col("excluded").is_null()), frame.drop_nulls("excluded")
-    table = Table(title=f"{fit.height} machines fit, {out.height} do not", title_justify="left")
-    for name, right in [
-        ("", True),
-        ("machine", False),
-        ("where", False),
-        ("×", True),
-        ("GiB needed", True),
-        ("USD/h", True),
-        ("how", False),
-        ("spot", True),
-        ("1 year", True),
-    ]:
-        table.add_column(name, justify="right" if right else "left")
-    for name in ("hours", "USD", "tokens/s", "kWh", "gCO2e"):
-        table.add_column(name, justify="right")
+    needed = number(fit["memory_needed_gib"].max(), "GiB")
+    title = f"{fit.height} machines fit, {out.height} do not; the job needs {needed or 'more than any has'}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    figures = [(name, column, show) for name, column, show in FIGURES if fit.head(top)[column].count()]
+    for name in ("", "machine", "where", "\u00d7", "USD/h", "how", *(name for name, _, _ in figures)):
+        table.add_column(name, justify="left" if name in ("machine", "where", "how") else "right", no_wrap=True)
     for row in fit.head(top).iter_rows(named=True):
-        others = (money(row[f"{name}usd_per_hour"]) for name in ("spot_", "best_1y_"))
-        prices = (money(row["usd_per_hour"]), row["price_basis"], *others)
-        needed = number(row["memory_needed_gib"])
-        figures = (number(row["hours"]), money(row["usd"]), number(row["tokens_per_second"]), number(row["kwh"]), number(row["operational_gco2e"]))
         place = "/".join(part for part in (row["provider"], row["region"]) if part)
-        table.add_row(str(row["rank"]), row["machine"], place, str(row["nodes"]), needed, *prices, *figures)
-    for row in out.head(excluded).iter_rows(named=True):
-        table.add_row("", f"[dim]{row['machine']}[/dim]", f"[dim]{row['excluded']}[/dim]")
+        shown = (show(row[column]) for _, column, show in figures)
+        table.add_row(str(row["rank"]), row["machine"], place, str(row["nodes"]), money(row["usd_per_hour"]), str(row["price_basis"]).replace("_", " "), *shown)
+    if excluded:
+        table.caption = "\n".join(f"{row['machine']}: {row['excluded']}" for row in out.head(excluded).iter_rows(named=True))
+        table.caption_justify = "left"
     return table
 
 
 def render_break_even(frame: pl.DataFrame) -> Table:
     """``tco.break_even``: what owning costs against the cheapest cloud offer of the same accelerators."""
-    table = Table(title="Owning against renting", title_justify="left")
+    table = Table(title="Owning against renting", title_justify="left", box=None, pad_edge=False)
     for name in ("machine", "USD", "USD/h owned", "USD/h cloud", "cheapest offer", "pays after", ""):
-        table.add_column(name, justify="right" if name.startswith("USD") else "left")
+        table.add_column(name, justify="right" if name.startswith("USD") else "left", no_wrap=name != "machine")
     for row in frame.iter_rows(named=True):
         hours, years = number(row["break_even_hours"], "h"), number(row["break_even_years"], "years")
         table.add_row(row["name"], money(row["usd"]), money(row["tco_usd_per_hour"]), money(row["cloud_usd_per_hour"]), row["cloud_offer"] or "", hours, years)
