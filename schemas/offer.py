@@ -203,7 +203,8 @@ class SoldAccelerators(Accelerators):
 
     providers: pl.List(pl.String) = column("Clouds that have a machine type with it, sorted; empty where none has.")
     instance_type_count: pl.Int32 = column("Machine types with it, over all clouds.", ge=0)
-    region_count: pl.Int32 = column("Regions with a price for one of them, over all clouds.", ge=0)
+    regions: pl.List(pl.String) = column("Where a cloud lists a machine type with it, or prices one: provider/region, sorted.")
+    region_count: pl.Int32 = column("How many regions these are, over all clouds.", ge=0)
     min_usd_per_accelerator_hour: Money = column(
         "Cheapest on-demand price of one device in any machine and region.", unit="USD/(accelerator·h)", nullable=True, gt=0
     )

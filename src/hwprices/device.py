@@ -104,6 +104,7 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
         "architecture": row["architecture"],
         "ai_features": row["ai_features"],
         "clouds": row["providers"],
+        "regions": row["regions"],
         "local_devices": row["local_devices"],
         "sold_locally": row["sold_locally"] or bool(row["local_devices"]),
         "part_hourly_usd": row["min_part_usd_per_hour"],

@@ -9,7 +9,7 @@ import pytest
 from offer_fixtures import SEEN, SHA, machine, price, prices, region, rows
 from small_release import SOURCED
 
-from hwprices import join, measured, offers
+from hwprices import join, measured, offers, specs
 from hwprices.schemas import key
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.price import COMMITMENT_PLANS, PAYMENT_OPTIONS, PURCHASE_OPTIONS, TERMS_IN_MONTHS
@@ -202,9 +202,20 @@ def test_accelerators_without_a_sheet_are_reported() -> None:
     ]
 
 
-def test_accelerators_sold_as_parts_are_sold() -> None:
-    from hwprices import specs
+def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
+    """A price where the vendor's own list lacks the machine, and a machine without a price, do not make a place."""
+    types = [machine("aws", name, device="nvidia-l4", count=1, gib=24) for name in ("listed", "priced", "unlisted", "unpriced")]
+    offered = {"provider": "aws", "instance_type": "listed", "offered": True, "observed_at": SEEN, "raw_sha256": SHA}
+    where = rows(
+        "availability", offered | {"region": "r1", "zone": "r1a"}, offered | {"region": "r1", "zone": "r1b"}, offered | {"region": "r2", "offered": False}
+    )
+    given = prices(price("aws", "r3", "priced", "1"), price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]), price("aws", "r5", "unpriced", None))
+    tables = {"instance_types": rows("instance_types", *types).lazy(), "availability": where.lazy(), "prices": given}
+    row = join.build(tables, {"accelerators": specs.load("accelerators")}).tables["accelerators"].filter(accelerator_id="nvidia-l4").row(0, named=True)
+    assert (row["regions"], row["region_count"], row["instance_type_count"]) == (["aws/r1", "aws/r3"], 2, 4)
 
+
+def test_accelerators_sold_as_parts_are_sold() -> None:
     part = {"provider": "gcp", "region": "us-central1", "series": "n1", "component": "gpu:nvidia-tesla-p100", "purchase_option": "on_demand", "term_months": 0}
     part |= {
         "currency": "USD",
