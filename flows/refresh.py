@@ -82,7 +82,10 @@ def main(
         str, typer.Option(help="sample replays the bundled landing directory, offline; live asks the vendors.", envvar="HWPRICES_SOURCE")
     ] = "sample",
     provider: Annotated[list[str] | None, typer.Option(help="Only this provider; may be given several times. Default: all there are.")] = None,
-    region: Annotated[list[str] | None, typer.Option(help="Only this region; may be given several times. Other regions stay as they were.")] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this region; may be given several times. Others stay as they were (of GCP, whose catalog is one, they are left out)."),
+    ] = None,
     root: Annotated[
         str | None, typer.Option(help="Where the data lives: a folder or s3://, gs://, az://.", envvar="HWPRICES_ROOT", show_default="data/")
     ] = None,
@@ -112,7 +115,8 @@ def main(
             for r in published.results
             if r.outcome == "stop"
         ]
-        screen.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new), crop=False)
+        wide = Console(width=max(screen.width, summary.WIDE))
+        wide.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new), crop=False)
         for line in stopped:
             errors.print(f"[yellow]{line}[/yellow]", highlight=False, soft_wrap=True)
     for line in failed.values():

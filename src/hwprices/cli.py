@@ -101,7 +101,7 @@ def show(version: Annotated[str, typer.Argument(help="Which release; default the
     """Show a release in a screenful: rows, freshness, what an H100 hour costs."""
     from hwprices import summary
 
-    screen.print(summary.render(dataset.open(root or default_root(), version)))
+    Console(width=max(screen.width, summary.WIDE)).print(summary.render(dataset.open(root or default_root(), version)), crop=False)
 
 
 @app.command()
@@ -126,7 +126,7 @@ def query(
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
         print(json.dumps(rows, indent=1, default=str))
         return
-    result.show(max_width=max(screen.width, 80), max_rows=200)
+    result.show(max_width=max(screen.width, WIDE), max_rows=200)
 
 
 @app.command()

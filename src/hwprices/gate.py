@@ -146,7 +146,8 @@ def _unlisted(new: Candidate) -> str:
     listed = new.tables["availability"].select(where).unique()
     known = listed.select("region").unique()
     flagged = pl.col("flags").list.contains("not_offered_here")
-    odd = new.tables["prices"].filter(~flagged).join(known, on="region", how="semi").join(listed, on=where, how="anti").select(where).unique()
+    machine = pl.col("tenancy") != "host"  # hosts are in no list of machine types
+    odd = new.tables["prices"].filter(machine, ~flagged).join(known, on="region", how="semi").join(listed, on=where, how="anti").select(where).unique()
     count = int(odd.select(pl.len()).collect().item())
     return f"{count} priced (region, type) pairs are in no list of what is offered, first {_first(odd, 'instance_type')}" if count else ""
 

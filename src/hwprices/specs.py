@@ -43,18 +43,19 @@ def load_all(directory: Path | None = None) -> dict[str, pl.DataFrame]:
 
 
 def load(table: str, directory: Path | None = None) -> pl.DataFrame:
-    """One curated table (a key of ``schemas.SHEETS``) from ``<table>.csv``: the model's columns and dtypes, sorted by key.
+    """One curated table (a key of ``schemas.SHEETS`` or ``schemas.CHECK_SHEETS``) from ``<table>.csv``: the model's columns and dtypes, sorted by key.
 
     An empty cell is null, in a list column an empty list.
 
     Raises:
         HwpricesError: no such table or file, or a cell that does not fit; names file, line and column.
     """
-    from hwprices.schemas import SHEETS, key
+    from hwprices.schemas import CHECK_SHEETS, SHEETS, key
 
-    if table not in SHEETS:
-        raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {', '.join(SHEETS)}.")
-    file, model = f"{table}.csv", SHEETS[table]
+    sheets = {**SHEETS, **CHECK_SHEETS}
+    if table not in sheets:
+        raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {', '.join(sheets)}.")
+    file, model = f"{table}.csv", sheets[table]
     raw = _read(file, directory)
     dtypes = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
     _same_columns(file, raw.columns, list(dtypes))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hwprices.dataset import Dataset
 
+WIDE = 110  # columns of the widest table here
 SHOWN_GPU = "nvidia-h100"
 PROVIDER_NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud"}
 
@@ -81,8 +82,8 @@ def _rows(manifest: Mapping[str, Any]) -> Table:
 
 def _gpus(dataset: Dataset) -> Table:
     table = Table(title="\nOne H100 for an hour", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("", "cheapest of all", "how", "on demand", "machine", "region"):
-        table.add_column(heading, justify="right" if heading in ("cheapest of all", "on demand") else "left")
+    for heading in ("", "cheapest", "how", "device", "machine", "region", "on demand from"):
+        table.add_column(heading, justify="right" if heading in ("cheapest", "on demand from") else "left", no_wrap=True)
     found = cheapest_per_accelerator(dataset)
     for provider in dataset.manifest["providers"]:
         rows = found.filter(provider=provider)
@@ -93,7 +94,8 @@ def _gpus(dataset: Dataset) -> Table:
             continue
         best = rows.row(0, named=True)
         listed = _money(on_demand["usd_per_accelerator_hour"][0]) if on_demand.height else "-"
-        table.add_row(name, _money(best["usd_per_accelerator_hour"]), _how(best), listed, best["instance_type"], best["region"])
+        device = str(best["accelerator_id"]).removeprefix("nvidia-")
+        table.add_row(name, _money(best["usd_per_accelerator_hour"]), _how(best), device, best["instance_type"], best["region"], listed)
     return table
 
 
@@ -115,8 +117,14 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
         notes.append(f"{PROVIDER_NAMES.get(name, name):<14}{entry['origin']}, {age}{kept}")
         notes += [Text(f"  {t['unit']} {t['status']}: {t['reason']}", style="yellow") for t in entry["report"]["troubles"][:5]]
     if manifest["unmatched_accelerators"]:
-        notes.append(Text(f"without a spec sheet: {', '.join(map(str, manifest['unmatched_accelerators'][:8]))}", style="yellow"))
+        notes.append(Text(f"no spec sheet  {'; '.join(_unmatched(entry) for entry in manifest['unmatched_accelerators'][:5])}", style="yellow"))
     return notes
+
+
+def _unmatched(entry: Mapping[str, Any]) -> str:
+    name = entry["accelerator_id"] or entry["vendor_name"] or "an accelerator its maker's API does not name"
+    types = entry["instance_types"]
+    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (f" and {len(types) - 2} more" if len(types) > 2 else "")  # noqa: PLR2004
 
 
 def _next(dataset: Dataset) -> RenderableType:
