@@ -2,7 +2,7 @@
 
 Each function takes polars expressions and gives one back; a null input makes a null figure, and so does a divisor that is not
 above zero. Nothing is filled in, assumed figures are arguments whose default has its source beside it. Money goes in and comes
-out as Decimal; watts, grams and ratios are Float64. docs/method.md works each formula by hand.
+out as decimal; watts, grams and ratios are Float64. docs/method.md works each formula by hand.
 """
 
 from functools import reduce
@@ -11,6 +11,9 @@ from operator import add
 import polars as pl
 
 Money = pl.Decimal(20, 10)  # hwprices.schemas.columns.Money; named again so that readers need no pandera
+
+Wide = pl.Decimal(38, 10)
+"""Money on its way: what a formula gives. Ten integer digits hold every price and no cost of an absurd job; tables cast to Money."""
 
 HOURS_PER_YEAR = 8760
 """365 × 24, as AWS and Azure amortise reservations."""
@@ -36,7 +39,7 @@ def known_positive(expression: pl.Expr) -> pl.Expr:
 
 def divide(money: pl.Expr, quantity: pl.Expr) -> pl.Expr:
     """Money over a quantity, as money, rounded at the tenth decimal. The quantity may be a float (1/6 of a device)."""
-    return (money.cast(Money) / known_positive(quantity.cast(Money))).cast(Money)
+    return money.cast(Wide) / known_positive(quantity.cast(Wide))
 
 
 def discount(price: pl.Expr, on_demand: pl.Expr) -> pl.Expr:
@@ -46,7 +49,7 @@ def discount(price: pl.Expr, on_demand: pl.Expr) -> pl.Expr:
 
 def usd_per_year(usd_per_hour: pl.Expr) -> pl.Expr:
     """USD/h × 8760 h, in USD/year, running all the time."""
-    return (usd_per_hour * HOURS_PER_YEAR).cast(Money)
+    return usd_per_hour.cast(Wide) * HOURS_PER_YEAR
 
 
 def usd_per_pflop_hour(usd_per_hour: pl.Expr, count: pl.Expr, tflops: pl.Expr) -> pl.Expr:
@@ -123,17 +126,17 @@ def gco2e_per_hour(operational: pl.Expr, embodied: pl.Expr) -> pl.Expr:
 
 def usd_per_million_tokens(usd_per_hour: pl.Expr, tokens_per_second: pl.Expr) -> pl.Expr:
     """USD/h × 10^6 / (tokens/s × 3600), in USD per million tokens, at the measured throughput all the time."""
-    return divide(usd_per_hour * 1_000_000, tokens_per_second * 3600)
+    return divide(usd_per_hour.cast(Wide) * 1_000_000, tokens_per_second * 3600)
 
 
 def usd_per_run(usd_per_hour: pl.Expr, minutes: pl.Expr) -> pl.Expr:
     """USD/h × minutes / 60, in USD for one run; start-up and failed runs not counted."""
-    return divide(usd_per_hour * known_positive(minutes).cast(Money), pl.lit(60))
+    return divide(usd_per_hour.cast(Wide) * known_positive(minutes).cast(Wide), pl.lit(60))
 
 
 def energy_usd_per_hour(watts: pl.Expr, pue: pl.Expr, usd_per_kwh: pl.Expr) -> pl.Expr:
     """watts / 1000 × PUE × USD/kWh, in USD for one hour of running."""
-    return (energy_kwh_per_hour(watts, pue).cast(Money) * usd_per_kwh.cast(Money)).cast(Money)
+    return energy_kwh_per_hour(watts, pue).cast(Wide) * usd_per_kwh.cast(Wide)
 
 
 def capital_usd_per_hour(price_usd: pl.Expr, lifetime_years: pl.Expr, utilisation: pl.Expr) -> pl.Expr:
@@ -146,7 +149,7 @@ def tco_usd_per_hour(*, price_usd: pl.Expr, lifetime_years: pl.Expr, utilisation
 
     Not in it: space, people, network, repair, resale, and what it draws while idle.
     """
-    return (capital_usd_per_hour(price_usd, lifetime_years, utilisation) + energy_usd_per_hour(watts, pue, usd_per_kwh)).cast(Money)
+    return capital_usd_per_hour(price_usd, lifetime_years, utilisation) + energy_usd_per_hour(watts, pue, usd_per_kwh)
 
 
 def break_even_hours(price_usd: pl.Expr, energy_usd: pl.Expr, cloud_usd_per_hour: pl.Expr) -> pl.Expr:

@@ -111,22 +111,27 @@ def recommend(
     max_nodes: int | None = None,
     mfu: float = MFU,
     ownership: Ownership = DEFAULTS,
+    where: str | None = None,
 ) -> pl.DataFrame:
     """Machines for a job, best first, one row a machine (its best region), those left out after them with the reason.
 
     ``model_parameters``: 70e9, "70B" or a name (llama-3.1-70b). ``budget``: USD for the job; for inference USD per hour.
-    ``objective``: cost (USD of the job; of one hour for inference), carbon, or speed. Columns: OUTPUT.
+    ``objective``: cost (USD of the job; of one hour for inference), carbon, or speed. ``where``: cloud or local, for one of them
+    alone; an hour of a machine of one's own is cheap as long as other work fills the rest (``ownership.utilisation``). Columns: OUTPUT.
 
     Raises:
         HwpricesError: a value that means nothing, or a dataset without offers.
     """
     if objective not in OBJECTIVES:
         raise HwpricesError(f"there is no objective {objective!r}", f"Choose one of {', '.join(OBJECTIVES)}.")
+    if where not in (None, "cloud", "local"):
+        raise HwpricesError(f"there is no place {where!r}", "Choose cloud or local, or leave it out for both.")
     if budget is not None and budget <= 0:
         raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
     asked = job(model_parameters, workload, precision, context, batch=batch, tokens=tokens, days=days, max_nodes=max_nodes, mfu=mfu)
-    found = pl.concat([candidates.cloud(dataset), candidates.local(dataset, ownership)], how="diagonal_relaxed")
-    frame = _excluded(_figures(_nodes(found, asked), asked), asked, budget)
+    found = [candidates.cloud(dataset)] if where != "local" else []
+    found += [candidates.local(dataset, ownership)] if where != "cloud" else []
+    frame = _excluded(_figures(_nodes(pl.concat(found, how="diagonal_relaxed"), asked), asked), asked, budget)
     return _ranked(frame, objective, asked.workload)
 
 
@@ -158,7 +163,7 @@ def _figures(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
     """hours, tokens_per_second, usd, spot_usd, usd_per_million_tokens, kwh, operational_gco2e; prices become those of all nodes."""
     c = pl.col
     prices = ["usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"]
-    frame = frame.with_columns((c(name) * c.nodes.cast(derive.Money)).cast(derive.Money) for name in prices)
+    frame = frame.with_columns(c(name).cast(derive.Wide) * c.nodes.cast(derive.Wide) for name in prices)
     if asked.flops is not None:
         hours = asked.flops / (c.rate * asked.mfu * c.accelerators) / 3600
         speed = pl.lit(asked.tokens) / (hours * 3600)
@@ -167,10 +172,10 @@ def _figures(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
         compute = 2 * asked.model.active_parameters * asked.batch / (c.rate * c.accelerators)
         hours, speed = pl.lit(1.0), asked.batch / pl.max_horizontal(read, pl.when(read.is_not_null()).then(compute))
     frame = frame.with_columns(hours=hours, tokens_per_second=pl.when(c.nodes.is_not_null()).then(speed))
-    spent = c.hours.cast(derive.Money)
+    spent = c.hours.cast(derive.Wide)
     return frame.with_columns(
-        usd=(c.usd_per_hour * spent).cast(derive.Money),
-        spot_usd=(c.spot_usd_per_hour * spent).cast(derive.Money),
+        usd=c.usd_per_hour * spent,
+        spot_usd=c.spot_usd_per_hour * spent,
         usd_per_million_tokens=derive.usd_per_million_tokens(c.usd_per_hour, c.tokens_per_second),
         kwh=c.kwh_per_hour * c.nodes * c.hours,
         operational_gco2e=c.operational_gco2e_per_hour * c.nodes * c.hours,
@@ -211,7 +216,7 @@ def _ranked(frame: pl.DataFrame, objective: str, workload: str) -> pl.DataFrame:
     best = frame.sort(order, nulls_last=True).unique(["where", "provider", "machine"], keep="first", maintain_order=True)
     inside = pl.col("excluded").is_null()
     rank = pl.when(inside).then(inside.cum_sum()).cast(pl.Int32).alias("rank")
-    whole = [pl.col("nodes").cast(pl.Int32)]
+    whole = [pl.col("nodes").cast(pl.Int64)]
     hours = pl.when(workload != "inference").then("hours").alias("hours")
     runs = pl.col("usd").is_not_null() & (inside | pl.col("excluded").str.starts_with("costs "))
     figures = ["tokens_per_second", "usd", "spot_usd", "usd_per_million_tokens", "kwh", "operational_gco2e"]

@@ -72,7 +72,9 @@ def _cost(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _speed(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    measured = [f"{m['model']} {m['scenario']} {m['round']}: {number(m['per_accelerator'], m['unit'])}" for m in row["measured"] or []]
+    results = sorted(row["measured"] or [], key=lambda m: not m["unit"].startswith("Tokens"))  # language models are what most ask for
+    measured = [f"{m['model']} {m['scenario']} {m['round']}: {number(m['per_accelerator'], m['unit'])}" for m in results[:LONG_LIST]]
+    measured += [f"and {len(results) - LONG_LIST} more in the benchmarks table"] if len(results) > LONG_LIST else []
     tokens = [f"{t['model']}: {money(t['usd'])} ({t['basis']})" for t in row["usd_per_million_tokens"] or []]
     return [
         ("measured", "\n".join(measured)),
@@ -109,8 +111,8 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     Figures that no machine has (hours, for inference) are no column.
     """
     fit, out = frame.filter(pl.col("excluded").is_null()), frame.drop_nulls("excluded")
-    needed = number(fit["memory_needed_gib"].max(), "GiB")
-    title = f"{fit.height} machines fit, {out.height} do not; the job needs {needed or 'more than any has'}"
+    needed = number(fit["memory_needed_gib"].min(), "GiB")
+    title = f"{fit.height} machines fit, {out.height} do not; the job needs at least {needed or 'more than any has'}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     figures = [(name, column, show) for name, column, show in FIGURES if fit.head(top)[column].count()]
     for name in ("", "machine", "where", "\u00d7", "USD/h", "how", *(name for name, _, _ in figures)):

@@ -66,6 +66,12 @@ def test_a_divisor_of_nothing_makes_no_figure_and_no_error(name: str) -> None:
     assert value(formula(lit(Decimal("3.5")), lit(0.0))) is None
 
 
+def test_dear_machines_do_not_overflow() -> None:
+    """A year of a 20,000-dollar hour, and a token at one a second."""
+    assert value(derive.usd_per_million_tokens(lit(Decimal(20_000)), lit(1.0))) == pytest.approx(Decimal("5555555.5555555556"))
+    assert value(derive.usd_per_year(lit(Decimal(2_000_000)))) == Decimal(17_520_000_000)
+
+
 def test_by_hand() -> None:
     d = derive
     assert value(d.divide(lit(Decimal("55.04")), lit(8.0))) == Decimal("6.88")

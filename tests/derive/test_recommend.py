@@ -133,6 +133,20 @@ def test_what_fits_with_a_longer_context_fits_with_a_shorter(size: float, contex
     assert long <= short
 
 
+@pytest.mark.parametrize("workload", ["pretrain", "full_finetune", "lora", "inference"])
+@pytest.mark.parametrize("size", [1e7, 1e14])
+def test_absurd_jobs_are_answered(release: small_release.Release, workload: str, size: float) -> None:
+    for context in (1, 10_000_000):
+        fit, out = ask(release, size, workload, context=context, max_nodes=10**9)
+        assert fit.height + len(out) > 0
+
+
+def test_one_place_alone(release: small_release.Release) -> None:
+    fit, out = ask(release, "7B", "lora", where="local")
+    assert set(fit["where"]) == {"local"}
+    assert "g4dn.xlarge" not in out
+
+
 RELEASES: dict[str, small_release.Release] = {}
 
 
@@ -143,6 +157,7 @@ RELEASES: dict[str, small_release.Release] = {}
         ({"precision": "bf17"}, "there is no precision 'bf17'"),
         ({"objective": "joy"}, "there is no objective 'joy'"),
         ({"budget": -1}, "a budget is above 0"),
+        ({"where": "moon"}, "there is no place 'moon'"),
         ({"context": 0}, "context, batch, tokens and days are above 0"),
         ({"workload": "pretrain", "precision": "int4"}, "pretrain in int4"),
         ({"model_parameters": "banana"}, "'banana' is neither a model"),
