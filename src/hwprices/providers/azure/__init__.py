@@ -27,21 +27,21 @@ class Azure:
 
     def plan(self, context: "Context", regions: Sequence[str] | None) -> "list[Unit]":
         """Units: region × price type × currency, sizes, locations. Raises FetchError."""
-        from hwprices.providers.azure import fetch
+        from hwprices.providers.azure.fetch import plan
 
-        return fetch.plan(context, regions)
+        return plan(context, regions)
 
     def fetch(self, context: "Context", unit: "Unit") -> "list[Page]":
         """Land one unit's pages. Raises FetchError, or SkippedError where there is nothing to have."""
-        from hwprices.providers.azure import fetch
+        from hwprices.providers.azure.fetch import fetch
 
-        return fetch.fetch(context, unit)
+        return fetch(context, unit)
 
     def normalise(self, pages: "Pages") -> "Iterator[Part]":
         """Landed pages into regions, zones, instance_types, availability and prices."""
-        from hwprices.providers.azure import normalise
+        from hwprices.providers.azure.normalise import normalise
 
-        return normalise.normalise(pages)
+        return normalise(pages)
 
 
 PROVIDER = Azure()

@@ -4,6 +4,7 @@ The table is data/specs/accelerator_names/azure.csv. It also gives the count whe
 V710), says 1 for a fraction (A10, MI25), or has said something wrong (ND96isr_H100_v5: 12 in 2024).
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import polars as pl
@@ -34,13 +35,13 @@ def attach(sizes: pl.DataFrame) -> pl.DataFrame:
 def _of(size: str, gpus: str | None) -> tuple[list[dict[str, object]], str, float | None, float | None]:
     """accelerators, kind, count and memory of one size."""
     said = float(gpus) if gpus and gpus.replace(".", "", 1).isdigit() else None
-    match = specs_matcher()(None, size)
+    match = _matcher()(None, size)
     if match:
         count = match.count if match.count is not None else said
         each: dict[str, object] = {"accelerator_id": match.accelerator_id, "vendor_name": None, "count": count, "memory_gib": match.memory_gib}
         total = count * match.memory_gib if count is not None and match.memory_gib is not None else None
         return [each], _kinds()[match.accelerator_id], count, total
-    kind = _kind_by_name(size) if not said else _kind_by_name(size) or "gpu"
+    kind = _kind_by_name(size) or ("gpu" if said else None)
     if not kind:
         return [], "none", 0.0, None
     return [{"accelerator_id": None, "vendor_name": None, "count": said, "memory_gib": None}], kind, said, None
@@ -54,7 +55,7 @@ def _kind_by_name(size: str) -> str | None:
 
 
 @cache
-def specs_matcher():  # type: ignore[no-untyped-def]
+def _matcher() -> Callable[[str | None, str], specs.Match | None]:
     """The table, read once a process."""
     return specs.accelerator_matcher("azure")
 

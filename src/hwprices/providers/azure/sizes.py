@@ -93,9 +93,9 @@ def _parse(body: bytes, page: Page) -> pl.DataFrame:
 
 
 def instance_types(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the instance_types table: one a size, as the first location in the alphabet describes it."""
+    """Rows of the instance_types table: one a size, as the first location in the alphabet describes it, the API before the bundled table."""
     order = rows.with_columns(pl.col("locationInfo").list.eval(pl.element().struct.field("location").str.to_lowercase()).list.min().alias("first_location"))
-    each = order.sort("name", "first_location", "raw_sha256").unique("name", keep="first", maintain_order=True)
+    each = order.sort("name", "spec_source", "first_location", "raw_sha256").unique("name", keep="first", maintain_order=True)
     table = accelerators.attach(capabilities(each)).with_columns(_named(each["name"].to_list()))
     return frames.conform(_specified(table.lazy()), InstanceTypes).collect()
 

@@ -1,0 +1,165 @@
+"""Answers of Azure's APIs for tests: written in the wire's shape, figures from the cases they stand for."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hwprices.http import Http
+from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.providers import Context, Pages, Part, get
+from hwprices.settings import Settings
+from stub_server import Reply, Request, StubServer
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+RETAIL = "/api/retail/prices"
+SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+
+
+def item(price: float | str, **more: Any) -> dict[str, Any]:
+    """One retail item: Linux on demand of D2s_v3 in eastus unless told otherwise. ``more`` overrides; None leaves a member out."""
+    base: dict[str, Any] = {
+        "currencyCode": "USD",
+        "tierMinimumUnits": 0.0,
+        "retailPrice": price,
+        "unitPrice": price,
+        "armRegionName": "eastus",
+        "location": "US East",
+        "effectiveStartDate": "2017-12-15T00:00:00Z",
+        "meterId": "f0e1",
+        "meterName": "D2s v3",
+        "productId": "P1",
+        "skuId": "P1/0001",
+        "productName": "Virtual Machines DSv3 Series",
+        "skuName": "D2s v3",
+        "serviceName": "Virtual Machines",
+        "serviceId": "S1",
+        "serviceFamily": "Compute",
+        "unitOfMeasure": "1 Hour",
+        "type": "Consumption",
+        "isPrimaryMeterRegion": True,
+        "armSkuName": "Standard_D2s_v3",
+    }
+    return {name: value for name, value in (base | more).items() if value is not None}
+
+
+def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
+    envelope = {"BillingCurrency": "USD", "CustomerEntityId": "Default", "CustomerEntityType": "Retail"}
+    return envelope | {"Items": list(items), "NextPageLink": link, "Count": len(items)} | more
+
+
+def sku(name: str, family: str = "standardDSv3Family", location: str = "eastus", **more: Any) -> dict[str, Any]:
+    """One resource SKU; capabilities as keyword arguments, None leaves one out; zones and restrictions as lists."""
+    zones, restrictions = more.pop("zones", []), more.pop("restrictions", [])
+    given = {"vCPUs": "2", "vCPUsAvailable": "2", "vCPUsPerCore": "2", "MemoryGB": "8", "CpuArchitectureType": "x64", "MaxResourceVolumeMB": "16384"} | more
+    return {
+        "resourceType": "virtualMachines",
+        "name": name,
+        "tier": "Standard",
+        "size": name.removeprefix("Standard_"),
+        "family": family,
+        "locations": [location],
+        "locationInfo": [
+            {"location": location, "zones": zones, "zoneDetails": [{"Name": zones, "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}]}]}
+        ],
+        "capabilities": [{"name": n, "value": v} for n, v in given.items() if v is not None],
+        "restrictions": restrictions,
+    }
+
+
+def barred(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
+    info = {"locations": [location]} | ({"zones": zones} if zones else {})
+    return {"type": kind, "values": [location], "restrictionInfo": info, "reasonCode": "NotAvailableForSubscription"}
+
+
+class Landed:
+    """A landing directory under construction; ``parts()`` normalises it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.landing = Landing(str(folder))
+        self.results: list[UnitResult] = []
+
+    def retail(self, items: Sequence[dict[str, Any]], kind: str = "retail-consumption-usd", region: str = "eastus", at: datetime = NOW) -> "Landed":
+        return self.add(kind, region, json.dumps(answer(items)).encode(), at)
+
+    def skus(self, *skus: dict[str, Any], region: str = "eastus", params: dict[str, str] | None = None) -> "Landed":
+        return self.add("skus", region, json.dumps({"value": skus}).encode(), NOW, params)
+
+    def add(self, kind: str, region: str, body: bytes, at: datetime = NOW, params: dict[str, str] | None = None) -> "Landed":
+        unit = Unit("azure", kind, region)
+        page = self.landing.land_bytes(unit, body, url="https://prices.azure.com/api/retail/prices", retrieved_at=at, params=params)
+        self.results.append(UnitResult(unit, "ok", (page,)))
+        return self
+
+    def pages(self) -> Pages:
+        return Pages(Run("r", "azure", "live", NOW, "test", tuple(self.results)), self.landing)
+
+    def parts(self) -> dict[str, Part]:
+        return {part.table: part for part in get("azure").normalise(self.pages())}
+
+    def prices(self) -> pl.DataFrame:
+        return frame(self.parts()["prices"])
+
+
+def frame(part: Part) -> pl.DataFrame:
+    return part.frame.collect() if isinstance(part.frame, pl.LazyFrame) else part.frame
+
+
+def refused(part: Part) -> list[str]:
+    """Reasons, sorted."""
+    return sorted(part.refused["reason"].to_list()) if part.refused is not None else []
+
+
+class RetailServer:
+    """Retail Prices on loopback: serves ``items`` filtered by region and type, in pages cut by $skip, with links as Azure writes them."""
+
+    def __init__(self, server: StubServer, items: list[dict[str, Any]], page: int = 3) -> None:
+        self.server, self.items, self.page = server, items, page
+        self.before_page: Any = lambda skip, walk: None
+        self.walks = 0
+        server.on(RETAIL, self.reply)
+
+    @property
+    def url(self) -> str:
+        return self.server.url + RETAIL
+
+    def reply(self, request: Request) -> Reply:
+        skip = int(request.query.get("$skip", "0"))
+        self.walks += skip == 0
+        told = self.before_page(skip, self.walks)
+        if told is not None:
+            return told
+        fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]
+        return Reply.json(answer(fitting[skip : skip + self.page], self.link(request, skip + self.page) if skip + self.page < len(fitting) else None))
+
+    @staticmethod
+    def fits(i: dict[str, Any], query: str) -> bool:
+        wanted = f"priceType eq '{i['type']}'" in query
+        return wanted and (f"armRegionName eq '{i['armRegionName'].lower()}'" in query or f"armSkuName eq '{i.get('armSkuName')}'" in query)
+
+    def link(self, request: Request, skip: int) -> str:
+        from urllib.parse import urlencode
+
+        return f"{self.url}?{urlencode({**request.query, '$skip': str(skip)})}"
+
+
+@contextmanager
+def context(folder: Path, server: StubServer, **settings: Any) -> Iterator[Context]:
+    """What fetching needs, against a server on loopback; nobody sleeps."""
+    values = {
+        "root": str(folder),
+        "azure_retail_url": server.url + RETAIL,
+        "azure_arm_url": server.url,
+        "azure_subscription_id": None,
+        "attempts": 3,
+    } | settings
+    made = Settings(**values)
+    http = Http(made, sleep=lambda _: None, now=lambda: NOW)
+    try:
+        yield Context(made, Landing(f"{folder}/raw"), http, lambda: NOW)
+    finally:
+        http.close()

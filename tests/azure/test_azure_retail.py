@@ -1,0 +1,255 @@
+"""Case Z6 and R3 for Retail Prices: a partition arrives whole or not at all. The real HTTP client against a server on loopback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_wire import NOW, RETAIL, RetailServer, answer, context, item
+from hwprices.http import FetchError
+from hwprices.landing import Page, Run, Unit, UnitResult
+from hwprices.providers import SkippedError, get
+from hwprices.providers.azure import retail
+from stub_server import Reply, Request, StubServer
+
+AZURE = get("azure")
+UNIT = Unit("azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"})
+
+
+def many(count: int, **more: Any) -> list[dict[str, Any]]:
+    return [item(round(0.05 + i / 100, 2), meterId=f"m{i}", skuId=f"P/{i:04}", armSkuName=f"Standard_D{i}s_v3", **more) for i in range(count)]
+
+
+def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **settings: Any) -> list[Page]:
+    with context(folder, server, **settings) as ready:
+        return AZURE.fetch(ready, unit)
+
+
+def landed(folder: Path) -> list[Path]:
+    return [p for p in (folder / "raw").rglob("*.gz")] if (folder / "raw").exists() else []
+
+
+def remember(folder: Path, server: StubServer, pages: list[Page]) -> None:
+    """Make the pages those of the last live run."""
+    with context(folder, server) as ready:
+        ready.landing.write_run(Run("20261031T000000.000000Z", "azure", "live", NOW, "test", (UnitResult(UNIT, "ok", tuple(pages)),)))
+
+
+def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(3))
+    pages = fetch(tmp_path, server)
+    assert (len(pages), vendor.walks, len(server.requests)) == (1, 1, 1)
+    query = server.requests[0].query
+    assert query["api-version"] == "2023-01-01-preview"
+    assert query["currencyCode"] == "'USD'"
+    assert query["$filter"] == "serviceName eq 'Virtual Machines' and armRegionName eq 'eastus' and priceType eq 'Consumption'"
+
+
+def test_many_pages_without_a_run_before_are_walked_twice(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(8))
+    pages = fetch(tmp_path, server)
+    assert (len(pages), vendor.walks, len(landed(tmp_path))) == (3, 2, 3)
+
+
+def test_with_a_run_before_one_walk_is_enough(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(8))
+    remember(tmp_path, server, fetch(tmp_path, server))
+    vendor.walks = 0
+    vendor.items = many(9)
+    assert len(fetch(tmp_path, server)) == 3
+    assert vendor.walks == 1
+
+
+def test_parameters_go_with_the_first_page_only(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    items = many(2)
+
+    def reply(request: Request) -> Reply:
+        return Reply.json(answer(items[1:]) if request.query.get("$skip") else answer(items[:1], f"{server.url}{RETAIL}?$skip=1"))
+
+    server.on(RETAIL, reply)
+    fetch(tmp_path, server)
+    assert [sorted(r.query) for r in server.requests[:2]] == [["$filter", "api-version", "currencyCode"], ["$skip"]]
+
+
+def test_z6_rows_that_slip_between_pages_are_seen(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    """An item of page 1 goes away after page 1 was read: the first item of page 2 is skipped. Two walks then agree."""
+    server = stub()
+    vendor = RetailServer(server, many(8))
+
+    def republish(skip: int, walk: int) -> None:
+        if walk == 1 and skip == 3:
+            del vendor.items[0]
+
+    vendor.before_page = republish
+    pages = fetch(tmp_path, server)
+    assert vendor.walks == 3  # 1 and 2 differ, 2 and 3 agree
+    with context(tmp_path, server) as ready:
+        got = [i["meterId"] for page in pages for i in ready.landing.read_json(page)["Items"]]
+    assert got == [f"m{i}" for i in range(1, 8)]
+
+
+def test_z6_a_list_that_never_settles_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(12))
+
+    def republish(skip: int, _walk: int) -> None:
+        if skip == 3:
+            del vendor.items[0]
+
+    vendor.before_page = republish
+    with pytest.raises(FetchError, match="could not be read whole in 3 walks: two walks differ by"):
+        fetch(tmp_path, server)
+    assert landed(tmp_path) == []
+
+
+def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    """The last run had Linux and Windows; this walk lost the Linux row, the next has it again and the third agrees."""
+    server = stub()
+    linux, windows = item(0.096, meterId="li", skuId="P/li"), item(0.188, meterId="wi", skuId="P/wi", productName="Virtual Machines DSv3 Series Windows")
+    vendor = RetailServer(server, [linux, windows])
+    remember(tmp_path, server, fetch(tmp_path, server))
+    vendor.walks = 0
+    vendor.items = [windows]
+
+    def come_back(_skip: int, walk: int) -> None:
+        if walk == 2:
+            vendor.items = [linux, windows]
+
+    vendor.before_page = come_back
+    (page,) = fetch(tmp_path, server)
+    with context(tmp_path, server) as ready:
+        assert len(ready.landing.read_json(page)["Items"]) == 2
+
+
+def test_z6_a_tenth_lost_is_refused_even_seen_twice(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(20))
+    remember(tmp_path, server, fetch(tmp_path, server))
+    vendor.items = many(17)
+    with pytest.raises(FetchError, match="lost 3 of 20 items"):
+        fetch(tmp_path, server)
+    vendor.items = many(19)  # a size withdrawn, and two walks say so
+    assert fetch(tmp_path, server)
+
+
+def test_z6_everything_lost_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(2))
+    remember(tmp_path, server, fetch(tmp_path, server))
+    vendor.items = []
+    with pytest.raises(FetchError, match="has no items and had 2 before"):
+        fetch(tmp_path, server)
+
+
+def test_a_new_month_changes_dates_and_loses_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(8))
+    remember(tmp_path, server, fetch(tmp_path, server))
+    vendor.walks = 0
+    vendor.items = many(8, effectiveStartDate="2026-11-01T00:00:00Z", retailPrice=9.5)
+    fetch(tmp_path, server)
+    assert vendor.walks == 1
+
+
+def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    server.on(RETAIL, lambda r: Reply.json(answer(many(4)[:2] if r.query.get("$skip") else many(4)[2:], f"{server.url}{RETAIL}?$skip=2")))
+    with pytest.raises(FetchError, match="circle"):
+        fetch(tmp_path, server)
+    assert landed(tmp_path) == []
+
+
+def test_z6_ever_new_links_to_one_page(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    count = iter(range(1000))
+    server.on(RETAIL, lambda _: Reply.json(answer(many(2), f"{server.url}{RETAIL}?$skip={next(count)}")))
+    with pytest.raises(FetchError, match="one page came twice"):
+        fetch(tmp_path, server)
+    assert len(server.requests) < 10
+
+
+def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, [item(0.096), item(0.1)])
+    fetch(tmp_path, server)
+    assert vendor.walks == 2
+
+
+@pytest.mark.parametrize("body", [answer(many(2), Count=3), {"Error": {"Code": "x"}}, {"Items": None}, [], {"Items": ["x"], "Count": 1}])
+def test_an_answer_that_is_none_is_refused(stub: Callable[[], StubServer], tmp_path: Path, body: Any) -> None:
+    server = stub().on(RETAIL, Reply.json(body))
+    with pytest.raises(FetchError, match="could not be read whole"):
+        fetch(tmp_path, server)
+    assert landed(tmp_path) == []
+
+
+def test_a_filter_that_is_not_obeyed_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub().on(RETAIL, Reply.json(answer(many(2, armRegionName="westus"))))
+    with pytest.raises(FetchError, match="not asked for"):
+        fetch(tmp_path, server)
+
+
+def test_another_host_is_not_followed(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server, other = stub(), stub()
+    server.on(RETAIL, Reply.json(answer(many(2), f"{other.url}{RETAIL}?$skip=2")))
+    with pytest.raises(FetchError, match="another host"):
+        fetch(tmp_path, server)
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Reply(b"slow down", status=429, headers={"Retry-After": "7"}),
+        Reply.json({}, status=503),
+        Reply.json(answer(many(3)), cut=40),
+        Reply.json(answer(many(3)), cut=40, reset=True),
+        Reply(b"<html>oops</html>", content_type="text/html"),
+    ],
+    ids=["429", "503", "cut", "reset", "html"],
+)
+def test_r3_a_fault_is_tried_again(stub: Callable[[], StubServer], tmp_path: Path, fault: Reply) -> None:
+    server = stub().on(RETAIL, [fault, Reply.json(answer(many(3)))])
+    waits: list[float] = []
+    with context(tmp_path, server) as ready:
+        ready.http.sleep = waits.append
+        (page,) = AZURE.fetch(ready, UNIT)
+        assert len(ready.landing.read_json(page)["Items"]) == 3
+    assert len(waits) == 1
+    assert fault.status != 429 or waits == [7.0]
+
+
+def test_r3_a_fault_that_stays_lands_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(8))
+    vendor.before_page = lambda skip, _walk: Reply.json({}, status=503) if skip == 6 else None
+    with pytest.raises(FetchError, match="failed 3 times"):
+        fetch(tmp_path, server)
+    assert landed(tmp_path) == []
+
+
+def test_r3_a_truncated_gzip_body_is_not_believed(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    whole = Reply.gzipped(b'{"Items":[],"Count":0}' + b" " * 5000)
+    server = stub().on(RETAIL, [Reply(whole.body[:20], headers=whole.headers), Reply.gzipped(json.dumps(answer(many(1))).encode())])
+    assert len(fetch(tmp_path, server)) == 1
+    assert len(server.requests) == 2
+
+
+def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    RetailServer(server, [])
+    with pytest.raises(SkippedError, match="sells no virtual machines"):
+        fetch(tmp_path, server)
+
+
+def test_regions_that_have_prices_are_found_without_an_account(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    RetailServer(server, [item(0.1, armRegionName=r, meterId=r) for r in ("eastus", "WestUS3", "usgovvirginia", "chilecentral")])
+    with context(tmp_path, server) as ready:
+        assert retail.regions(ready.http, ready.settings.azure_retail_url) == ["chilecentral", "eastus", "usgovvirginia", "westus3"]
