@@ -209,7 +209,7 @@ def _excluded(frame: pl.DataFrame, asked: Job, budget: float | None) -> pl.DataF
 
 
 def _ranked(frame: pl.DataFrame, objective: str, workload: str) -> pl.DataFrame:
-    """One region a machine, ranked; excluded machines last, by name."""
+    """One region a machine, ranked; excluded machines last, by name, those that no job fits on at the end."""
     by = {"cost": pl.col("usd").cast(pl.Float64), "carbon": pl.col("operational_gco2e"), "speed": -pl.col("tokens_per_second")}[objective]
     ties = [pl.col("usd"), pl.col("where"), pl.col("provider"), pl.col("machine"), pl.col("region")]
     order = [pl.col("excluded").is_not_null(), by, *ties]
@@ -221,4 +221,4 @@ def _ranked(frame: pl.DataFrame, objective: str, workload: str) -> pl.DataFrame:
     runs = pl.col("usd").is_not_null() & (inside | pl.col("excluded").str.starts_with("costs "))
     figures = ["tokens_per_second", "usd", "spot_usd", "usd_per_million_tokens", "kwh", "operational_gco2e"]
     best = best.with_columns(rank, hours, *whole).with_columns(pl.when(runs).then(name).alias(name) for name in ("hours", *figures))
-    return pl.concat([best.filter(inside), best.filter(~inside).sort("where", "provider", "machine")]).select(OUTPUT)
+    return pl.concat([best.filter(inside), best.filter(~inside).sort(pl.col("obstacle").is_not_null(), "where", "provider", "machine")]).select(OUTPUT)

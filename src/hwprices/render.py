@@ -7,6 +7,8 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
+MILLION = 1_000_000
+
 LONG_LIST = 8  # regions and machines shown before "and n more"
 
 
@@ -15,11 +17,16 @@ def money(value: Any) -> str:
     if value is None:
         return ""
     amount = Decimal(value)
+    if amount >= MILLION:
+        return f"{amount / MILLION:,.2f} M"
     return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
 
 
 def number(value: Any, unit: str = "") -> str:
-    return "" if value is None else f"{value:,.4g} {unit}".strip() if abs(value) < 10_000 else f"{value:,.0f} {unit}".strip()
+    if value is None:
+        return ""
+    shown = f"{value / MILLION:,.4g} M" if abs(value) >= MILLION else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"
+    return f"{shown} {unit}".strip()
 
 
 def some(values: list[str] | None) -> str:
