@@ -26,7 +26,7 @@ from hwprices import providers, summary
 from hwprices.dataset import Dataset
 from hwprices.errors import HwpricesError
 from hwprices.release import Published
-from hwprices.settings import load
+from hwprices.settings import described, load
 from hwprices.store import Store
 
 Source = Literal["sample", "live"]
@@ -93,7 +93,7 @@ def main(
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
-    Every setting is an environment variable with the prefix HWPRICES_; the README lists them. Credentials are found by the vendors'
+    Settings are flags or environment variables (below). Credentials are found by the vendors'
     own SDKs. The exit status is 1 when a provider failed (the others are published), 2 when nothing could be done.
     """
     screen, errors = Console(), Console(stderr=True)
@@ -124,5 +124,13 @@ def main(
     raise typer.Exit(code if code != 1 or published is not None else 2)
 
 
+def _help_of_settings() -> str:
+    """One paragraph a setting: typer keeps those apart."""
+    lines = [f"{name}: {meaning}" + (f" Default {default}." if default else "") for name, default, meaning in described()]
+    return "\n\n".join(["Environment:", *lines, "AWS_ENDPOINT_URL_EC2: boto3's own, redirects EC2 calls."])
+
+
 if __name__ == "__main__":
-    typer.run(main)
+    app = typer.Typer(add_completion=False)
+    app.command(epilog=_help_of_settings())(main)
+    app()

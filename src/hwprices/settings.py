@@ -112,5 +112,25 @@ def load(**flags: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"
-        variable = name if name.isupper() else f"HWPRICES_{name.upper()}"
-        raise HwpricesError(f"{variable}: {first['msg'].removeprefix('Value error, ')}", "See --help for what each setting takes.") from None
+        named = name if name.isupper() else variable(name)
+        raise HwpricesError(f"{named}: {first['msg'].removeprefix('Value error, ')}", "See --help for what each setting takes.") from None
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return "AZURE_SUBSCRIPTION_ID" if name == "azure_subscription_id" else f"HWPRICES_{name.upper()}"
+
+
+def described() -> list[tuple[str, str, str]]:
+    """Every setting as (variable, default, meaning), for help and documentation."""
+    return [(variable(name), _shown(field.default), field.description or "") for name, field in Settings.model_fields.items()]
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return ""
+    if isinstance(default, tuple):
+        return ",".join(default)
+    if isinstance(default, timedelta):
+        return str(int(default.total_seconds()))
+    return str(default).replace(f"{CHECKOUT}/", "")
