@@ -52,7 +52,9 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "cheapest_offer": pl.String,  # provider/region/type: purchase option
     "part_hourly_usd": derive.Money,  # sold without the machine around it
     "yearly_usd": derive.Money,  # the hourly price × 8760
-    "purchase_usd": derive.Money,
+    "purchase_amount": derive.Money,  # in purchase_currency
+    "purchase_currency": pl.String,
+    "purchase_usd": derive.Money,  # the same in USD; null where no exchange rate was given
     "purchase_basis": pl.String,
     "owned_hourly_usd": derive.Money,  # TCO of one device in the cheapest machine to buy
     "measured": pl.List(
@@ -114,6 +116,7 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
         **figures.carbon(offers),
         **figures.purchase(dataset, row, ownership),
     }
+    answer |= {"purchase_amount": answer["purchase_usd"], "purchase_currency": None if answer["purchase_usd"] is None else "USD"}
     price = answer["hourly_usd"] or answer["part_hourly_usd"]
     return answer | {"yearly_usd": None if price is None else price * derive.HOURS_PER_YEAR}
 
@@ -178,8 +181,10 @@ def _machine(dataset: Tables, key: str, ownership: Ownership) -> dict[str, Any]:
         "regions": [],
         "local_devices": [key],
         "sold_locally": True,
+        "purchase_amount": row["price"],
+        "purchase_currency": row["price_currency"],
         "purchase_usd": row["usd"],
-        "purchase_basis": None if row["price"] is None else f"{row['price']:f} {row['price_currency']}, {row['price_kind']}, {row['price_date']}",
+        "purchase_basis": None if row["price"] is None else f"{row['price_kind']}, {row['price_date']}",
         "owned_hourly_usd": row["tco_usd_per_hour"],
         "watts": row["watts"],
         "watts_basis": row["watts_basis"],
@@ -197,7 +202,7 @@ def _missing(answer: dict[str, Any]) -> list[str]:
             "hourly cost: no price in this release" if rentable else "hourly cost: no cloud here sells it, and no machine to buy has a price and a power",
         ),
         (
-            answer.get("purchase_usd"),
+            answer.get("purchase_amount"),
             "purchase cost: it is rented only" if rentable and answer.get("sold_locally") is False else "purchase cost: no price is known",
         ),
         (answer.get("measured"), "measured performance: no MLPerf result"),

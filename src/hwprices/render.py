@@ -25,7 +25,12 @@ def money(value: Any) -> str:
 def number(value: Any, unit: str = "") -> str:
     if value is None:
         return ""
-    shown = f"{value / MILLION:,.4g} M" if abs(value) >= MILLION else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"
+    if abs(value) >= MILLION:
+        shown = f"{value / MILLION:,.3g} M"
+    elif abs(value) >= MILLION / 10:
+        shown = f"{value / 1000:,.0f} k"
+    else:
+        shown = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
     return f"{shown} {unit}".strip()
 
 
@@ -73,7 +78,7 @@ def _cost(row: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("USD/h cheapest", _with(money(row["cheapest_usd"]), row["cheapest_offer"])),
         ("USD/h as a part", money(row["part_hourly_usd"])),
         ("USD/year", money(row["yearly_usd"])),
-        ("USD to buy", _with(money(row["purchase_usd"]), row["purchase_basis"])),
+        ("to buy", _with(f"{money(row['purchase_amount'])} {row['purchase_currency'] or ''}".strip(), row["purchase_basis"])),
         ("USD/h owned", money(row["owned_hourly_usd"])),
     ]
 
@@ -121,7 +126,9 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     needed = number(fit["memory_needed_gib"].min(), "GiB")
     title = f"{fit.height} machines fit, {out.height} do not; the job needs at least {needed or 'more than any has'}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    figures = [(name, column, show) for name, column, show in FIGURES if fit.head(top)[column].count()]
+    # a training is asked for its cost and a service for its pace: either fits a line
+    spare = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens") if fit["hours"].count() else ()
+    figures = [(name, column, show) for name, column, show in FIGURES if fit.head(top)[column].count() and column not in spare]
     for name in ("", "machine", "where", "\u00d7", "USD/h", "how", *(name for name, _, _ in figures)):
         table.add_column(name, justify="left" if name in ("machine", "where", "how") else "right", no_wrap=True)
     for row in fit.head(top).iter_rows(named=True):

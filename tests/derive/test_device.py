@@ -149,6 +149,13 @@ def test_a_machine_to_buy_answers(release: small_release.Release) -> None:
     assert grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
 
 
+def test_a_price_in_euro_is_shown_without_a_rate(release: small_release.Release) -> None:
+    euro = dict(release.tables)
+    euro["local_hardware"] = euro["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
+    row = device(small_release.Release(euro), "DGX H100").row(0, named=True)
+    assert (row["purchase_amount"], row["purchase_currency"], row["purchase_usd"]) == (Decimal(373_000), "EUR", None)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
