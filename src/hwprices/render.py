@@ -127,7 +127,7 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     title = f"{fit.height} machines fit, {out.height} do not; the job needs at least {needed or 'more than any has'}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     # a training is asked for its cost and a service for its pace: either fits a line
-    spare = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens") if fit["hours"].count() else ()
+    spare = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens") if fit["hours"].count() else ("usd",)
     figures = [(name, column, show) for name, column, show in FIGURES if fit.head(top)[column].count() and column not in spare]
     for name in ("", "machine", "where", "\u00d7", "USD/h", "how", *(name for name, _, _ in figures)):
         table.add_column(name, justify="left" if name in ("machine", "where", "how") else "right", no_wrap=True)
