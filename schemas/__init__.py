@@ -6,6 +6,7 @@ dictionary. ``TABLES`` maps a table's published name to its model, in the order 
 
 from .benchmark import Benchmarks
 from .catalog import Availability, InstanceTypes, Regions, Zones
+from .check import RatioExceptions, SecondSources, SparseFigures
 from .columns import Table, column, key, table_name
 from .footprint import PowerCoefficients, RegionFootprint
 from .offer import Offers, SoldAccelerators
@@ -25,4 +26,7 @@ TABLES: dict[str, type[Table]] = {
 SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, RegionFootprint)}
 """The curated tables: their rows are kept in data/specs. region_footprint is not published by itself, it fills the regions table."""
 
-__all__ = ["SHEETS", "TABLES", "Table", "column", "key", "table_name"]
+CHECK_SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (SecondSources, SparseFigures, RatioExceptions)}
+"""Kept beside the sheets to hold them against; never published."""
+
+__all__ = ["CHECK_SHEETS", "SHEETS", "TABLES", "Table", "column", "key", "table_name"]

@@ -29,7 +29,9 @@ class Benchmarks(Table):
     accelerator_count: pl.Int32 = column("Accelerators of the system; null for a median over systems.", nullable=True, gt=0)
     result: pl.Float64 = column("What was measured, for the whole system; null for a median over systems.", nullable=True, gt=0)
     result_unit: pl.String = column("Unit of result and of the per-accelerator figures: a rate, or minutes to train.", isin=RESULT_UNITS)
-    per_accelerator: pl.Float64 = column("Rate per accelerator: result / accelerator_count, or the median of that over the systems. Null for a time.", nullable=True, gt=0)
+    per_accelerator: pl.Float64 = column(
+        "Rate per accelerator: result / accelerator_count, or the median of that over the systems. Null for a time.", nullable=True, gt=0
+    )
     per_accelerator_best: pl.Float64 = column("Highest rate per accelerator among the systems.", nullable=True, gt=0)
     accelerator_hours: pl.Float64 = column("Training: minutes × accelerators / 60.", unit="h", nullable=True, gt=0)
     runs: pl.Int32 = column("Training: runs the minutes are the mean of.", nullable=True, gt=0)

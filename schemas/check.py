@@ -3,8 +3,7 @@
 # mypy: disable-error-code="valid-type"
 import polars as pl
 
-from .columns import Table
-from .columns import column
+from .columns import Table, column
 from .spec import ID_PATTERN, URL_PATTERN
 
 

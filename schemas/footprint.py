@@ -26,7 +26,9 @@ class RegionFootprint(Sourced):
     grid_gco2e_per_kwh: pl.Float64 = column("Average carbon intensity of the grid, location based.", unit="gCO2e/kWh", nullable=True, ge=0)
     grid_year: pl.Int32 = column("Year the grid intensity stands for.", unit="year", nullable=True)
     grid_source: pl.String = column("Where the grid intensity is published.", nullable=True, str_matches=URL_PATTERN)
-    pue: pl.Float64 = column("Power usage effectiveness: facility energy over IT energy.", unit="ratio", nullable=True, in_range={"min_value": 1, "max_value": 3})
+    pue: pl.Float64 = column(
+        "Power usage effectiveness: facility energy over IT energy.", unit="ratio", nullable=True, in_range={"min_value": 1, "max_value": 3}
+    )
     pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
     pue_source: pl.String = column("Where the PUE is published.", nullable=True, str_matches=URL_PATTERN)
     source_url: pl.String = source_url()

@@ -76,7 +76,9 @@ class Accelerators(Sourced):
     kind: pl.String = column("gpu, tpu, neuron (AWS), fpga, media, inference (inference only), asic (other AI processors), soc.", isin=SPEC_KINDS)
     architecture: pl.String = column("Microarchitecture or chip generation.", nullable=True)
     form_factor: pl.String = column("sxm, oam, pcie, superchip, chip, card, module, board, wafer …", nullable=True)
-    counted_as: pl.String = column("What one device is, where the maker's product and the cloud's count differ: half_board, chip, gpu_of_superchip.", nullable=True)
+    counted_as: pl.String = column(
+        "What one device is, where the maker's product and the cloud's count differ: half_board, chip, gpu_of_superchip.", nullable=True
+    )
     release_year: pl.Int32 = column("Year it could first be had.", unit="year", nullable=True, in_range={"min_value": 2008, "max_value": 2030})
     memory_gb: pl.Float64 = column(
         "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a part of it is reserved.", unit="GB", nullable=True, gt=0
@@ -111,7 +113,9 @@ class Accelerators(Sourced):
     tdp_w: pl.Float64 = column("Thermal design or board power that the maker publishes; null where it publishes none.", unit="W", nullable=True, gt=0)
     tdp_estimate_w: pl.Float64 = column("Somebody's estimate where the maker publishes none. Never mixed into tdp_w.", unit="W", nullable=True, gt=0)
     tdp_estimate_source: pl.String = column("Who estimates it.", nullable=True)
-    power_limit_default_w: pl.Float64 = column("Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.", unit="W", nullable=True, gt=0)
+    power_limit_default_w: pl.Float64 = column(
+        "Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.", unit="W", nullable=True, gt=0
+    )
     power_limit_source: pl.String = _url("Where that limit is published.")
     measured_power_mean_w: pl.Float64 = column("Mean power under load that the maker measured and published.", unit="W", nullable=True, gt=0)
     measured_power_max_w: pl.Float64 = column("Highest power that the maker measured and published.", unit="W", nullable=True, gt=0)
@@ -142,7 +146,9 @@ class Cpus(Sourced):
     cpu_id: pl.String = column("Stable id.", str_matches=ID_PATTERN)
     name: pl.String = column("Name of the model.")
     vendor: pl.String = column("Maker.")
-    model_pattern: pl.String = column("Regular expression, whole string and case ignored, for the names that clouds and /proc/cpuinfo give this model.", nullable=True)
+    model_pattern: pl.String = column(
+        "Regular expression, whole string and case ignored, for the names that clouds and /proc/cpuinfo give this model.", nullable=True
+    )
     microarchitecture: pl.String = column("Microarchitecture; key of power_coefficients.")
     arch: pl.String = column("Instruction set.", isin=["x86_64", "arm64"])
     isa: pl.String = column("Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True)
@@ -228,7 +234,11 @@ class LocalHardware(Sourced):
     price_high: Money = column("Upper end, where the source gives a range.", unit="currency", nullable=True, gt=0)
     price_currency: pl.String = column("Currency of the price, ISO 4217.", focus="PricingCurrency", nullable=True, str_matches=r"^[A-Z]{3}$")
     price_date: pl.Date = column("Day, or first day of the year or month, the price stands for.", unit="date", nullable=True)
-    price_kind: pl.String = column("list: the maker's price; street: a shop's; reported: press or notes; sum: of parts, see notes.", nullable=True, isin=["list", "street", "reported", "sum"])
+    price_kind: pl.String = column(
+        "list: the maker's price; street: a shop's; reported: press or notes; sum: of parts, see notes.",
+        nullable=True,
+        isin=["list", "street", "reported", "sum"],
+    )
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
     embodied_kgco2e: pl.Float64 = column("Emissions of making the machine.", unit="kgCO2e", nullable=True, gt=0)
     embodied_source: pl.String = _url("Where the embodied emissions are published.")
