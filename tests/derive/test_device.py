@@ -6,74 +6,13 @@ from decimal import Decimal
 import polars as pl
 import pytest
 import small_release
+from asked_devices import ASKED
 from rich.console import Console
 
 from hwprices import names, render, tco
 from hwprices.device import ANSWER, device
 from hwprices.errors import HwpricesError
 from hwprices.recommend import recommend
-
-ASKED = {
-    "K80": "nvidia-k80",
-    "M60": "nvidia-m60",
-    "P4": "nvidia-p4",
-    "V100 SXM2 16GB": "nvidia-v100-sxm2-16gb",
-    "V100 SXM2 32GB": "nvidia-v100-sxm2-32gb",
-    "V100 PCIe 16GB": "nvidia-v100-pcie-16gb",
-    "T4": "nvidia-t4",
-    "T4G": "nvidia-t4g",
-    "A10": "nvidia-a10",
-    "A10G": "nvidia-a10g",
-    "A100 SXM4 40GB": "nvidia-a100-sxm4-40gb",
-    "a100-sxm4-80gb": "nvidia-a100-sxm4-80gb",
-    "A100 PCIe 80 GB": "nvidia-a100-pcie-80gb",
-    "L4": "nvidia-l4",
-    "L40S": "nvidia-l40s",
-    "H100 SXM": "nvidia-h100-sxm5-80gb",
-    "H100 NVL": "nvidia-h100-nvl-94gb",
-    "H100 PCIe": "nvidia-h100-pcie-80gb",
-    "H200 SXM": "nvidia-h200-sxm",
-    "B200": "nvidia-b200",
-    "GB200": "nvidia-gb200",
-    "B300": "nvidia-b300",
-    "GB300": "nvidia-gb300",
-    "RTX PRO 6000 server": "nvidia-rtx-pro-6000-server",
-    "RTX PRO 4500 server": "nvidia-rtx-pro-4500-server",
-    "MI25": "amd-mi25",
-    "V520": "amd-v520",
-    "V620": "amd-v620",
-    "V710": "amd-v710",
-    "MI300X": "amd-mi300x",
-    "TPU v2": "google-tpu-v2",
-    "TPU v4": "google-tpu-v4",
-    "TPU v5e": "google-tpu-v5e",
-    "TPU v5p": "google-tpu-v5p",
-    "TPU v6e": "google-tpu-v6e",
-    "TPU v7x": "google-tpu-v7x",
-    "Trainium 1": "aws-trainium1",
-    "Trainium2": "aws-trainium2",
-    "Trainium 3": "aws-trainium3",
-    "Inferentia2": "aws-inferentia2",
-    "Alveo U30": "amd-alveo-u30",
-    "MI250X": "amd-mi250x",
-    "MI325X": "amd-mi325x",
-    "MI355X": "amd-mi355x",
-    "RTX 6000 Ada": "nvidia-rtx-6000-ada",
-    "RTX 4090": "nvidia-rtx-4090",
-    "rtx5090": "nvidia-rtx-5090",
-    "RX 7900 XTX": "amd-rx-7900-xtx",
-    "M3 Max": "apple-m3-max",
-    "M4": "apple-m4",
-    "M4 Max": "apple-m4-max",
-    "Ascend 910B": "huawei-ascend-910b",
-    "WSE-3": "cerebras-wse-3",
-    "SN40L": "sambanova-sn40l",
-    "Groq LPU": "groq-lpu-v1",
-    "Corsair": "d-matrix-corsair",
-    "Sohu": "etched-sohu",
-    "Raspberry Pi 5": "raspberry-pi-5",
-}
-"""How somebody says it: what is meant."""
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,101 @@
+"""The bundled sample from its pages to a release, and what a reader gets from it: offers, devices, recommendations."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from asked_devices import ASKED
+
+import hwprices
+from hwprices import collect, providers, release
+from hwprices.dataset import Dataset
+from hwprices.device import device
+from hwprices.recommend import recommend
+from hwprices.settings import load
+from hwprices.store import Store
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    root = str(tmp_path_factory.mktemp("root"))
+    settings = load(root=root, source="sample")
+    for name in providers.names():
+        started = datetime.now(UTC)
+        results = [collect.fetch(settings, name, unit) for unit in collect.plan(settings, name)]
+        collect.stage_run(settings, collect.record(settings, name, started, results))
+    release.publish(Store(root))
+    return hwprices.open(root)
+
+
+@pytest.fixture(scope="module")
+def offers(sample: Dataset) -> pl.DataFrame:
+    return sample.scan("offers").collect()
+
+
+@pytest.mark.parametrize(
+    ("where", "usd"),
+    [
+        (("gcp", "us-central1", "a3-highgpu-8g"), 88.4900),
+        (("aws", "us-east-1", "p5.48xlarge"), 55.04),
+        (("aws", "us-east-1", "g6.xlarge"), 0.8048),
+        (("azure", "westeurope", "Standard_E32as_v5"), 2.192),
+    ],
+)
+def test_golden_prices(offers: pl.DataFrame, where: tuple[str, str, str], usd: float) -> None:
+    row = offers.filter(**dict(zip(("provider", "region", "instance_type"), where, strict=True)))
+    assert float(row["on_demand_usd_per_hour"].item()) == pytest.approx(usd, abs=1e-5)
+
+
+def test_unit_prices_add_up_to_the_machine(offers: pl.DataFrame) -> None:
+    divided = offers.drop_nulls("usd_per_accelerator_hour")
+    assert divided.height > 100
+    back = divided["usd_per_accelerator_hour"].cast(pl.Float64) * divided["accelerator_count"]
+    assert (back / divided["on_demand_usd_per_hour"].cast(pl.Float64) - 1).abs().max() < 1e-6  # type: ignore[operator]
+
+
+def test_yuan_stay_yuan(offers: pl.DataFrame) -> None:
+    yuan = offers.filter(pl.col("currency") == "CNY")
+    assert yuan.height > 0
+    assert all(yuan[name].null_count() == yuan.height for name in yuan.columns if "usd" in name)
+
+
+def test_spot_is_cheaper_or_flagged(offers: pl.DataFrame) -> None:
+    dear = offers.filter(pl.col("spot_usd_per_hour") >= pl.col("on_demand_usd_per_hour"), ~pl.col("flags").list.contains("spot_equals_on_demand"))
+    assert dear.select("provider", "region", "instance_type").rows() == []
+
+
+def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame) -> None:
+    priced = pl.any_horizontal(pl.col("^usd_per_million_tokens_.*$", "minutes_per_llama2_70b_lora").is_not_null())
+    measured = pl.col("benchmark_rounds").list.len() > 0
+    known = offers.filter(pl.col("on_demand_usd_per_hour").is_not_null())
+    assert known.filter(priced != measured).height == 0
+    assert known.filter(priced).height > 10
+
+
+def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> None:
+    known = offers.filter(pl.col("vcpus").is_not_null(), pl.col("accelerator_kind").is_in(["none", "gpu"]))
+    assert known["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> None:
+    row = device(sample, name).row(0, named=True)
+    assert row["device_id"] == ASKED[name]
+    assert row["clouds"] or row["local_devices"] or row["sold_locally"] is not None or row["missing"]
+    assert bool(row["clouds"]) <= bool(row["regions"] or row["missing"])
+
+
+def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
+    lora = recommend("7B", "lora", context=2048, dataset=sample, where="cloud").drop_nulls("rank")
+    assert lora.filter(pl.col("machine") == "g6.xlarge")["nodes"].to_list() == [1]
+    big = recommend("llama-3.1-405b", dataset=sample, where="cloud")
+    fit = set(big.drop_nulls("rank")["machine"])
+    assert "p5en.48xlarge" in fit
+    assert not {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} & fit
+    eight = recommend("llama-3.1-405b", precision="fp8", dataset=sample, where="cloud").drop_nulls("rank")
+    assert {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} <= set(eight["machine"])
+    training = recommend("70B", "pretrain", dataset=sample, where="cloud").drop_nulls("rank")
+    assert "p5.48xlarge" in set(training["machine"])
+    assert training["nodes"].min() > 16  # type: ignore[operator]
+    assert training["usd"].min() > Decimal(500_000)  # type: ignore[operator]
