@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from azure_wire import NOW, RETAIL, RetailServer, answer, context, item
+
 from hwprices.http import FetchError
 from hwprices.landing import Page, Run, Unit, UnitResult
 from hwprices.providers import SkippedError, get
@@ -28,7 +28,7 @@ def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **settings: Any) 
 
 
 def landed(folder: Path) -> list[Path]:
-    return [p for p in (folder / "raw").rglob("*.gz")] if (folder / "raw").exists() else []
+    return list((folder / "raw").rglob("*.gz")) if (folder / "raw").exists() else []
 
 
 def remember(folder: Path, server: StubServer, pages: list[Page]) -> None:

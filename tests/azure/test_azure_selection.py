@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
 from azure_wire import Landed, answer, frame, item, refused, sku
+
 from hwprices import validate
 from hwprices.schemas import TABLES
 

@@ -12,6 +12,7 @@ from typing import Any
 from hwprices.http import FetchError, check_endpoint, check_same_host, public_url
 from hwprices.landing import Page, Unit
 from hwprices.providers import Context, SkippedError
+from hwprices.providers.azure.names import is_public_location
 from hwprices.settings import Settings, is_loopback
 
 MOST_PAGES = 500  # a region's sizes are one page today
@@ -48,9 +49,9 @@ def fetch_locations(context: Context, unit: Unit) -> list[Page]:
 
 
 def regions(settings: Settings) -> list[str]:
-    """Physical regions of the subscription, sorted. Raises FetchError."""
+    """Public regions of the subscription, sorted. Raises FetchError."""
     values = [value for body in _locations(settings) for value in json.loads(body)["value"]]
-    return sorted({v["name"].lower() for v in values if v.get("metadata", {}).get("regionType") == "Physical"})
+    return sorted({v["name"].lower() for v in values if is_public_location(v)})
 
 
 def _locations(settings: Settings) -> list[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hwprices.landing import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure import arm, retail
+from hwprices.providers.azure.names import is_public_location
 from hwprices.settings import Settings
 
 SKUS = "skus"
@@ -65,8 +66,8 @@ def _bundled(context: Context, unit: Unit) -> list[Page]:
 
 
 def _bundled_regions(settings: Settings) -> list[str]:
-    """Physical locations of the sample, sorted; none where there is no sample."""
+    """Public locations of the sample, sorted; none where there is no sample."""
     sample = Landing(settings.sample)
     run = sample.latest_run("azure")
     values = [value for page in (run.of(LOCATIONS, GLOBAL) if run else []) for value in sample.read_json(page)["value"]]
-    return sorted({v["name"].lower() for v in values if v.get("metadata", {}).get("regionType") == "Physical"})
+    return sorted({v["name"].lower() for v in values if is_public_location(v)})

@@ -7,6 +7,7 @@ system only into the product's name, and not always in the same way.
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -25,6 +26,16 @@ SPOT = r"(?i) spot$"
 LOW_PRIORITY = r"(?i) low priority$"
 PLAIN_VM = r"(?i)^virtual machines\b"
 SAYS_LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
+
+
+PHYSICAL = "Physical"  # Logical locations ("global", "unitedstates", "asiapacific") hold no machines
+NOT_PUBLIC = ("Stage", "Canary")  # geographies "Stage (US)", "Canary (US)": Azure's own test regions
+
+
+def is_public_location(location: dict[str, Any]) -> bool:
+    """Whether a location of the subscription's list is a region that machines are sold in."""
+    metadata = location.get("metadata") or {}
+    return metadata.get("regionType") == PHYSICAL and not str(metadata.get("geography")).startswith(NOT_PUBLIC)
 
 
 def tidy(column: str) -> pl.Expr:

@@ -35,8 +35,8 @@ def _places(pages: Pages, availability: pl.DataFrame, items: pl.DataFrame) -> It
     columns = ["region", "observed_at", "raw_sha256"]
     sold_in = items.with_columns(pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region"))
     seen = pl.concat([availability.select(columns).unique(maintain_order=True), sold_in.select(columns).unique(maintain_order=True)])
-    logical = locations.filter(~places.is_physical()).height
-    yield Part("regions", places.regions(locations, seen), counts={"out_of_scope:logical_location": logical} if logical else {})
+    others = locations.filter(~places.is_public()).height
+    yield Part("regions", places.regions(locations, seen), counts={"out_of_scope:logical_or_test_location": others} if others else {})
     yield Part("zones", places.zones(locations))
 
 

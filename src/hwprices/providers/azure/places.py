@@ -10,11 +10,10 @@ from hwprices import frames
 from hwprices.errors import HwpricesError
 from hwprices.landing import Page
 from hwprices.providers import Pages
+from hwprices.providers.azure import names
 from hwprices.schemas.catalog import Regions, Zones
 
 KIND = "locations"
-
-PHYSICAL = "Physical"  # Logical locations ("global", "unitedstates", "eastusstage") hold no machines
 
 STRING = pl.String
 LOCATION = pl.Struct(
@@ -86,12 +85,15 @@ def _parse(body: bytes, page: Page) -> pl.DataFrame:
     return values.struct.unnest().with_columns(seen, pl.lit(page.sha256).alias("raw_sha256"))
 
 
-def is_physical() -> pl.Expr:
-    return (pl.col("metadata").struct.field("regionType") == PHYSICAL).fill_null(False)
+def is_public() -> pl.Expr:
+    """``names.is_public_location`` for a frame of locations."""
+    field = pl.col("metadata").struct.field
+    testing = pl.any_horizontal(field("geography").str.starts_with(word) for word in names.NOT_PUBLIC)
+    return (field("regionType") == names.PHYSICAL).fill_null(False) & ~testing.fill_null(False)
 
 
 def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the regions table: physical locations, and regions ``seen`` (region, observed_at, raw_sha256) elsewhere."""
+    """Rows of the regions table: public locations, and regions ``seen`` (region, observed_at, raw_sha256) elsewhere."""
     meta = pl.col("metadata").struct
     codes, continents = ({k: v[i] for k, v in {**COUNTRIES, **CITIES}.items()} for i in (0, 1))
 
@@ -99,14 +101,18 @@ def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
         look_up = [meta.field(f).replace_strict(table, default=None, return_dtype=pl.String) for f in ("physicalLocation", "geography")]
         return pl.coalesce(look_up)
 
-    known = locations.filter(is_physical()).select(
+    def degrees(name: str) -> pl.Expr:
+        return meta.field(name).cast(pl.Float64, strict=False)
+
+    somewhere = (degrees("latitude") != 0) | (degrees("longitude") != 0)  # brazilus is put at 0, 0
+    known = locations.filter(is_public()).select(
         "region",
         pl.col("displayName").alias("display_name"),
         pl.lit("available").alias("status"),
         placed(codes).alias("country"),
         placed(continents).alias("continent"),
-        meta.field("latitude").cast(pl.Float64, strict=False).alias("latitude"),
-        meta.field("longitude").cast(pl.Float64, strict=False).alias("longitude"),
+        pl.when(somewhere).then(degrees("latitude")).alias("latitude"),
+        pl.when(somewhere).then(degrees("longitude")).alias("longitude"),
         "observed_at",
         "raw_sha256",
     )
@@ -126,7 +132,7 @@ def _kind() -> pl.Expr:
 
 def zones(locations: pl.DataFrame) -> pl.DataFrame:
     """Rows of the zones table. The zone is the number that the asking subscription uses, zone_id the physical zone behind it."""
-    each = locations.filter(is_physical()).explode("availabilityZoneMappings", empty_as_null=False)
+    each = locations.filter(is_public()).explode("availabilityZoneMappings", empty_as_null=False)
     mapping = pl.col("availabilityZoneMappings").struct
     table = each.filter(pl.col("availabilityZoneMappings").is_not_null()).select(
         pl.lit("azure").alias("provider"),

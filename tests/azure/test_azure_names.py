@@ -1,0 +1,96 @@
+"""Parsers of names, over names nobody wrote down."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hwprices.providers.azure import names
+from hwprices.providers.azure.names import parse_size
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
+
+
+@given(
+    tier=st.sampled_from(["Standard", "Basic"]),
+    family=st.text("ABCDEFGHLMNPVX", min_size=1, max_size=3),
+    vcpus=st.integers(0, 9999),
+    constrained=st.none() | st.integers(1, 999),
+    features=st.text(LETTERS, max_size=5),
+    middle=st.sampled_from([(), ("A100",), ("H100",), ("xl", "RTXPRO6000BSE"), ("NDR", "GB200"), ("cc",), ("6",)]),
+    version=st.none() | st.integers(1, 20),
+    promo=st.booleans(),
+)
+def test_a_size_name_comes_apart_as_it_was_put_together(
+    tier: str, family: str, vcpus: int, constrained: int | None, features: str, middle: tuple[str, ...], version: int | None, promo: bool
+) -> None:
+    name = f"{tier}_{family}{vcpus}" + (f"-{constrained}" if constrained else "") + features + "".join(f"_{m}" for m in middle)
+    name += (f"_v{version}" if version is not None else "") + ("_Promo" if promo else "")
+    size = parse_size(name)
+    assert size is not None
+    assert (size.tier, size.family, size.vcpus, size.constrained, size.features) == (tier, family, vcpus, constrained, features)
+    assert (size.middle, size.version, size.promo) == (middle, version, promo)
+    assert size.series.startswith(family + features)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_size_or_none(text: str) -> None:
+    size = parse_size(text)
+    assert size is None or text.startswith(("Standard_", "Basic_"))
+
+
+def facts(product: str) -> tuple[str, str, str]:
+    tidied = pl.DataFrame({"productName": [product]}).select(names.tidy("productName"))["productName"]
+    return names.product_facts(tidied).select("product_is", "product_os", "product_tenancy").row(0)
+
+
+@given(
+    words=st.lists(st.sampled_from(["Dasv5", "Esv6", "NCads", "A100", "v4", "Series", "Srs", "-series"]), min_size=1, max_size=4),
+    space=SPACES,
+    end=st.sampled_from(["Windows", "Win"]),
+)
+def test_whatever_ends_in_windows_is_windows(words: list[str], space: str, end: str) -> None:
+    assert facts(space.join(["Virtual Machines", *words, end]))[:2] == ("vm", "windows")
+
+
+@given(
+    series=st.text(LETTERS, min_size=1, max_size=8),
+    space=SPACES,
+    joined=st.booleans(),
+    start=st.sampled_from(["", "Virtual Machines "]),
+    end=st.sampled_from(["", " Windows", " Linux"]),
+)
+def test_cloud_services_is_never_a_machine(series: str, space: str, joined: bool, start: str, end: str) -> None:
+    words = "CloudServices" if joined else f"Cloud{space}Services"
+    assert facts(f"{start}{series}{space}Series{space}{words}{end}")[0] == "cloud_services"
+
+
+@given(st.text(max_size=60))
+def test_tidy_is_idempotent_and_facts_are_total(text: str) -> None:
+    once = pl.DataFrame({"n": [text]}).select(names.tidy("n"))
+    assert once.select(names.tidy("n")).equals(once)
+    kind, os, tenancy = facts(text)
+    assert kind in ("vm", "host", "cloud_services", "promo", "unknown")
+    assert os
+    assert tenancy in ("shared", "host")
+
+
+@pytest.mark.parametrize(
+    ("name", "series", "vendor"),
+    [
+        ("Standard_E8-4s_v5", "Esv5", "intel"),
+        ("Standard_NC24ads_A100_v4", "NCads_A100_v4", "amd"),
+        ("Standard_M416s_6_v3", "Msv3", "intel"),
+        ("Standard_D2ps_v6", "Dpsv6", "microsoft"),
+        ("Standard_B2pts_v2", "Bptsv2", "ampere"),
+        ("Standard_ND128isr_GB300_v6", "NDisr_GB300_v6", "nvidia"),
+        ("Standard_HB176rs_v4", "HBrsv4", "amd"),
+        ("Standard_D11_v2_Promo", "Dv2", "intel"),
+        ("Basic_A0", "A", None),
+    ],
+)
+def test_series_and_cpu_vendor(name: str, series: str, vendor: str | None) -> None:
+    size = parse_size(name)
+    assert size is not None
+    assert (size.series, size.cpu_vendor) == (series, vendor)
