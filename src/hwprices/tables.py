@@ -69,12 +69,15 @@ def scan(store: Store, directory: str, keys: Iterable[str], options: dict[str, s
 
 
 def content_digest(frame: pl.DataFrame) -> str:
-    """SHA-256 of what the rows say, without when and where they were seen. A slice at a time, so memory stays small."""
+    """SHA-256 of what the rows say, without when and where they were seen. A slice at a time, so memory stays small.
+
+    Over Parquet's encoding, not Arrow's: equal strings may lie differently in Arrow's buffers, depending on how they were made.
+    """
     digest = hashlib.sha256(json.dumps([(n, str(t)) for n, t in frame.schema.items()]).encode())
     said = frame.drop(OBSERVATION, strict=False)
     for part in said.iter_slices(ROW_GROUP):
         buffer = io.BytesIO()
-        part.rechunk().write_ipc(buffer, compression="uncompressed")
+        part.write_parquet(buffer, compression="uncompressed", statistics=False)
         digest.update(buffer.getbuffer())
     return digest.hexdigest()
 
