@@ -106,8 +106,8 @@ def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _wanted(dtype: pl.DataType) -> str:
-    kinds = {pl.Boolean: "true or false", pl.Date: "a day like 2026-01-31", pl.Int32: "a whole number", pl.Float64: "a number"}
-    return "an amount with at most ten decimals" if isinstance(dtype, pl.Decimal) else kinds.get(type(dtype), str(dtype))
+    kinds: dict[type[pl.DataType], str] = {pl.Boolean: "true or false", pl.Date: "a day like 2026-01-31", pl.Int32: "a whole number", pl.Float64: "a number"}
+    return "an amount with at most ten decimals" if isinstance(dtype, pl.Decimal) else kinds.get(dtype.base_type(), str(dtype))
 
 
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:

@@ -1,0 +1,99 @@
+"""Figures that others published wrong: cases S1 to S7."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+Device = Callable[[str], dict[str, Any]]
+
+
+def test_s1_a10_and_a10g_are_two_devices(device: Device) -> None:
+    a10, a10g = device("nvidia-a10"), device("nvidia-a10g")
+    assert (a10["tdp_w"], a10["fp16_dense_tflops"], a10["int8_dense_tops"]) == (150, 125, 250)
+    assert (a10g["tdp_w"], a10g["fp16_dense_tflops"], a10g["int8_dense_tops"]) == (300, 70, 140)
+    assert a10["fp32_dense_tflops"] == 31.2
+    assert a10g["fp32_dense_tflops"] == 35
+
+
+@pytest.mark.parametrize(
+    ("name", "dense", "sparse"),
+    [
+        ("nvidia-l4", 121, 242),
+        ("nvidia-l40s", 362, 733),
+        ("nvidia-h100-sxm5-80gb", 989.4, 1979),
+        ("nvidia-h100-pcie-80gb", 756.5, 1513),
+        ("nvidia-h100-nvl-94gb", 835.5, 1671),
+        ("nvidia-a100-sxm4-80gb", 312, 624),
+        ("nvidia-b200", 2250, 4500),
+        ("amd-mi300x", 1307.4, 2614.9),
+    ],
+)
+def test_s2_rates_are_dense(device: Device, name: str, dense: float, sparse: float) -> None:
+    row = device(name)
+    assert row["fp16_dense_tflops"] == row["bf16_dense_tflops"] == dense
+    assert sparse not in [value for column, value in row.items() if column in ("fp16_dense_tflops", "bf16_dense_tflops")]
+
+
+def test_s3_h100_is_three_devices(device: Device) -> None:
+    sxm, pcie, nvl = (device(f"nvidia-h100-{form}") for form in ("sxm5-80gb", "pcie-80gb", "nvl-94gb"))
+    assert [row["memory_gb"] for row in (sxm, pcie, nvl)] == [80, 80, 94]
+    assert [row["memory_bandwidth_gbs"] for row in (sxm, pcie, nvl)] == [3350, 2039, 3938]
+    assert [row["memory_type"] for row in (sxm, pcie, nvl)] == ["HBM3", "HBM2e", "HBM3"]
+    assert [row["tdp_w"] for row in (sxm, pcie, nvl)] == [700, 350, 400]
+    assert nvl["power_limit_default_w"] == 310  # the limit of Azure NC H100 v5
+
+
+def test_s4_efficiency_of_l4(device: Device) -> None:
+    l4 = device("nvidia-l4")
+    assert round(l4["fp32_dense_tflops"] / l4["tdp_w"], 2) == 0.42
+    assert round(l4["fp16_dense_tflops"] / l4["tdp_w"], 2) == 1.68
+
+
+def test_s5_blackwell_ultra_is_not_halved_by_rule(device: Device) -> None:
+    b300, b200 = device("nvidia-b300"), device("nvidia-b200")
+    assert b300["fp4_dense_tflops"] == 13500  # 18 sparse
+    assert b300["int8_dense_tops"] < b200["int8_dense_tops"] / 20
+    assert b300["fp64_dense_tflops"] < b200["fp64_dense_tflops"] / 20
+    assert device("nvidia-gb300")["fp4_dense_tflops"] == 15000
+
+
+def test_s6_no_tdp_where_none_is_published(accelerators: pl.DataFrame) -> None:
+    clouds = accelerators.filter(pl.col("kind").is_in(["tpu", "neuron"]))
+    silent = clouds.filter(~pl.col("accelerator_id").is_in(["google-tpu-v2", "google-tpu-v3"]))  # TDP in the maker's paper
+    assert silent.height >= 10
+    assert silent["tdp_w"].null_count() == silent.height
+    assert silent.filter(pl.col("tdp_estimate_w").is_not_null() & pl.col("tdp_estimate_source").is_null()).is_empty()
+    v4 = silent.row(by_predicate=pl.col("accelerator_id") == "google-tpu-v4", named=True)
+    assert (v4["measured_power_mean_w"], v4["measured_power_max_w"]) == (170, 192)
+
+
+def test_s7_no_mixed_system_and_derived_figures_are_marked(sheets: Mapping[str, pl.DataFrame]) -> None:
+    benchmarks = sheets["benchmarks"]
+    whole = benchmarks.filter(pl.col("accelerator_count").is_not_null() & pl.col("per_accelerator").is_not_null())
+    assert whole.height > 1000
+    assert whole.filter((pl.col("result") / pl.col("accelerator_count") / pl.col("per_accelerator") - 1).abs() > 1e-6).is_empty()
+    assert whole["derived"].all()
+    inference = whole.filter(suite="mlperf_inference")
+    assert inference["software"].null_count() == 0
+    assert inference.filter(round="v5.1")["precision"].null_count() == 0
+    # two submissions of v5.1 mix MI300X and MI325X, 48 and 24 accelerators in one system
+    assert whole.filter(pl.col("accelerator_id").str.starts_with("amd-mi3"), pl.col("round") == "v5.1", pl.col("accelerator_count").is_in([24, 48])).is_empty()
+
+
+def test_a_maker_that_publishes_nothing_has_a_row_that_says_so(device: Device) -> None:
+    sohu = device("etched-sohu")
+    assert sohu["disclosure"] == "none"
+    assert sohu["confidence"] == "low"
+    assert not sohu["verified"]
+    figures = [name for name in sohu if name.endswith(("_tflops", "_tops", "_w", "_gb", "_gbs", "_usd"))]
+    assert {sohu[name] for name in figures} == {None}
+    assert {sohu[name] for name in sohu if name.endswith("_support")} == {"unknown"}
+
+
+def test_half_boards_are_counted_as_the_cloud_does(device: Device) -> None:
+    k80, m60 = device("nvidia-k80"), device("nvidia-m60")
+    assert (k80["memory_gb"], k80["memory_bandwidth_gbs"], k80["tdp_w"]) == (12, 240, 150)
+    assert (m60["memory_gb"], m60["memory_bandwidth_gbs"], m60["tdp_w"]) == (8, 160, 150)
+    assert k80["counted_as"] == m60["counted_as"] == "half_board"

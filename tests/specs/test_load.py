@@ -1,0 +1,82 @@
+"""Reading a sheet: dtypes, and errors that name file, line, column and remedy."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hwprices import specs
+from hwprices.errors import HwpricesError
+from hwprices.schemas import CHECK_SHEETS, SHEETS, key
+
+Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
+
+
+def put(device: str, **cells: str | None) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """An edit of accelerators: these cells of this device."""
+    here = pl.col("accelerator_id") == device
+    return lambda frame: frame.with_columns(pl.when(here).then(pl.lit(value)).otherwise(name).alias(name) for name, value in cells.items())
+
+
+@pytest.mark.parametrize("table", [*SHEETS, *CHECK_SHEETS])
+def test_every_sheet_loads_sorted_by_its_key(table: str) -> None:
+    model = {**SHEETS, **CHECK_SHEETS}[table]
+    frame = specs.load(table)
+    assert frame.height > 0
+    assert frame.columns == list(model.to_schema().columns)
+    assert frame.equals(frame.sort(key(model)))
+
+
+def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
+    t = accelerators.row(by_predicate=pl.col("accelerator_id") == "nvidia-rtx-4090", named=True)
+    assert t["launch_price_usd"] == Decimal("1599")
+    assert accelerators.schema["launch_price_usd"] == pl.Decimal(20, 10)
+    assert "cuda" in t["software_stack"]
+    sohu = accelerators.row(by_predicate=pl.col("accelerator_id") == "etched-sohu", named=True)
+    assert sohu["software_stack"] == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"tdp_w": "72 W"}, "column tdp_w: '72 W' is not a number"),
+        ({"release_year": "2023.5"}, "column release_year: '2023.5' is not a whole number"),
+        ({"as_of": "21.11.2026"}, "column as_of: '21.11.2026' is not a day"),
+        ({"verified": "yes"}, "column verified: 'yes' is not true or false"),
+        ({"launch_price_usd": "1599.123456789012"}, "column launch_price_usd: '1599.123456789012' is not an amount with at most ten decimals"),
+        ({"kind": "card"}, "kind: card fails isin"),
+        ({"source_url": None}, "source_url"),
+        ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
+    ],
+)
+def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], said: str) -> None:
+    directory = copy("accelerators", put("nvidia-l4", **cells))
+    line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)["accelerator_id"].to_list().index("nvidia-l4")
+    with pytest.raises(HwpricesError) as error:
+        specs.load("accelerators", directory)
+    assert said in str(error.value)
+    assert "accelerators.csv" in str(error.value)
+    if "low_is" not in said:
+        assert f"line {line}" in str(error.value)
+    assert error.value.remedy
+
+
+def test_a_column_too_few_or_too_many(copy: Copy) -> None:
+    with pytest.raises(HwpricesError, match=r"has no column tdp_w"):
+        specs.load("accelerators", copy("accelerators", lambda frame: frame.drop("tdp_w")))
+    with pytest.raises(HwpricesError, match=r"does not know: tflops"):
+        specs.load("accelerators", copy("accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))))
+
+
+def test_one_row_a_key(copy: Copy) -> None:
+    with pytest.raises(HwpricesError, match=r"a second row has the same accelerator_id"):
+        specs.load("accelerators", copy("accelerators", lambda frame: pl.concat([frame, frame.head(1)])))
+
+
+def test_no_such_sheet(tmp_path: Path) -> None:
+    with pytest.raises(HwpricesError, match=r"there is no sheet 'gpus'"):
+        specs.load("gpus")
+    with pytest.raises(HwpricesError, match=r"accelerators\.csv is missing"):
+        specs.load("accelerators", tmp_path)
