@@ -8,6 +8,9 @@ Reading needs neither Prefect nor a vendor's SDK; the pipeline is the extra ``hw
 """
 
 from hwprices.dataset import Dataset, open, releases
+from hwprices.device import device
 from hwprices.errors import HwpricesError
+from hwprices.recommend import recommend
+from hwprices.tco import Ownership
 
-__all__ = ["Dataset", "HwpricesError", "open", "releases"]
+__all__ = ["Dataset", "HwpricesError", "Ownership", "device", "open", "recommend", "releases"]

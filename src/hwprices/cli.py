@@ -155,6 +155,9 @@ def recommend(
     budget: Annotated[float | None, typer.Option(min=0, help="USD for the job; for inference USD an hour.")] = None,
     tokens: Annotated[float | None, typer.Option(min=0, help="Tokens to train on.")] = None,
     days: Annotated[float | None, typer.Option(min=0, help="Deadline of a training, in days; sets the number of machines.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(min=1, help="Most machines to use together.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only cloud, or only local; default both.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 10,
     excluded: Annotated[int, typer.Option(min=0, help="How many of those left out to show, with the reason.")] = 0,
     root: Root = "",
@@ -166,7 +169,8 @@ def recommend(
     from hwprices.render import render_recommendation
 
     opened = dataset.open(root or default_root(), version)
-    frame = answer(parameters, workload, precision, context, budget, objective, dataset=opened, tokens=tokens, days=days)
+    asked = {"batch": batch, "tokens": tokens, "days": days, "max_nodes": max_nodes, "where": where}
+    frame = answer(parameters, workload, precision, context, budget, objective, dataset=opened, **{k: v for k, v in asked.items() if v is not None})
     _print(frame, as_json, lambda found: render_recommendation(found, top, excluded))
 
 

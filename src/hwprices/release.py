@@ -27,6 +27,9 @@ from hwprices.stage import Progress, Staged
 from hwprices.store import Store, storage_options
 from hwprices.tables import TableFile
 
+COMPLETED = ("regions",)
+"""Vendor tables in which the join fills what the vendor does not say."""
+
 LOCK_SECONDS = 10  # a publisher that waits longer says so instead of queueing
 
 
@@ -161,8 +164,19 @@ def _scans(store: Store, chosen: list[Source]) -> dict[str, pl.LazyFrame]:
 def _digest(chosen: list[Source], derived: Mapping[str, pl.DataFrame]) -> str:
     """What the release says: equal digests mean that there is nothing new to publish."""
     vendor = {file.key: file.content_sha256 for source in chosen for file in source.files if file.table not in derived}
-    ours = {tables.file_key(name): tables.content_digest(frame) for name, frame in derived.items()}
+    ours = {key: tables.content_digest(frame) for key, _, frame in _derived(derived)}
     return hashlib.sha256(json.dumps({**vendor, **ours}, sort_keys=True).encode()).hexdigest()
+
+
+def _derived(made: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Key, table and rows of each file that the join made. Vendor tables that it only completed (regions) stay a file a provider:
+    the next release may have to keep one provider's."""
+    for name, frame in made.items():
+        if name in COMPLETED:
+            for (provider,), rows in sorted(frame.partition_by("provider", as_dict=True, maintain_order=True).items()):
+                yield tables.file_key(name, str(provider)), name, rows
+        else:
+            yield tables.file_key(name), name, frame
 
 
 def _write(
@@ -177,8 +191,7 @@ def _write(
             if file.table not in joined.tables:
                 store.copy(store, f"{source.directory}/{file.key}", f"{directory}/{file.key}")
                 files.append(file)
-    for name, frame in joined.tables.items():
-        files.append(tables.write(store, directory, tables.file_key(name), name, frame))
+    files += [tables.write(store, directory, key, name, frame) for key, name, frame in _derived(joined.tables)]
     manifest = _manifest(version, chosen, files, joined, digest, previous, created_at)
     store.put(f"{directory}/datapackage.json", _json(datapackage(manifest)))
     if not store.put(f"{directory}/manifest.json", _json(manifest), create=True):

@@ -91,6 +91,8 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
     assert counts == {"aws": 300, "gcp": 301}
     assert (data.manifest["providers"]["aws"]["status"], data.manifest["providers"]["aws"]["kept_from"]) == ("kept", "20260801T041700Z")
     assert data.manifest["providers"]["gcp"]["status"] == "fresh"
+    assert data.regions.select("provider").collect()["provider"].to_list() == ["aws", "gcp"]  # the kept provider's regions too
+    assert data.regions.select(pl.col("country").unique()).collect()["country"].to_list() == ["US"]
     assert {r.check for r in outcome.results if r.outcome == "stop"} == {"rows_lost", "type_gone"}
     publish(store, minutes=10, accepted=["aws:rows_lost", "aws:type_gone"])
     assert hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
@@ -107,7 +109,7 @@ def test_an_altered_file_is_found(store, tmp_path):
     base = tmp_path / "releases/20260801T041700Z"
     file = base / "prices/provider=aws/all.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    (base / "regions.parquet").unlink()
+    (base / "regions/provider=aws/all.parquet").unlink()
     (base / "stray.txt").write_text("x")
     faults = hwprices.open(tmp_path).verify()
     assert [("altered" in f, "missing" in f, "not in the manifest" in f) for f in sorted(faults, key=lambda f: f.split()[-1])].count((True, False, False)) == 1
