@@ -169,8 +169,20 @@ def recommend(
     from hwprices.render import render_recommendation
 
     opened = dataset.open(root or default_root(), version)
-    asked = {"batch": batch, "tokens": tokens, "days": days, "max_nodes": max_nodes, "where": where}
-    frame = answer(parameters, workload, precision, context, budget, objective, dataset=opened, **{k: v for k, v in asked.items() if v is not None})
+    frame = answer(
+        parameters,
+        workload,
+        precision,
+        context,
+        budget,
+        objective,
+        dataset=opened,
+        batch=batch,
+        tokens=tokens,
+        days=days,
+        max_nodes=max_nodes,
+        where=where,
+    )
     _print(frame, as_json, lambda found: render_recommendation(found, top, excluded))
 
 
