@@ -34,8 +34,19 @@ METER_REGIONS = ["francecentral", "westeurope"]
 ITEMS_A_PAGE = 1000  # what Retail Prices answers at most
 TYPES = {"Consumption": "consumption", "DevTestConsumption": "devtest", "Reservation": "reservation"}
 
-# Names of sizes in the price list that differ from the size's name by more than spelling: product → what the names become.
-ALIASES = [(re.compile(r"RTX6kv6$"), "_RTXPRO6000BSE_v6"), (re.compile(r"^(NG\d+adm?s)V620$"), r"\1_V620_v1")]
+# Names in the price list that differ from the size's name by more than spelling. The sizes named outright have the same Linux
+# price as the meter in another collector's list, and no other size of the series has.
+ALIASES = [
+    (re.compile(r"RTX6kv6$"), "_RTXPRO6000BSE_v6"),
+    (re.compile(r"^(NG\d+adm?s)V620$"), r"\1_V620_v1"),
+    (re.compile(r"^ND96isflH100v5$"), "ND96is_flex_H100_v5"),
+    (re.compile(r"^ND96isnIBH100v5$"), "ND96is_noIB_H100_v5"),
+    (re.compile(r"^ND96asrA100v4_NU$"), "ND96asr_v4"),
+    (re.compile(r"^NDmr40s v2$"), "ND40s_v2"),
+    (re.compile(r"^M416_8_v2$"), "M416s_8_v2"),
+    (re.compile(r"^D24ds_v3$"), "DC24ds_v3"),
+]
+CONSTRAINED = re.compile(r"^(M\d+)-(\d+)([a-z]+)")
 
 
 def main() -> None:
@@ -105,7 +116,8 @@ def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
     for pattern, becomes in ALIASES:
         bare = pattern.sub(becomes, bare)
     promo = "_Promo" if re.search(r"\bpromo\b", product, re.IGNORECASE) else ""
-    found = names.get(squeeze(tier + bare + promo)) or names.get(squeeze(tier + bare))
+    turned = CONSTRAINED.sub(r"\1\3-\2", bare)  # M12-6ds_v3 and M12ds-6_v3 are one size
+    found = next((names[s] for s in (squeeze(tier + name + promo) for name in (bare, turned)) if s in names), None) or names.get(squeeze(tier + bare))
     return found or (base if base.startswith("Standard_") else None)
 
 
