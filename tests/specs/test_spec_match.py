@@ -16,7 +16,7 @@ TAIL = ",https://example.org,2026-11-21\n"
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     (tmp_path / "accelerator_names").mkdir()
-    ids = "nvidia-l4 nvidia-a100-sxm4-40gb nvidia-a100-sxm4-80gb nvidia-h200-sxm nvidia-t4".split()
+    ids = ["nvidia-l4", "nvidia-a100-sxm4-40gb", "nvidia-a100-sxm4-80gb", "nvidia-h200-sxm", "nvidia-t4"]
     (tmp_path / "accelerators.csv").write_text("accelerator_id\n" + "\n".join(ids) + "\n")
     return tmp_path
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_load import put
+from test_spec_load import put
 
 from hwprices import speclint
 

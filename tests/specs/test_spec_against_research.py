@@ -1,0 +1,249 @@
+"""The sheets against the research folder: figures compiled elsewhere, and what drivers and kernels report in the clouds."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hwprices import speclint, specs
+
+pytestmark = pytest.mark.shared
+
+Device = Callable[[str], dict[str, Any]]
+
+RENAMED = {
+    "nvidia-p100-pcie-16": "nvidia-p100",
+    "nvidia-p100-sxm2": "nvidia-p100-sxm2-16gb",
+    "nvidia-a100-pcie-40": "nvidia-a100-pcie-40gb",
+    "nvidia-a100-pcie-80": "nvidia-a100-pcie-80gb",
+    "nvidia-a100-sxm-40": "nvidia-a100-sxm4-40gb",
+    "nvidia-a100-sxm-80": "nvidia-a100-sxm4-80gb",
+    "nvidia-v100-sxm2-16": "nvidia-v100-sxm2-16gb",
+    "nvidia-v100-sxm2-32": "nvidia-v100-sxm2-32gb",
+    "nvidia-v100-pcie-16": "nvidia-v100-pcie-16gb",
+    "nvidia-h100-sxm": "nvidia-h100-sxm5-80gb",
+    "nvidia-h100-pcie": "nvidia-h100-pcie-80gb",
+    "nvidia-h100-nvl": "nvidia-h100-nvl-94gb",
+    "nvidia-gh200-96": "nvidia-gh200-96gb",
+    "nvidia-rtx-pro-6000-bse": "nvidia-rtx-pro-6000-server",
+    "nvidia-rtx-pro-4500-bse": "nvidia-rtx-pro-4500-server",
+    "nvidia-jetson-agx-orin-64": "nvidia-jetson-agx-orin-64gb",
+    "nvidia-jetson-orin-nano-8": "nvidia-jetson-orin-nano-8gb",
+    "habana-gaudi1": "intel-gaudi1",
+    "google-tpu-v7": "google-tpu-v7x",
+    "qualcomm-cloud-ai-100-std": "qualcomm-cloud-ai-100",
+    "xilinx-vu9p": "amd-virtex-vu9p",
+    "xilinx-vu47p": "amd-virtex-vu47p",
+    "xilinx-alveo-u250": "amd-alveo-u250",
+    "xilinx-alveo-u30": "amd-alveo-u30",
+}
+
+COLUMNS = {
+    "memory_gb": "memory_gb",
+    "memory_bw_gbs": "memory_bandwidth_gbs",
+    "tdp_w": "tdp_w",
+    **{dtype: speclint.rate_column(dtype) for dtype in speclint.DTYPES},
+}
+
+DIFFERENT = {
+    ("nvidia-k520", "fp64"): "1/24 of FP32 on GK104",
+    ("nvidia-jetson-agx-orin-64gb", "int8"): "the GPU alone; the other figure counts the two DLAs",
+    ("nvidia-jetson-agx-thor", "fp32"): "from memory there",
+    ("intel-gaudi3", "bf16"): "at the clock that boards ship with",
+    ("intel-gaudi3", "fp8"): "at the clock that boards ship with",
+    ("d-matrix-corsair", "memory_gb"): "the LPDDR5X here, the SRAM there",
+    ("d-matrix-corsair", "memory_bw_gbs"): "the LPDDR5X here, the SRAM there",
+}
+
+LEFT_OUT = {
+    ("nvidia-gh200-96gb", "tdp_w"): "the maker gives the superchip's only",
+    ("nvidia-jetson-orin-nano-8gb", "fp32"): "from memory there",
+    ("huawei-ascend-910b", "int8"): "from memory there, reports disagree",
+    ("cerebras-wse-3", "tdp_w"): "23 kW is the system, kept as an estimate",
+    ("etched-sohu", "memory_gb"): "the maker publishes no sheet",
+    ("apple-m3-max", "tdp_w"): "unofficial",
+    ("apple-m3-max", "int8"): "18 TOPS are the neural engine's, in the notes",
+    ("apple-m3-max", "fp32"): "unofficial",
+    ("apple-m3-max", "fp16"): "unofficial",
+    ("apple-m4", "tdp_w"): "unofficial",
+    ("apple-m4", "int8"): "38 TOPS are the neural engine's, in the notes",
+    ("apple-m4", "fp32"): "unofficial",
+    ("apple-m4", "fp16"): "unofficial",
+    ("raspberry-pi-cm5", "tdp_w"): "from memory there",
+}
+
+
+def facts(shared: Path) -> list[dict[str, str | None]]:
+    return pl.read_csv(shared / "specs" / "accelerators_facts.csv", infer_schema=False).rows(named=True)
+
+
+def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Device) -> None:
+    seen = set()
+    for fact in facts(shared):
+        name = RENAMED.get(str(fact["id"]), str(fact["id"]))
+        row = device(name)
+        for theirs, ours in COLUMNS.items():
+            value = fact[theirs]
+            if value is None or (row[ours] is not None and abs(row[ours] / float(value) - 1) <= speclint.TOLERANCE):
+                continue
+            seen.add((name, theirs))
+            assert (name, theirs) in (DIFFERENT if row[ours] is not None else LEFT_OUT), (name, theirs, value, row[ours])
+    assert seen == DIFFERENT.keys() | LEFT_OUT.keys()
+
+
+def test_what_was_compiled_with_low_confidence_is_not_verified(shared: Path, device: Device) -> None:
+    low = [RENAMED.get(str(fact["id"]), str(fact["id"])) for fact in facts(shared) if fact["confidence"] == "low"]
+    assert len(low) == 15
+    raised = {"nvidia-rtx-pro-4500-server"}  # a second source was found since
+    assert [name for name in low if device(name)["verified"] and name not in raised] == []
+
+
+PRODUCTS = {
+    "Tesla M60": "nvidia-m60",
+    "Tesla T4": "nvidia-t4",
+    "NVIDIA A10G": "nvidia-a10g",
+    "NVIDIA T4G": "nvidia-t4g",
+    "NVIDIA L4": "nvidia-l4",
+    "NVIDIA L40S": "nvidia-l40s",
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition": "nvidia-rtx-pro-6000-server",
+    "Tesla K80": "nvidia-k80",
+    "Tesla V100-SXM2-16GB": "nvidia-v100-sxm2-16gb",
+    "Tesla V100-SXM2-32GB": "nvidia-v100-sxm2-32gb",
+    "NVIDIA A100-SXM4-40GB": "nvidia-a100-sxm4-40gb",
+    "NVIDIA A100-SXM4-80GB": "nvidia-a100-sxm4-80gb",
+    "NVIDIA A100 80GB PCIe": "nvidia-a100-pcie-80gb",
+    "NVIDIA H100 NVL": "nvidia-h100-nvl-94gb",
+    "NVIDIA H100 80GB HBM3": "nvidia-h100-sxm5-80gb",
+    "NVIDIA H200": "nvidia-h200-sxm",
+}
+
+MEASURED_POWER_DIFFERS = {"nvidia-h100-nvl-94gb": "Azure runs it at the 310 W limit, which is power_limit_default_w; at most 400 W"}
+
+MOST_MEMORY_HELD_BACK = 0.07
+"""ECC on GDDR and the driver take up to a sixteenth of the memory."""
+
+
+def measured(shared: Path) -> list[dict[str, Any]]:
+    frame = pl.read_csv(shared / "specs" / "gpu_measured_by_instance.csv", infer_schema=False)
+    return [row for row in frame.rows(named=True) if not re.search(r"-\d+Q$", row["product"])]  # g6f: slices of an L4
+
+
+def test_power_limits_and_memory_measured_in_the_clouds(shared: Path, device: Device) -> None:
+    rows = measured(shared)
+    assert len(rows) > 80
+    for row in rows:
+        spec = device(PRODUCTS[row["product"]])
+        mib = float(row["mem"].removesuffix(" MiB"))
+        held_back = 1 - mib / 1024 / spec["memory_gb"]
+        assert -0.001 <= held_back <= MOST_MEMORY_HELD_BACK, (row["instance_type"], held_back)
+        if (watts := re.match(r"[\d.]+", row["power_default"] or "")) is None:
+            continue
+        if spec["accelerator_id"] in MEASURED_POWER_DIFFERS:
+            assert float(watts[0]) == spec["power_limit_default_w"]
+            assert float(re.match(r"[\d.]+", row["power_max"])[0]) == spec["tdp_w"]  # type: ignore[index]
+        else:
+            assert float(watts[0]) == spec["tdp_w"], row["instance_type"]
+
+
+def test_matching_finds_the_gpu_that_the_driver_shows(shared: Path) -> None:
+    """GCP's and AWS's names through the providers' own rules; Azure names no GPU, its sizes decide."""
+    azure = specs.accelerator_matcher("azure")
+    sizes = [row for row in measured(shared) if row["vendor"] == "azure"]
+    assert len(sizes) == 4
+    for row in sizes:
+        found = azure(None, row["instance_type"])
+        assert found is not None
+        assert found.accelerator_id == PRODUCTS[row["product"]]
+        assert found.count == float(row["gpus"])
+
+
+FLAGS = {
+    "amx_int8": "amx_int8",
+    "amx_bf16": "amx_bf16",
+    "amx_fp16": "amx_fp16",
+    "avx512": "avx512f",
+    "avx512_vnni": "avx512_vnni",
+    "avx512_bf16": "avx512_bf16",
+    "avx512_fp16": "avx512_fp16",
+    "avx_vnni": "avx_vnni",
+    "avx2": "avx2",
+    "dotprod": "asimddp",
+    "i8mm": "i8mm",
+    "arm_bf16": "bf16",
+    "sve": "sve",
+    "sve2": "sve2",
+    "sme": "sme",
+    "sme2": "sme2",
+}
+
+HIDDEN_BY_SOME_CLOUDS = {
+    "avx512_vnni": {"Cascade Lake", "Ice Lake"},  # older sizes present an older CPU to their guests
+    "amx_fp16": {"Granite Rapids"},  # documented by Intel, not passed on
+}
+
+
+def test_cpu_features_against_the_flags_that_guests_see(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+    cpus = sheets["cpus"].filter(pl.col("model_pattern").is_not_null())
+    patterns = [(re.compile(row["model_pattern"], re.IGNORECASE), row) for row in cpus.rows(named=True)]
+    known = 0
+    for seen in pl.read_csv(shared / "specs" / "cpu_flags_by_model.csv", infer_schema=False).rows(named=True):
+        matching = [row for pattern, row in patterns if pattern.fullmatch(seen["cpu_model"])]
+        assert len(matching) <= 1, seen["cpu_model"]
+        if not matching:
+            continue
+        known += int(seen["n_types"])
+        for ours, theirs in FLAGS.items():
+            supported, shown = matching[0][ours] == "supported", seen[theirs] == "1"
+            hidden = supported and not shown and matching[0]["microarchitecture"] in HIDDEN_BY_SOME_CLOUDS.get(ours, ())
+            assert supported == shown or hidden, (seen["cpu_model"], ours)
+    assert known > 2400  # of 2,700 types; the rest show no model (GCP writes Intel(R) Xeon(R) CPU @ 2.20GHz)
+
+
+INFERENCE_DIFFERS = {
+    "gptj-99": "tokens as MLPerf infers them here, samples there",
+    "gptj-99.9": "tokens as MLPerf infers them here, samples there",
+}
+
+
+def test_benchmarks_against_the_medians_compiled_elsewhere(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+    theirs = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(pl.col("accelerator_id").replace(RENAMED))
+    key = ["accelerator_id", "model", "scenario", "round"]
+    ours = sheets["benchmarks"].drop_nulls("per_accelerator")
+    # previews, and machines with a raised power limit, are not in the other list; nor are systems of the edge category
+    same = ours.filter(~pl.col("notes").fill_null("").str.contains("Preview|thermal"), pl.col("accelerator_id") != "nvidia-rtx-4090")
+    medians = same.group_by(key).agg(pl.col("per_accelerator").median().alias("ours"), pl.col("result_unit").first())
+    both = theirs.filter(~pl.col("model").is_in(list(INFERENCE_DIFFERS)), pl.col("accelerator_id") != "nvidia-rtx-4090").join(medians, on=key, how="left")
+    assert both.height > 250
+    assert both["ours"].null_count() == 0
+    # the other list has fewer systems of several nodes; Server rates are scheduled samples here, as MLPerf scores them, completed ones there
+    apart = both.filter((pl.col("ours") / pl.col("median") - 1).abs() > pl.when(pl.col("scenario") == "Server").then(0.03).otherwise(0.01))
+    assert apart.select(*key).rows() == []
+
+
+def test_training_times_are_those_logged(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+    theirs = pl.read_csv(shared / "specs" / "mlperf_training_minutes.csv").select(
+        "round", "benchmark", system=pl.format("{}/{}", "submitter", "system"), minutes="minutes_to_train", total="accel_total"
+    )
+    ours = sheets["benchmarks"].filter(suite="mlperf_training")
+    both = ours.join(theirs, left_on=["round", "model", "system"], right_on=["round", "benchmark", "system"], how="left")
+    assert ours.height == theirs.height == both.height
+    assert both.filter((pl.col("result") != pl.col("minutes")) | (pl.col("accelerator_count") != pl.col("total"))).is_empty()
+
+
+def test_grid_and_pue_are_those_published(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+    google = pl.read_csv(shared / "specs" / "gcp_region_carbon_2024.csv")
+    grid = dict(zip(google["Google Cloud Region"], google["Grid carbon intensity (gCO2eq / kWh)"], strict=True))
+    ours = sheets["region_footprint"].filter(provider="gcp").drop_nulls("grid_gco2e_per_kwh")
+    for region, value, year in ours.select("region", "grid_gco2e_per_kwh", "grid_year").iter_rows():
+        assert region not in grid or (value, year) == (grid[region], 2024)
+    assert set(grid) - set(ours["region"]) == {"us-east2"}  # no region that customers can use
+    published = pl.read_csv(shared / "specs" / "pue_by_region_facts.csv")
+    names = {"aws": "Amazon Web Services", "gcp": "Google Cloud"}
+    for provider, name in names.items():
+        newest = published.filter(pl.col("cloud-provider") == name).drop_nulls("power-usage-effectiveness").sort("year").group_by("cloud-region").last()
+        theirs = {row["cloud-region"]: (row["power-usage-effectiveness"], row["year"]) for row in newest.rows(named=True)}
+        mine = sheets["region_footprint"].filter(pl.col("provider") == provider).drop_nulls("pue")
+        assert {region: (pue, year) for region, pue, year in mine.select("region", "pue", "pue_year").iter_rows()} == theirs
