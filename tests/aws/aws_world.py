@@ -1,0 +1,225 @@
+"""AWS on loopback and on disk: price-list files in the vendor's shape, and runs made of pages."""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hwprices import corrections, validate
+from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages, Part, get
+from hwprices.schemas import TABLES
+from stub_server import Reply, StubServer
+
+NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
+
+HEADER = [
+    *("SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate", "StartingRange", "EndingRange", "Unit", "PricePerUnit"),
+    *("Currency", "RelatedTo", "LeaseContractLength", "PurchaseOption", "OfferingClass", "Product Family", "serviceCode", "Location", "Location Type"),
+    *("Instance Type", "Current Generation", "Instance Family", "vCPU", "Physical Processor", "Clock Speed", "Memory", "Storage", "Network Performance"),
+    *("Processor Architecture", "Tenancy", "Operating System", "License Model", "usageType", "operation", "CapacityStatus", "GPU", "MarketOption"),
+    *("Pre Installed S/W", "serviceName", "Region Code"),
+]
+
+RATE = {"Hrs": "6YS6EN2CT7", "Quantity": "2TG2D8R56U"}
+
+
+def line(price: str = "0.0960000000", **said: str) -> dict[str, str]:
+    """One line of a price list: m5.large, Linux, on demand in us-east-1, with what is said differently."""
+    sku = said.get("SKU", "6C86BEPQVG73ZGGR")
+    term = said.get("OfferTermCode", "JRTCKXETXF")
+    unit = said.get("Unit", "Hrs")
+    return {
+        "SKU": sku,
+        "OfferTermCode": term,
+        "RateCode": f"{sku}.{term}.{RATE.get(unit, 'X')}",
+        "TermType": "OnDemand",
+        "EffectiveDate": "2026-07-01",
+        "StartingRange": "0" if unit == "Hrs" else "",
+        "EndingRange": "Inf" if unit == "Hrs" else "",
+        "Unit": unit,
+        "PricePerUnit": price,
+        "Currency": "USD",
+        "Product Family": "Compute Instance",
+        "serviceCode": "AmazonEC2",
+        "Location": "US East (N. Virginia)",
+        "Location Type": "AWS Region",
+        "Instance Type": "m5.large",
+        "Current Generation": "Yes",
+        "vCPU": "2",
+        "Physical Processor": "Intel Xeon Platinum 8175 (Skylake)",
+        "Clock Speed": "3.1 GHz",
+        "Memory": "8 GiB",
+        "Storage": "EBS only",
+        "Network Performance": "Up to 10 Gigabit",
+        "Processor Architecture": "64-bit",
+        "Tenancy": "Shared",
+        "Operating System": "Linux",
+        "License Model": "No License required",
+        "usageType": "BoxUsage:m5.large",
+        "operation": "RunInstances",
+        "CapacityStatus": "Used",
+        "MarketOption": "OnDemand",
+        "Pre Installed S/W": "NA",
+        "Region Code": "us-east-1",
+        **said,
+    }
+
+
+def reserved(lease: str, offering: str, payment: str, hourly: str | None, fee: str | None, **said: str) -> list[dict[str, str]]:
+    """The lines of one reserved term."""
+    term = {"TermType": "Reserved", "LeaseContractLength": lease, "OfferingClass": offering, "PurchaseOption": payment}
+    term["OfferTermCode"] = hashlib.sha256(f"{lease}{offering}{payment}".encode()).hexdigest()[:10].upper()
+    lines = [line(hourly, **term, **said)] if hourly is not None else []
+    return lines + ([line(fee, Unit="Quantity", **term, **said)] if fee is not None else [])
+
+
+def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes:
+    out = io.StringIO()
+    for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode"):
+        out.write(f'"{name}","x"\n')
+    writer = csv.DictWriter(out, header, quoting=csv.QUOTE_ALL, lineterminator="\n", restval="", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue().encode()
+
+
+def xml(action: str, inner: str) -> bytes:
+    """An EC2 answer."""
+    return (
+        f'<?xml version="1.0"?><{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>{inner}</{action}Response>'.encode()
+    )
+
+
+def element(name: str, value: Any) -> str:
+    """A value in EC2's XML: dicts are structures, lists are items."""
+    if isinstance(value, dict):
+        return f"<{name}>" + "".join(element(k, v) for k, v in value.items()) + f"</{name}>"
+    if isinstance(value, list):
+        return f"<{name}>" + "".join(element("item", v) for v in value) + f"</{name}>"
+    return f"<{name}>{str(value).lower() if isinstance(value, bool) else value}</{name}>"
+
+
+def described(*infos: dict[str, Any]) -> bytes:
+    """A DescribeInstanceTypes answer."""
+    return xml("DescribeInstanceTypes", element("instanceTypeSet", list(infos)))
+
+
+def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
+    """A DescribeSpotPriceHistory answer: zone, type, product, price, time."""
+    names = ("availabilityZone", "instanceType", "productDescription", "spotPrice", "timestamp")
+    return xml("DescribeSpotPriceHistory", element("spotPriceHistorySet", [dict(zip(names, row, strict=True)) for row in rows]) + "<nextToken/>")
+
+
+class World:
+    """Pages landed for a test, and what normalising them gives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.landing = Landing(folder)
+        self.results: list[UnitResult] = []
+
+    def add(self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", at: datetime = NOW) -> "World":
+        unit = Unit("aws", kind, region)
+        pages = tuple(self.landing.land_bytes(unit, body, url=f"https://aws.test/{kind}/{region}", retrieved_at=at, suffix=suffix) for body in bodies)
+        self.results.append(UnitResult(unit, "ok", pages))
+        return self
+
+    def skip(self, kind: str, region: str, reason: str) -> "World":
+        self.results.append(UnitResult(Unit("aws", kind, region), "skipped", reason=reason))
+        return self
+
+    def pages(self) -> Pages:
+        return Pages(Run("run", "aws", "live", NOW, "test", tuple(self.results)), self.landing)
+
+    def parts(self) -> list[Part]:
+        return list(get("aws").normalise(self.pages()))
+
+    def table(self, name: str, *, corrected: bool = True) -> pl.DataFrame:
+        """Good rows of a table, checked as staging does."""
+        frames = [part.frame.lazy().collect() for part in self.parts() if part.table == name]
+        frame = pl.concat(frames)
+        if name == "instance_types" and corrected:
+            frame = corrections.apply(frame, "aws", corrections.load("aws"))
+        return validate.split(frame, TABLES[name], {}).good
+
+    def refused(self) -> pl.DataFrame:
+        return pl.concat([part.refused for part in self.parts() if part.refused is not None])
+
+    def counts(self) -> dict[str, int]:
+        return {name: n for part in self.parts() for name, n in part.counts.items()}
+
+
+def bulk_server(server: StubServer, files: dict[str, bytes], plans: dict[str, bytes] | None = None, partition: str = "aws") -> StubServer:
+    """The price-list host: service index, region index, a file a region, savings plans, spot advisor."""
+    root = f"/offers/v1.0/{partition}"
+    offer = {"offerCode": "AmazonEC2", "currentRegionIndexUrl": f"{root}/AmazonEC2/current/region_index.json"}
+    if plans is not None:
+        offer["currentSavingsPlanIndexUrl"] = f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json"
+    server.on(f"{root}/index.json", Reply.json({"offers": {"AmazonEC2": offer}}))
+    listed = {code: {"regionCode": code, "currentVersionUrl": f"{root}/AmazonEC2/20260720/{code}/index.json"} for code in files}
+    server.on(f"{root}/AmazonEC2/current/region_index.json", Reply.json({"regions": listed}))
+    for code, body in files.items():
+        server.on(f"{root}/AmazonEC2/20260720/{code}/index.csv", Reply(body, content_type="text/csv"))
+    index = [{"regionCode": code, "versionUrl": f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json"} for code in plans or {}]
+    server.on(f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json", Reply.json({"regions": index}))
+    for code, body in (plans or {}).items():
+        server.on(f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json", Reply(body))
+    advice = {"ranges": [{"index": 0, "label": "<5%", "max": 5}], "spot_advisor": {"us-east-1": {"Linux": {"m5.large": {"r": 0, "s": 61}}}}}
+    return server.on("/spot-advisor-data.json", Reply.json(advice))
+
+
+def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str, str]]]) -> bytes:
+    """A savings-plan file: (plan SKU, family, term, payment, [(discounted SKU, price)])."""
+    products = [
+        {"sku": sku, "productFamily": family, "serviceCode": "ComputeSavingsPlans", "attributes": {"purchaseOption": payment, "purchaseTerm": term}}
+        for sku, family, term, payment, _ in plans
+    ]
+    terms = [
+        {
+            "sku": sku,
+            "effectiveDate": "2026-07-01T00:00:00Z",
+            "leaseContractLength": {"duration": int(term[0]), "unit": "year"},
+            "rates": [
+                {
+                    "discountedSku": target,
+                    "discountedServiceCode": "AmazonEC2",
+                    "discountedUsageType": "BoxUsage:any",
+                    "rateCode": f"{sku}.{target}",
+                    "unit": "Hrs",
+                    "discountedRate": {"price": price, "currency": "USD"},
+                }
+                for target, price in rates
+            ],
+        }
+        for sku, _, term, _, rates in plans
+    ]
+    return json.dumps({"version": "1", "regionCode": region, "products": products, "terms": {"savingsPlan": terms}}).encode()
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """A real moto server on a loopback socket: the real DescribeInstanceTypes answers of 1,395 types."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+def gunzipped(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())

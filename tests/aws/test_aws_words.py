@@ -1,0 +1,104 @@
+"""Figures in words: never a crash, never an invented number."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hwprices.providers.aws import words
+from hwprices.providers.aws.spot import band, region_of
+
+figures = st.decimals(min_value="0.001", max_value=10_000_000, places=3, allow_nan=False)
+READERS = [words.memory_gib, words.network_gbps, words.clock_ghz, words.whole, words.disks]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@given(text=st.text(max_size=40) | st.none())
+def test_any_text_is_read_or_is_none(reader, text):
+    found = reader(text)
+    assert found is None or isinstance(found, words.Disks) or found > 0
+
+
+@given(figure=figures)
+def test_memory_and_network_come_back_as_written(figure):
+    assert words.memory_gib(f"{figure:,} GiB") == pytest.approx(float(figure))
+    assert words.memory_gib(f"{figure} MiB") == pytest.approx(float(figure) / 1024)
+    assert words.network_gbps(f"Up to {figure} Gigabit") == words.network_gbps(f"{figure} Gigabit") == pytest.approx(float(figure))
+    assert words.clock_ghz(f"Up to {figure} GHz") == pytest.approx(float(figure))
+
+
+@given(cards=st.integers(1, 64), figure=figures)
+def test_cards_multiply(cards, figure):
+    assert words.network_gbps(f"{cards}x {figure} Gigabit") == pytest.approx(cards * float(figure))
+
+
+@given(count=st.integers(1, 64), size=st.integers(1, 100_000), kind=st.sampled_from(["SSD", "HDD", "NVMe SSD"]))
+def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
+    found = words.disks(f"{count} x {size} {kind}")
+    assert found.number == count
+    assert found.gib == pytest.approx(count * size * 1e9 / 2**30)
+    assert found.kind == {"SSD": "ssd", "HDD": "hdd", "NVMe SSD": "nvme_ssd"}[kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "gib", "number", "kind"),
+    [
+        ("8 x 1000 SSD", 7450.58, 8, "ssd"),
+        ("1 x 350", 325.96, 1, None),
+        ("2 x 1.9 NVMe SSD", 3.54, 2, "nvme_ssd"),
+        ("900 GB NVMe SSD", 838.19, 1, "nvme_ssd"),
+        ("EBS only", 0, 0, None),
+    ],
+)
+def test_storage_as_price_lists_write_it(text, gib, number, kind):
+    found = words.disks(text)
+    assert (round(found.gib, 2), found.number, found.kind) == (gib, number, kind)
+
+
+@pytest.mark.parametrize("text", ["NA", "", "Moderate", "Low to Moderate", "Variable", "EBS"])
+def test_words_without_a_figure_give_none(text):
+    assert words.network_gbps(text) is None
+    assert words.memory_gib(text) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "generation"), [("m5dn", "5"), ("c1", "1"), ("x2iedn", "2"), ("u-6tb1", None), ("mac-m4", None), ("hpc7a", "7"), ("zz99x", "99")]
+)
+def test_generation_is_the_first_number_of_the_family(family, generation):
+    assert words.generation(family) == generation
+
+
+@pytest.mark.parametrize(
+    ("processor", "vendor", "arch"),
+    [
+        ("Intel Xeon Platinum 8175 (Skylake)", "Intel", "x86_64"),
+        ("High Frequency Intel Xeon E7-8880 v3 (Haswell)", "Intel", "x86_64"),
+        ("AWS Graviton2 Processor", "AWS", "arm64"),
+        ("AMD EPYC 7R32", "AMD", "x86_64"),
+        ("Apple M1 chip", "Apple", "arm64"),
+        ("Something New", None, None),
+    ],
+)
+def test_the_cpu_tells_the_instruction_set_since_64_bit_does_not(processor, vendor, arch):
+    assert words.cpu_vendor(processor) == vendor
+    assert words.arch(processor) == arch
+
+
+def test_processors_that_are_not_promised_are_a_list():
+    assert words.processors("Intel Xeon 8375C (Ice Lake) or AMD EPYC 7R13") == ["Intel Xeon 8375C (Ice Lake)", "AMD EPYC 7R13"]
+    assert words.processors("Variable") == []
+
+
+@given(region=st.from_regex(r"[a-z]{2}(-[a-z]{3,9}){1,2}-[1-9](-[a-z]{3}-[1-9])?", fullmatch=True), letter=st.sampled_from("abcdef"))
+def test_a_zone_is_its_region_and_a_letter(region, letter):
+    assert region_of(region + letter) == region
+
+
+def test_wavelength_zones_have_no_letter():
+    assert region_of("us-east-1-wl1-bos-wlz-1") == "us-east-1-wl1-bos-wlz-1"
+
+
+def test_bands_are_read_from_their_labels():
+    assert [band(label) for label in ("<5%", "5-10%", "15-20%", ">20%")] == [(0, 5), (5, 10), (15, 20), (20, 100)]
+    assert math.isclose(words.GIB_PER_GB, 0.931322574615478515625)
