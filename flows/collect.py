@@ -1,5 +1,6 @@
 """collect: one provider, from the vendor (or the sample) to staged tables."""
 
+import os
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -11,14 +12,31 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows import console, reports
 from hwprices import collect as steps
+from hwprices.errors import HwpricesError
 from hwprices.landing import Run, Unit, UnitResult
 from hwprices.settings import Settings, load
 from hwprices.stage import Staged
 
 Source = Literal["sample", "live"]
 
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=16)
+THREADS = 16
 """Waiting tasks cost a thread each; how many really fetch at once is each provider's own limit."""
+
+
+def _runner() -> Any:
+    """Threads on this machine, or the workers of a Dask cluster: HWPRICES_DASK_SCHEDULER=tcp://host:8786, extra hwprices[dask].
+
+    On a cluster the root is an object store or a folder that all workers share, each worker has the environment of the settings,
+    and Prefect needs a server of its own (PREFECT_API_URL).
+    """
+    scheduler = os.environ.get("HWPRICES_DASK_SCHEDULER")
+    if not scheduler:
+        return ThreadPoolTaskRunner(max_workers=THREADS)
+    try:
+        from prefect_dask import DaskTaskRunner
+    except ImportError:
+        raise HwpricesError("HWPRICES_DASK_SCHEDULER is set, but prefect-dask is not installed", "pip install 'hwprices[dask]'.") from None
+    return DaskTaskRunner(address=scheduler)
 
 
 def _settings(flags: dict[str, Any]) -> Settings:
@@ -44,7 +62,7 @@ def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
     return steps.stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
 
 
-@flow(name="collect", task_runner=RUNNER, flow_run_name="collect {provider}", validate_parameters=False)
+@flow(name="collect", task_runner=_runner(), flow_run_name="collect {provider}", validate_parameters=False)
 def collect(provider: str, source: Source | None = None, root: str | None = None, regions: list[str] | None = None, kinds: list[str] | None = None) -> Staged:
     """Collect one provider: fetch every unit in parallel, keep the raw pages, normalise, validate and stage.
 
