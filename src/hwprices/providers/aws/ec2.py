@@ -67,6 +67,7 @@ class Wire:
             FetchError: it failed after all tries.
         """
         from botocore import exceptions
+        from botocore.parsers import ResponseParserError
 
         retry = _retry(self.context, exceptions)
         name = f"{public_url(self.endpoint)} {operation} in {self.region}"
@@ -82,6 +83,8 @@ class Wire:
             if first:
                 raise SkippedError(f"{name} {NO_ANSWER} ({kind})", "Try again later.") from None
             raise FetchError(f"{name} broke off ({kind})", "Try again later.") from None
+        except ResponseParserError:
+            raise FetchError(f"{name} answers what is no EC2 answer", "Check AWS_ENDPOINT_URL_EC2, or try again later.") from None
         except exceptions.BotoCoreError as error:
             raise FetchError(f"{name}: {type(error).__name__}", "Check the AWS credentials that boto3 finds.") from None
         return response
@@ -192,7 +195,8 @@ def _land(context: Context, unit: Unit, wire: Wire, operation: str, number: int,
 
 
 def _retry(context: Context, exceptions: Any) -> tenacity.Retrying:
-    """Throttling is waited out; a region that does not connect is tried twice and no more."""
+    """Throttling is waited out; a region that does not connect, or answers half, is tried twice and no more."""
+    from botocore.parsers import ResponseParserError
 
     def again(state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
@@ -200,10 +204,10 @@ def _retry(context: Context, exceptions: Any) -> tenacity.Retrying:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             passing = error.response.get("Error", {}).get("Code") in THROTTLED or status in (429, 500, 502, 503, 504)
             return passing and state.attempt_number < context.settings.attempts
-        broken = isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError | exceptions.IncompleteReadError)
+        broken = isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError | exceptions.IncompleteReadError | ResponseParserError)
         return broken and state.attempt_number < min(CONNECTION_TRIES, context.settings.attempts)
 
-    wait = tenacity.wait_exponential_jitter(initial=0.5, max=20, jitter=0.5)
+    wait = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
     return tenacity.Retrying(retry=again, wait=wait, sleep=context.http.sleep, reraise=True)
 
 
