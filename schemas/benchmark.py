@@ -26,7 +26,7 @@ class Benchmarks(Table):
     round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
     system: pl.String = column("submitter/system as submitted; median where the row stands for several systems.")
     system_count: pl.Int32 = column("Systems the row stands for: 1, or how many the median is of.", gt=0)
-    accelerator_count: pl.Int32 = column("Accelerators of the system; null for a median over systems.", nullable=True, gt=0)
+    accelerator_count: pl.Float64 = column("Accelerators of the system; null for a median over systems.", nullable=True, gt=0)
     result: pl.Float64 = column("What was measured, for the whole system; null for a median over systems.", nullable=True, gt=0)
     result_unit: pl.String = column("Unit of result and of the per-accelerator figures: a rate, or minutes to train.", isin=RESULT_UNITS)
     per_accelerator: pl.Float64 = column(
