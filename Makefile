@@ -18,8 +18,12 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "setting up $(VENV) (once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if command -v uv >/dev/null; then uv=uv; else $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8,<1" && uv=$(BIN)/uv; fi; \
-	  $$uv sync --quiet --locked --inexact --extra dev --python $(BIN)/python
+	@set -e; \
+	if command -v uv >/dev/null; then uv=uv; \
+	elif test -x $(BIN)/uv; then uv=$(BIN)/uv; \
+	else $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null; \
+	     $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8,<1"; uv=$(BIN)/uv; fi; \
+	$$uv sync --quiet --locked --inexact --extra dev --python $(BIN)/python
 	@touch $@
 
 run: $(VENV)/.synced  ## collect from the bundled sample and publish a release under data/ (offline)
