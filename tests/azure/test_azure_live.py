@@ -11,6 +11,7 @@ import pytest
 from azure_wire import NOW, SUBSCRIPTION, Landed, RetailServer, context, frame, item, refused, sku
 
 from hwprices import collect, settings
+from hwprices.errors import HwpricesError
 from hwprices.http import FetchError
 from hwprices.landing import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, SkippedError, get
@@ -58,6 +59,19 @@ def test_no_token_goes_over_plain_http(stub: Callable[[], StubServer], tmp_path:
     assert [h for r in server.requests for h in r.headers if h.lower() == "authorization"] == []
     stored = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert b"hush" not in stored
+
+
+def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    from azure.identity import DefaultAzureCredential
+
+    from hwprices.providers.azure import arm
+
+    assert isinstance(arm._authentication("https://management.azure.com")["credential"], DefaultAzureCredential)
+    with pytest.raises(FetchError, match="is not https"):
+        arm._authentication("http://management.azure.example")
+    monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
+    with pytest.raises(HwpricesError, match="is not https"):
+        settings.load()
 
 
 def test_429_with_retry_after_and_503_are_tried_again(stub: Callable[[], StubServer], tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ The body is parsed column by column by polars. Its JSON reader makes floats of n
 in quotes first: what is read is the text the vendor wrote, and that text becomes a Decimal.
 """
 
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -62,7 +64,12 @@ def read(pages: Pages) -> tuple[pl.DataFrame, list[Page]]:
         HwpricesError: a landed page is altered, or is not what Retail Prices answers.
     """
     found = [page for kind in kinds(pages) for page in pages.of(kind)]
-    frames = [parse(pages.read(page), page.key).with_columns(pl.lit(i, dtype=pl.Int32).alias("page")) for i, page in enumerate(found)]
+
+    def one(index: int) -> pl.DataFrame:
+        return parse(pages.read(found[index]), found[index].key).with_columns(pl.lit(index, dtype=pl.Int32).alias("page"))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decompression and polars work outside Python's lock
+        frames = list(pool.map(one, range(len(found))))
     empty = pl.DataFrame(schema={**ITEM, "page": pl.Int32})
     return pl.concat([empty, *frames]).rechunk(), found
 

@@ -127,9 +127,6 @@ USED = [
 
 def _specified(table: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of instance_types from capabilities."""
-    nvme = _number("NvmeDiskSizeInMiB").fill_null(0)
-    scratch = _number("MaxResourceVolumeMB").fill_null(0)
-    has_nvme, has_scratch = nvme > 0, scratch > 0
     retires = pl.col("RetirementDateUtc").str.to_date("%m/%d/%Y", strict=False)
     set_to_retire = retires.is_not_null() & (retires.dt.year() < NEVER_RETIRES)
     available, parent = _number("vCPUsAvailable"), _number("vCPUs")
@@ -156,18 +153,7 @@ def _specified(table: pl.LazyFrame) -> pl.LazyFrame:
             "accelerator_kind",
             "accelerator_count",
             "accelerator_memory_gib",
-            ((nvme + scratch) / 1024).alias("local_disk_gib"),
-            (pl.when(has_nvme).then(nvme / _number("NvmeSizePerDiskInMiB").fill_null(nvme)).otherwise(0) + has_scratch.cast(pl.Float64))
-            .round(0)
-            .cast(pl.Int32)
-            .alias("local_disk_count"),
-            pl.when(has_nvme)
-            .then(pl.lit("nvme_ssd"))
-            .when(has_scratch & ~pl.col("family").str.contains(HARD_DISKS))
-            .then(pl.lit("ssd"))
-            .when(has_scratch)
-            .then(pl.lit("hdd"))
-            .alias("local_disk_kind"),
+            *_disks(),
             pl.when(pl.col("RdmaEnabled") == "True").then(pl.lit("infiniband")).when(pl.col("RdmaEnabled") == "False").then(pl.lit("none")).alias("rdma"),
             pl.lit("hyper-v").alias("hypervisor"),
             pl.col("ConfidentialComputingType").replace_strict({"SNP": "sev_snp", "TDX": "tdx"}, default=None, return_dtype=pl.String).alias("confidential"),
@@ -179,6 +165,18 @@ def _specified(table: pl.LazyFrame) -> pl.LazyFrame:
         .with_columns(pl.when(pl.col("confidential").is_not_null()).then(pl.concat_list("confidential")).alias("confidential_computing"))
         .drop("confidential")
     )
+
+
+def _disks() -> list[pl.Expr]:
+    """Temporary disk (MaxResourceVolumeMB is MiB) and NVMe disks together: local_disk_gib, local_disk_count, local_disk_kind."""
+    nvme, scratch = _number("NvmeDiskSizeInMiB").fill_null(0), _number("MaxResourceVolumeMB").fill_null(0)
+    nvme_count = pl.when(nvme > 0).then(nvme / _number("NvmeSizePerDiskInMiB").fill_null(nvme)).otherwise(0)
+    kind = pl.when(nvme > 0).then(pl.lit("nvme_ssd")).when(scratch <= 0).then(None).when(pl.col("family").str.contains(HARD_DISKS)).then(pl.lit("hdd"))
+    return [
+        ((nvme + scratch) / 1024).alias("local_disk_gib"),
+        (nvme_count + (scratch > 0).cast(pl.Float64)).round(0).cast(pl.Int32).alias("local_disk_count"),
+        kind.otherwise(pl.lit("ssd")).alias("local_disk_kind"),
+    ]
 
 
 HARD_DISKS = r"(?i)^basicA|^standardA0|^standardFamily"
