@@ -1,7 +1,6 @@
 """``hwprices …``: the dataset's reader on the command line."""
 
 import json
-import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -54,7 +53,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 def _print(frame: pl.DataFrame, as_json: bool, draw: Callable[[pl.DataFrame], RenderableType]) -> None:
     if as_json:
-        print(json.dumps(frame.to_dicts(), indent=1, default=str))
+        typer.echo(json.dumps(frame.to_dicts(), indent=1, default=str))
         return
     # wide tables keep their columns: a terminal that is narrower, or a pipe, gets long lines and not letters one above the other
     Console(width=max(screen.width, WIDE)).print(draw(frame), crop=False)
@@ -66,7 +65,7 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
     """List the releases of a dataset, newest last."""
     listed = dataset.releases(root or default_root())
     if as_json:
-        print(json.dumps(listed, indent=1))
+        typer.echo(json.dumps(listed, indent=1))
         return
     if not listed:
         raise HwpricesError(f"no release in {root or default_root()}", "Run the refresh flow (make run), or give --root.")
@@ -88,7 +87,7 @@ def verify(version: Annotated[str, typer.Argument(help="Which release; default t
     opened = dataset.open(root or default_root(), version)
     faults = opened.verify()
     for fault in faults:
-        print(fault, file=sys.stderr)
+        typer.echo(fault, err=True)
     count = sum(len(entry["files"]) for entry in opened.manifest["tables"].values())
     if faults:
         raise typer.Exit(1)
@@ -124,7 +123,7 @@ def query(
         return
     if as_json:
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
-        print(json.dumps(rows, indent=1, default=str))
+        typer.echo(json.dumps(rows, indent=1, default=str))
         return
     result.show(max_width=max(screen.width, WIDE), max_rows=200)
 

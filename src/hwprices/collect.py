@@ -86,7 +86,7 @@ def record(settings: Settings, provider: str, started_at: datetime, results: Seq
     previous = _comparable(landing, provider, settings.source)
     asked = {result.unit.name for result in results}
     others = [replace(r, carried_from=r.carried_from or previous.run_id) for r in previous.results if r.unit.name not in asked] if previous else []
-    run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), tuple([*carry_over(results, previous), *others]))
+    run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), (*carry_over(results, previous), *others))
     landing.write_run(run)
     return run
 

@@ -124,7 +124,7 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
 def _unmatched(entry: Mapping[str, Any]) -> str:
     name = entry["accelerator_id"] or entry["vendor_name"] or "an accelerator its maker's API does not name"
     types = entry["instance_types"]
-    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (f" and {len(types) - 2} more" if len(types) > 2 else "")  # noqa: PLR2004
+    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (f" and {len(types) - 2} more" if len(types) > 2 else "")
 
 
 def _next(dataset: Dataset) -> RenderableType:

@@ -73,7 +73,7 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     try:
         model.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
-        cases = error.failure_cases
+        cases: pl.DataFrame = error.failure_cases
         if (broken := cases.filter(pl.col("index").is_null())).height:
             first = broken.row(0, named=True)
             message = f"a frame does not fit the table {table_name(model)}: {first['column']}: {first['check']} ({first['failure_case']})"
