@@ -33,7 +33,7 @@ live: $(VENV)/.synced  ## the same from the vendors, into data/live (credentials
 	@$(BIN)/python flows/refresh.py --source live --root data/live
 
 test: $(VENV)/.synced  ## all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.synced  ## lint, types, import directions, generated docs
 	@$(BIN)/ruff check .
