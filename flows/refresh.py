@@ -22,7 +22,8 @@ from rich.console import Console
 from flows import console
 from flows.collect import collect
 from flows.publish import publish
-from hwprices import providers, summary
+from hwprices import providers
+from hwprices.answers import summary
 from hwprices.dataset import Dataset
 from hwprices.errors import HwpricesError
 from hwprices.release import Published

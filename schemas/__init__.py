@@ -23,7 +23,9 @@ TABLES: dict[str, type[Table]] = {
     )
 }
 
-SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, RegionFootprint)}
+SHEETS: dict[str, type[Table]] = {
+    table_name(model): model for model in (Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, RegionFootprint)
+}
 """The curated tables: their rows are kept in data/specs. region_footprint is not published by itself, it fills the regions table."""
 
 CHECK_SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (SecondSources, SparseFigures, RatioExceptions)}

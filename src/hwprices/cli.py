@@ -98,7 +98,7 @@ def verify(version: Annotated[str, typer.Argument(help="Which release; default t
 @one_line_errors
 def show(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
     """Show a release in a screenful: rows, freshness, what an H100 hour costs."""
-    from hwprices import summary
+    from hwprices.answers import summary
 
     Console(width=max(screen.width, summary.WIDE)).print(summary.render(dataset.open(root or default_root(), version)), crop=False)
 
@@ -137,8 +137,8 @@ def device(
     as_json: AsJson = False,
 ) -> None:
     """All about one device: what it is, where it is sold, what it costs by the hour, year or to buy, how fast, how clean."""
-    from hwprices.device import device as answer
-    from hwprices.render import render_device
+    from hwprices.answers.device import device as answer
+    from hwprices.answers.render import render_device
 
     _print(answer(dataset.open(root or default_root(), version), name), as_json, render_device)
 
@@ -164,8 +164,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Machines that a language-model job fits on, cloud and local, ranked, with the reason for each one left out."""
-    from hwprices.recommend import recommend as answer
-    from hwprices.render import render_recommendation
+    from hwprices.answers.recommend import recommend as answer
+    from hwprices.answers.render import render_recommendation
 
     opened = dataset.open(root or default_root(), version)
     frame = answer(
@@ -197,8 +197,8 @@ def tco(
     as_json: AsJson = False,
 ) -> None:
     """Owning against renting: what an hour of each machine one can buy costs, and when it beats the cheapest cloud offer."""
-    from hwprices.render import render_break_even
-    from hwprices.tco import Ownership, break_even
+    from hwprices.answers.render import render_break_even
+    from hwprices.answers.tco import Ownership, break_even
 
     ownership = Ownership(lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue)
     _print(break_even(dataset.open(root or default_root(), version), ownership), as_json, render_break_even)

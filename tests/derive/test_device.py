@@ -9,10 +9,10 @@ import small_release
 from asked_devices import ASKED
 from rich.console import Console
 
-from hwprices import names, render, tco
-from hwprices.device import ANSWER, device
+from hwprices.answers import names, render, tco
+from hwprices.answers.device import ANSWER, device
+from hwprices.answers.recommend import recommend
 from hwprices.errors import HwpricesError
-from hwprices.recommend import recommend
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ import pytest
 from offer_fixtures import SEEN, SHA, machine, price, prices, region, rows
 from small_release import SOURCED
 
-from hwprices import join, measured, offers, specs
+from hwprices import join, specs
+from hwprices.join import measured, offers
 from hwprices.schemas import key
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.price import COMMITMENT_PLANS, PAYMENT_OPTIONS, PURCHASE_OPTIONS, TERMS_IN_MONTHS

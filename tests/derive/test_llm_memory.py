@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices import llm
+from hwprices.answers import llm
 from hwprices.errors import HwpricesError
 
 GB = 1e9

@@ -12,10 +12,10 @@ import small_release
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwprices import tco
+from hwprices.answers import tco
+from hwprices.answers.recommend import OUTPUT, job, recommend
+from hwprices.answers.tco import Ownership
 from hwprices.errors import HwpricesError
-from hwprices.recommend import OUTPUT, job, recommend
-from hwprices.tco import Ownership
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -203,9 +203,7 @@ def test_ownership_that_cannot_be() -> None:
 
 
 def test_reading_needs_neither_pandera_nor_prefect() -> None:
-    code = (
-        "import sys, hwprices.recommend, hwprices.tco, hwprices.device; sys.exit(','.join(m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules) or 0)"
-    )
+    code = "import sys, hwprices.answers.recommend, hwprices.answers.tco, hwprices.answers.device; sys.exit(','.join(m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules) or 0)"
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr == ""
 
 

@@ -9,9 +9,9 @@ from asked_devices import ASKED
 
 import hwprices
 from hwprices import collect, providers, release
+from hwprices.answers.device import device
+from hwprices.answers.recommend import recommend
 from hwprices.dataset import Dataset
-from hwprices.device import device
-from hwprices.recommend import recommend
 from hwprices.settings import load
 from hwprices.store import Store
 

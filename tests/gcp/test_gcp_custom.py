@@ -11,7 +11,7 @@ from gcp_world import sample, sku, world
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices import custom, discounts
+from hwprices.answers import custom, discounts
 from hwprices.errors import HwpricesError
 
 

@@ -79,7 +79,9 @@ def test_s7_no_mixed_system_and_derived_figures_are_marked(sheets: Mapping[str, 
     assert inference["software"].null_count() == 0
     assert inference.filter(round="v5.1")["precision"].null_count() == 0
     # two submissions of v5.1 mix MI300X and MI325X, 48 and 24 accelerators in one system
-    assert whole.filter(pl.col("accelerator_id").str.starts_with("amd-mi3"), pl.col("round") == "v5.1", pl.col("accelerator_count").is_in([24.0, 48.0])).is_empty()
+    assert whole.filter(
+        pl.col("accelerator_id").str.starts_with("amd-mi3"), pl.col("round") == "v5.1", pl.col("accelerator_count").is_in([24.0, 48.0])
+    ).is_empty()
 
 
 def test_a_maker_that_publishes_nothing_has_a_row_that_says_so(device: Device) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import derive
-from hwprices.tco import Ownership, Tables, owned
+from hwprices.answers.tco import Ownership, Tables, owned
 
 TOKENS = "usd_per_million_tokens_"
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive, figures, names
-from hwprices.tco import DEFAULTS, Ownership, Tables, owned
+from hwprices import derive
+from hwprices.answers import figures, names
+from hwprices.answers.tco import DEFAULTS, Ownership, Tables, owned
 
 DTYPES = {
     "fp64": "fp64_dense_tflops",

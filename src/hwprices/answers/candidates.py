@@ -3,7 +3,7 @@
 import polars as pl
 
 from hwprices import derive
-from hwprices.tco import Ownership, Tables, owned
+from hwprices.answers.tco import Ownership, Tables, owned
 
 USABLE = 0.9
 """Share of a device's memory a job may fill, the rest being the driver's and fragments: vLLM's default gpu_memory_utilization,

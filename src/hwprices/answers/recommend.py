@@ -1,6 +1,6 @@
 """Which machines a language-model job fits on, what it costs there, and why the others are left out.
 
-Cloud machines come from offers, machines to buy from local_hardware. Memory and operations are those of ``hwprices.llm``; a
+Cloud machines come from offers, machines to buy from local_hardware. Memory and operations are those of ``hwprices.answers.llm``; a
 figure that no sheet holds is never invented: without it a machine is excluded, and says so.
 """
 
@@ -9,9 +9,10 @@ from typing import Literal
 
 import polars as pl
 
-from hwprices import candidates, derive, llm
+from hwprices import derive
+from hwprices.answers import candidates, llm
+from hwprices.answers.tco import DEFAULTS, Ownership, Tables
 from hwprices.errors import HwpricesError
-from hwprices.tco import DEFAULTS, Ownership, Tables
 
 Objective = Literal["cost", "carbon", "speed"]
 OBJECTIVES: tuple[Objective, ...] = ("cost", "carbon", "speed")

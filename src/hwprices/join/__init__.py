@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive, frames, machines, measured, offers, sold, validate
+from hwprices import derive, frames, validate
+from hwprices.join import machines, measured, offers, sold
 from hwprices.schemas import SHEETS, TABLES
 from hwprices.schemas.offer import Offers
 

@@ -1,0 +1,196 @@
+"""A full-size AWS price list: normalised for all purchase options, beside a bare projection of the same columns to Parquet.
+
+    python bench/aws_price_list.py [--gigabytes 1.2] [--runs 3]
+
+Writes a CSV in the vendor's shape (90 columns, every SKU on demand and with 12 reserved terms, other product families between),
+lands it as a live run would, and measures in a process of its own each: (a) what a reader must at least do, polars' scan of the
+landed file, projected to the columns the normaliser reads and written as Parquet; (b) the normaliser, its rows written as Parquet.
+Prints seconds, peak memory and the ratio. The target is a ratio of at most 1.5 and less than 1 GB. The file is deleted afterwards.
+"""
+
+import argparse
+import itertools
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+REGION = "us-east-1"
+GIGABYTE = 1e9
+
+FAMILIES = [f"{letter}{generation}{more}" for letter in "cmrixgtz" for generation in range(3, 9) for more in ("", "a", "d", "dn", "g", "gd", "i", "id")]
+SIZES = ["large", "xlarge", *(f"{n}xlarge" for n in (2, 4, 8, 9, 12, 16, 18, 24, 32, 48)), "metal"]
+PLATFORMS = [
+    ("Linux", "NA", "No License required", "RunInstances"),
+    ("Linux", "SQL Std", "No License required", "RunInstances:0004"),
+    ("Linux", "SQL Web", "No License required", "RunInstances:0200"),
+    ("Linux", "SQL Ent", "No License required", "RunInstances:0100"),
+    ("RHEL", "NA", "No License required", "RunInstances:0010"),
+    ("Red Hat Enterprise Linux with HA", "NA", "No License required", "RunInstances:1010"),
+    ("SUSE", "NA", "No License required", "RunInstances:000g"),
+    ("Ubuntu Pro", "NA", "No License required", "RunInstances:0g00"),
+    ("Windows", "NA", "No License required", "RunInstances:0002"),
+    ("Windows", "SQL Std", "No License required", "RunInstances:0006"),
+    ("Windows", "NA", "Bring your own license", "RunInstances:0800"),
+]
+TERMS = list(itertools.product(("1yr", "3yr"), ("standard", "convertible"), ("No Upfront", "Partial Upfront", "All Upfront")))
+CAPACITIES = ["Used", "UnusedCapacityReservation", "AllocatedCapacityReservation"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gigabytes", type=float, default=1.2, help="size of the CSV")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each; the fastest counts")
+    parser.add_argument("--step", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        {"project": project, "normalise": normalise}[options.step](Path(options.folder))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        rows = generate(Path(folder) / "index.csv", options.gigabytes * GIGABYTE)
+        size = (Path(folder) / "index.csv").stat().st_size / GIGABYTE
+        land(Path(folder))
+        (Path(folder) / "index.csv").unlink()
+        best = {step: min(measure(step, folder) for _ in range(options.runs)) for step in ("project", "normalise")}
+    print(f"price list of {size:.2f} GB, {rows:,} lines, {os.cpu_count()} cores")
+    for step, (seconds, peak) in best.items():
+        print(f"{step:10} {seconds:6.2f} s   peak {peak:6.0f} MB")
+    ratio, peak = best["normalise"][0] / best["project"][0], best["normalise"][1]
+    print(f"ratio {ratio:.2f} (target 1.5), peak {peak:.0f} MB (target 1000)")
+    return 0 if ratio <= 1.5 and peak < 1000 else 1
+
+
+def generate(path: Path, size: float) -> int:
+    """A CSV of at least so many bytes; returns its lines."""
+    from hwprices.providers.aws.price_list import COLUMNS
+
+    header = [*COLUMNS, *(f"Attribute {n}" for n in range(90 - len(COLUMNS)))]
+    rows = 0
+    with path.open("w", buffering=1 << 20) as file:
+        file.write("".join(f'"{name}","x"\n' for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode")))
+        file.write(",".join(f'"{name}"' for name in header) + "\n")
+        for line in lines(header):
+            file.write(line)
+            rows += 1
+            if rows % 10_000 == 0 and file.tell() >= size:
+                return rows
+    return rows
+
+
+def lines(header: list[str]) -> Iterator[str]:
+    """Lines of the vendor's kind without end: each pass over the types uses families of its own."""
+    sku = itertools.count(1)
+    for passage in itertools.count():
+        for family, size in itertools.product(FAMILIES, SIZES):
+            name = f"{family}{passage or ''}.{size}"
+            for platform, tenancy, capacity in itertools.product(PLATFORMS, ("Shared", "Dedicated"), CAPACITIES):
+                yield from product(header, name, platform, tenancy, capacity, f"{next(sku):016X}")
+
+
+def product(header: list[str], name: str, platform: tuple[str, str, str, str], tenancy: str, capacity: str, sku: str) -> Iterator[str]:
+    system, software, license_model, operation = platform
+    said = {
+        "SKU": sku,
+        "EffectiveDate": "2026-07-01",
+        "Currency": "USD",
+        "Product Family": "Compute Instance (bare metal)" if name.endswith("metal") else "Compute Instance",
+        "Location": "US East (N. Virginia)",
+        "Location Type": "AWS Region",
+        "Instance Type": name,
+        "Current Generation": "Yes",
+        "vCPU": "64",
+        "Physical Processor": "Intel Xeon Platinum 8175 (Skylake)",
+        "Clock Speed": "3.1 GHz",
+        "Memory": "256 GiB",
+        "Storage": "4 x 900 NVMe SSD",
+        "Network Performance": "25 Gigabit",
+        "Tenancy": tenancy,
+        "Operating System": system,
+        "License Model": license_model,
+        "operation": operation,
+        "CapacityStatus": capacity,
+        "MarketOption": "OnDemand",
+        "Pre Installed S/W": software,
+        "Region Code": REGION,
+        **{f"Attribute {n}": "Intel AVX; Intel AVX2; Intel AVX512; Intel Turbo" for n in range(0, 90, 9)},
+        **{f"Attribute {n}": "Yes" for n in range(1, 90, 4)},
+    }
+    fixed = [said.get(column, "") for column in header]
+    places = {column: i for i, column in enumerate(header)}
+    dimensions: list[dict[str, str]] = [
+        {"OfferTermCode": "JRTCKXETXF", "TermType": "OnDemand", "Unit": "Hrs", "PricePerUnit": "3.0720000000", "StartingRange": "0", "EndingRange": "Inf"}
+    ]
+    for number, (lease, offering, payment) in enumerate(TERMS if capacity == "Used" else []):
+        term = {"OfferTermCode": f"TERM{number:06}", "TermType": "Reserved", "LeaseContractLength": lease, "OfferingClass": offering, "PurchaseOption": payment}
+        dimensions.append(
+            term | {"Unit": "Hrs", "PricePerUnit": "0.0000000000" if payment[0] == "A" else "1.0320000000", "StartingRange": "0", "EndingRange": "Inf"}
+        )
+        if payment != "No Upfront":
+            dimensions.append(term | {"Unit": "Quantity", "PricePerUnit": "8123"})
+    for dimension in dimensions:
+        dimension["RateCode"] = f"{sku}.{dimension['OfferTermCode']}.{'6YS6EN2CT7' if dimension['Unit'] == 'Hrs' else '2TG2D8R56U'}"
+        row = fixed.copy()
+        for column, value in dimension.items():
+            row[places[column]] = value
+        yield ",".join(f'"{value}"' if value else "" for value in row) + "\n"
+
+
+def land(folder: Path) -> None:
+    from hwprices.landing import Downloaded, Landing, Run, Unit, UnitResult
+
+    unit, now = Unit("aws", "prices", REGION), datetime(2026, 7, 20, tzinfo=UTC)
+    landing = Landing(folder / "raw")
+    page = landing.land(unit, Downloaded(folder / "index.csv", "identity", "https://bench.test/index.csv", {}, 200, "text/csv", now), suffix="csv")
+    landing.write_run(Run("bench", "aws", "live", now, "bench", (UnitResult(unit, "ok", (page,)),)))
+
+
+def measure(step: str, folder: str) -> tuple[float, float]:
+    """Seconds and peak megabytes of one step, in a process of its own; starting Python and importing is not counted in the time."""
+    done = subprocess.run([sys.executable, __file__, "--step", step, "--folder", folder], check=True, capture_output=True, text=True)
+    seconds, peak = done.stdout.split()[-2:]
+    return float(seconds), float(peak)
+
+
+def report(began: float) -> None:
+    print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def project(folder: Path) -> None:
+    import polars as pl
+
+    from hwprices.landing import Landing
+    from hwprices.providers.aws.price_list import COLUMNS
+
+    landing = Landing(folder / "raw")
+    page = landing.run("aws", "bench").of("prices")[0]
+    began = time.perf_counter()
+    path = landing.store.local(page.key)
+    assert path is not None
+    pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS)).sink_parquet(folder / "projected.parquet")
+    report(began)
+
+
+def normalise(folder: Path) -> None:
+    import polars as pl
+
+    from hwprices.landing import Landing
+    from hwprices.providers import Pages
+    from hwprices.providers.aws.normalise import normalise as parts
+
+    landing = Landing(folder / "raw")
+    run = landing.run("aws", "bench")
+    began = time.perf_counter()
+    for part in parts(Pages(run, landing)):
+        frame = part.frame if isinstance(part.frame, pl.LazyFrame) else part.frame.lazy()
+        frame.sink_parquet(folder / f"{part.table}.parquet")
+    report(began)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
