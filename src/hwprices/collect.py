@@ -73,8 +73,11 @@ def fetch(settings: Settings, provider: str, unit: Unit) -> UnitResult:
         return UnitResult(unit, "failed", reason=str(error))
 
 
-def record(settings: Settings, provider: str, started_at: datetime, results: Sequence[UnitResult]) -> Run:
-    """Write the run's manifest: what failed stands on its last good pages, what was not asked for stays as it was.
+def record(settings: Settings, provider: str, started_at: datetime, results: Sequence[UnitResult], *, narrowed: bool = False) -> Run:
+    """Write the run's manifest: what failed stands on its last good pages.
+
+    ``narrowed`` says that only some regions or kinds were asked for: the others stay as they were. In a whole run a unit that is
+    no longer planned is gone, and the gate will say so.
 
     Raises:
         HwpricesError: not one unit could be had; nothing is recorded.
@@ -85,7 +88,7 @@ def record(settings: Settings, provider: str, started_at: datetime, results: Seq
     landing = Landing(_raw(settings))
     previous = _comparable(landing, provider, settings.source)
     asked = {result.unit.name for result in results}
-    others = [replace(r, carried_from=r.carried_from or previous.run_id) for r in previous.results if r.unit.name not in asked] if previous else []
+    others = [replace(r, carried_from=r.carried_from or previous.run_id) for r in previous.results if r.unit.name not in asked] if previous and narrowed else []
     run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), (*carry_over(results, previous), *others))
     landing.write_run(run)
     return run

@@ -1,0 +1,98 @@
+"""From units to a recorded run: what fails, what is carried over, what is replayed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hwprices import collect
+from hwprices.errors import HwpricesError
+from hwprices.landing import Landing, Unit, UnitResult
+from hwprices.settings import load
+
+T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
+EAST, WEST = Unit("aws", "prices", "us-east-1"), Unit("aws", "prices", "us-west-2")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return load(root=str(tmp_path), source="live")
+
+
+def ok(settings, unit, content=b"x"):
+    landing = Landing(f"{settings.root}/raw")
+    return UnitResult(unit, "ok", (landing.land_bytes(unit, content, url="https://x.example", retrieved_at=T0),))
+
+
+def status(run):
+    return {r.unit.region: (r.status, bool(r.pages)) for r in run.results}
+
+
+def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
+    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")])
+    assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("carried", True)}
+    assert run.results[1].pages[0].retrieved_at == T0
+    assert run.results[1].reason == "timed out"
+
+
+def test_a_region_that_was_skipped_is_not_carried(settings):
+    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")])
+    assert status(run)["us-west-2"] == ("skipped", False)
+
+
+def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
+    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collect.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True)
+    assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
+    assert run.results[1].carried_from == collect.run_id(T0)
+
+
+def test_a_whole_run_drops_what_is_no_longer_planned(settings):
+    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    assert status(collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {"us-east-1": ("ok", True)}
+
+
+def test_all_failed_is_an_error_and_records_nothing(settings):
+    with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
+        collect.record(settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)])
+    assert Landing(f"{settings.root}/raw").runs("aws") == []
+
+
+def test_live_never_stands_on_the_sample(settings):
+    sample = settings.model_copy(update={"source": "sample"})
+    collect.record(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")])
+    assert status(run)["us-west-2"] == ("failed", False)
+
+
+def test_the_sample_is_replayed_page_by_page(tmp_path):
+    settings = load(root=str(tmp_path), source="sample")
+    units = collect.plan(settings, "aws", regions=["us-east-1"])
+    assert {u.region for u in units} <= {"us-east-1", "global"}
+    result = collect.fetch(settings, "aws", units[0])
+    assert result.status == "ok"
+    assert all(Landing(tmp_path / "raw").read(page) for page in result.pages)
+
+
+def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
+    import shutil
+
+    shutil.copytree(project / "data/sample/aws", tmp_path / "sample/aws")
+    settings = load(root=str(tmp_path / "root"), source="sample", sample=str(tmp_path / "sample"))
+    unit = collect.plan(settings, "aws")[0]
+    for page in (tmp_path / "sample/aws" / unit.kind / unit.region).glob("*.gz"):
+        page.write_bytes(b"altered")
+    result = collect.fetch(settings, "aws", unit)
+    assert (result.status, "checksum" in result.reason) == ("failed", True)
+
+
+def test_no_sample_says_where_it_was_looked_for(tmp_path):
+    settings = load(root=str(tmp_path), source="sample", sample=str(tmp_path / "none"))
+    with pytest.raises(HwpricesError, match="HWPRICES_SAMPLE"):
+        collect.plan(settings, "aws")
+
+
+def test_units_of_one_name_are_one(settings):
+    assert EAST.name == replace(EAST, params={"version": "2"}).name == "aws/prices/us-east-1"
