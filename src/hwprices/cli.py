@@ -29,7 +29,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 
 screen = Console()
 
-WIDE = 132  # columns of the widest table here, a recommendation
+WIDE = 160  # columns of the widest table here, a recommendation
 
 
 def default_root() -> str:
@@ -43,7 +43,10 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            try:
+                command(*args, **kwargs)
+            except ModuleNotFoundError as missing:
+                raise HwpricesError(f"this command needs {missing.name}, a part of the pipeline", "pip install 'hwprices[pipeline]'.") from None
         except HwpricesError as error:
             Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
             raise typer.Exit(2) from None
