@@ -61,20 +61,22 @@ def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep:
     refused: list[pl.DataFrame] = []
     accounted: Counter[str] = Counter()
     good_rows: Counter[str] = Counter()
+    known = 0  # prices with a number; a table of nulls is no price list
     for part in provider.normalise(Pages(run, landing)):
         progress(f"{part.table} {part.region or ''}".strip())
         accounted.update(part.counts)
         outcome = _check(part, provider.name, fixes, sources)
         refused += [f for f in (part.refused, outcome.refused) if f is not None and f.height]
         good_rows[part.table] += outcome.good.height
+        known += outcome.good["effective_hourly"].count() if part.table == "prices" else 0
         if outcome.good.height:
             files.append(tables.write(store, directory, tables.file_key(part.table, provider.name, part.region), part.table, outcome.good))
     quarantine = frames.merge_refused(refused)
     if quarantine.height:  # written before it is judged: a run that is refused stays to be looked at
         files.append(tables.write(store, directory, tables.file_key("quarantine", provider.name), "quarantine", quarantine))
     _check_refused(provider.name, quarantine, good_rows)
-    if not good_rows["prices"]:
-        raise HwpricesError(f"{provider.name}: not one price could be read from run {run.run_id}", "See the reasons in the run's manifest.")
+    if not known:
+        raise _no_price(run)
     staged = Staged(
         provider=provider.name,
         run_id=run.run_id,
@@ -133,6 +135,12 @@ def _check_refused(provider: str, quarantine: pl.DataFrame, good_rows: Mapping[s
                 f"{provider}: {share:.1%} of the rows for {table} were refused ({worst}); the limit is {validate.MAX_REFUSED_SHARE:.0%}",
                 "The vendor has probably changed its format; the last good data stays published.",
             )
+
+
+def _no_price(run: Run) -> HwpricesError:
+    failed = next((r for r in run.results if r.status == "failed"), None)
+    why = f": {failed.unit.name} failed: {failed.reason}" if failed else ""
+    return HwpricesError(f"{run.provider}: not one price is known in run {run.run_id}{why}", "What is published stays.")
 
 
 def _by_reason(quarantine: pl.DataFrame) -> dict[str, int]:

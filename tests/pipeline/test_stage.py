@@ -1,0 +1,90 @@
+"""Staging: checked tables under the keys of a release, or one line why not; what was staged before stays in force."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+import make
+from hwprices import frames, stage
+from hwprices.errors import HwpricesError
+from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages, Part
+from hwprices.store import Store
+
+
+@dataclass
+class Vendor:
+    """A provider that gives these parts, whatever the pages say."""
+
+    parts: list[Part]
+    name: str = "vendor"
+
+    def normalise(self, pages: Pages) -> Iterator[Part]:
+        yield from self.parts
+
+
+def part(*changes, region="us-east-1", **more) -> Part:
+    return Part("prices", make.prices(*({"provider": "vendor", "region": region, **c} for c in changes)), region, **more)
+
+
+def run(tmp_path, parts, run_id="r1", results=()) -> stage.Staged:
+    manifest = Run(run_id, "vendor", "live", make.AT, "0.1.0", tuple(results))
+    return stage.stage(Vendor(parts), manifest, Landing(tmp_path / "raw"), Store(tmp_path), keep=2)
+
+
+def names(count):
+    return [{"instance_type": f"m{i}.large"} for i in range(count)]
+
+
+def test_a_file_a_region_and_the_counts(tmp_path):
+    staged = run(tmp_path, [part(*names(3), counts={"out_of_scope:storage": 7}), part(*names(2), region="eu-west-1", counts={"out_of_scope:storage": 1})])
+    assert [f.key for f in staged.files] == ["prices/provider=vendor/eu-west-1.parquet", "prices/provider=vendor/us-east-1.parquet"]
+    assert (staged.rows("prices"), staged.accounted) == (5, {"out_of_scope:storage": 8})
+    assert stage.latest(Store(tmp_path), "vendor") == staged
+    assert pl.read_parquet(tmp_path / staged.directory / staged.files[0].key).height == 2
+
+
+def test_refused_rows_are_kept_and_counted(tmp_path):
+    vendors_own = frames.refused(part({"os": "linux"}).frame.lazy(), table="prices", reason="unknown_grammar", message="what is this").collect()
+    staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=vendors_own)])
+    assert staged.quarantined == {"check:os:isin": 1, "unknown_grammar": 1}
+    assert staged.rows("quarantine") == 2
+
+
+def test_too_many_refused_rows_fail_and_leave_the_evidence(tmp_path):
+    run(tmp_path, [part(*names(120))])
+    bad = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
+    with pytest.raises(HwpricesError, match=r"vendor: 7\.7% of the rows for prices were refused \(check:os:isin 10\)"):
+        run(tmp_path, [part(*names(120), *bad)], "r2")
+    assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
+    assert pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/provider=vendor/all.parquet").height == 10
+
+
+def test_a_table_of_nulls_is_no_price_list(tmp_path):
+    failed = UnitResult(Unit("vendor", "skus"), "failed", reason="no credentials for https://billing.example")
+    with pytest.raises(HwpricesError, match=r"not one price is known.*vendor/skus/global failed: no credentials"):
+        run(tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})], results=[failed])
+    assert stage.latest(Store(tmp_path), "vendor") is None
+
+
+def test_old_runs_go_and_the_newest_stay(tmp_path):
+    for i in range(4):
+        run(tmp_path, [part({"hourly": Decimal(i + 1)})], f"r{i}")
+    assert sorted(p.name for p in (tmp_path / "staged/vendor").iterdir() if p.is_dir() and any(p.rglob("*.parquet"))) == ["r2", "r3"]
+
+
+def test_troubles_are_told(tmp_path):
+    results = [UnitResult(Unit("vendor", "prices", "me-south-1"), "skipped", reason="not enabled"), UnitResult(Unit("vendor", "prices", "us-east-1"), "ok")]
+    staged = run(tmp_path, [part({})], results=results)
+    assert staged.units == {"ok": 1, "skipped": 1}
+    assert staged.troubles == ({"unit": "vendor/prices/me-south-1", "status": "skipped", "reason": "not enabled"},)
+
+
+def test_a_damaged_pointer_is_named(tmp_path):
+    run(tmp_path, [part({})])
+    (tmp_path / "staged/vendor/latest.json").write_text("{")
+    with pytest.raises(HwpricesError, match=r"staged/vendor/latest\.json is damaged"):
+        stage.latest(Store(tmp_path), "vendor")
