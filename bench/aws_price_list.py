@@ -11,6 +11,7 @@ Prints seconds, peak memory and the ratio. The target is a ratio of at most 1.5 
 import argparse
 import itertools
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -39,6 +40,7 @@ PLATFORMS = [
     ("Windows", "NA", "Bring your own license", "RunInstances:0800"),
 ]
 TERMS = list(itertools.product(("1yr", "3yr"), ("standard", "convertible"), ("No Upfront", "Partial Upfront", "All Upfront")))
+SKU_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 CAPACITIES = ["Used", "UnusedCapacityReservation", "AllocatedCapacityReservation"]
 
 
@@ -85,15 +87,15 @@ def generate(path: Path, size: float) -> int:
 
 def lines(header: list[str]) -> Iterator[str]:
     """Lines of the vendor's kind without end: each pass over the types uses families of its own."""
-    sku = itertools.count(1)
+    draw = random.Random(7)  # noqa: S311  (SKUs and prices as incompressible as real ones, and the same every time)
     for passage in itertools.count():
         for family, size in itertools.product(FAMILIES, SIZES):
             name = f"{family}{passage or ''}.{size}"
             for platform, tenancy, capacity in itertools.product(PLATFORMS, ("Shared", "Dedicated"), CAPACITIES):
-                yield from product(header, name, platform, tenancy, capacity, f"{next(sku):016X}")
+                yield from product(header, name, platform, tenancy, capacity, "".join(draw.choices(SKU_LETTERS, k=16)), draw.uniform(0.05, 90))
 
 
-def product(header: list[str], name: str, platform: tuple[str, str, str, str], tenancy: str, capacity: str, sku: str) -> Iterator[str]:
+def product(header: list[str], name: str, platform: tuple[str, str, str, str], tenancy: str, capacity: str, sku: str, price: float) -> Iterator[str]:
     system, software, license_model, operation = platform
     said = {
         "SKU": sku,
@@ -124,15 +126,16 @@ def product(header: list[str], name: str, platform: tuple[str, str, str, str], t
     fixed = [said.get(column, "") for column in header]
     places = {column: i for i, column in enumerate(header)}
     dimensions: list[dict[str, str]] = [
-        {"OfferTermCode": "JRTCKXETXF", "TermType": "OnDemand", "Unit": "Hrs", "PricePerUnit": "3.0720000000", "StartingRange": "0", "EndingRange": "Inf"}
+        {"OfferTermCode": "JRTCKXETXF", "TermType": "OnDemand", "Unit": "Hrs", "PricePerUnit": f"{price:.5f}00000", "StartingRange": "0", "EndingRange": "Inf"}
     ]
     for number, (lease, offering, payment) in enumerate(TERMS if capacity == "Used" else []):
         term = {"OfferTermCode": f"TERM{number:06}", "TermType": "Reserved", "LeaseContractLength": lease, "OfferingClass": offering, "PurchaseOption": payment}
         dimensions.append(
-            term | {"Unit": "Hrs", "PricePerUnit": "0.0000000000" if payment[0] == "A" else "1.0320000000", "StartingRange": "0", "EndingRange": "Inf"}
+            term
+            | {"Unit": "Hrs", "PricePerUnit": "0.0000000000" if payment[0] == "A" else f"{price * 0.6:.5f}00000", "StartingRange": "0", "EndingRange": "Inf"}
         )
         if payment != "No Upfront":
-            dimensions.append(term | {"Unit": "Quantity", "PricePerUnit": "8123"})
+            dimensions.append(term | {"Unit": "Quantity", "PricePerUnit": f"{price * 4000:.0f}"})
     for dimension in dimensions:
         dimension["RateCode"] = f"{sku}.{dimension['OfferTermCode']}.{'6YS6EN2CT7' if dimension['Unit'] == 'Hrs' else '2TG2D8R56U'}"
         row = fixed.copy()

@@ -53,10 +53,10 @@ def _prices(pages: Pages, region: str, catalogue: types.Catalogue, known: places
         yield _joined(pages, region, None)
         return
     page = listed[-1]
-    with price_list.read(pages, page, region, frozenset(pages.regions(PRICE_LIST))) as found:
-        catalogue.add_attributes(region, found.attributes, page.retrieved_at, page.sha256)
-        known.add_listed(found.places, page.retrieved_at, page.sha256)
-        yield _joined(pages, region, found)
+    found = price_list.read(pages, page, region, frozenset(pages.regions(PRICE_LIST)))
+    catalogue.add_attributes(region, found.attributes, page.retrieved_at, page.sha256)
+    known.add_listed(found.places, page.retrieved_at, page.sha256)
+    yield _joined(pages, region, found)
 
 
 def _joined(pages: Pages, region: str, listed: price_list.PriceList | None) -> Part:
@@ -72,7 +72,7 @@ def _joined(pages: Pages, region: str, listed: price_list.PriceList | None) -> P
         rows, refused, counts = _added(rows, refused, counts, spot.prices(pages, quotes, compared))
     if blocks := pages.of(CAPACITY_BLOCKS, region):
         rows, refused, counts = _added(rows, refused, counts, capacity_blocks.prices(pages, blocks))
-    return Part("prices", pl.concat(rows).collect(engine="streaming"), region, refused=pl.concat(refused), counts=dict(counts))
+    return Part("prices", pl.concat(rows), region, refused=pl.concat(refused), counts=dict(counts))
 
 
 def _added(
