@@ -87,7 +87,7 @@ def generate(path: Path, size: float) -> int:
 
 def lines(header: list[str]) -> Iterator[str]:
     """Lines of the vendor's kind without end: each pass over the types uses families of its own."""
-    draw = random.Random(7)  # noqa: S311  (SKUs and prices as incompressible as real ones, and the same every time)
+    draw = random.Random(7)  # SKUs and prices as incompressible as real ones, and the same every time
     for passage in itertools.count():
         for family, size in itertools.product(FAMILIES, SIZES):
             name = f"{family}{passage or ''}.{size}"
