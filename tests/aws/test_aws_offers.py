@@ -122,6 +122,7 @@ def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):
         ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", "2026-07-01T00:00:00.000Z"),
         ("us-east-1b", "m5.large", "Linux/UNIX", "0.120000", "2026-07-01T00:00:00.000Z"),
         ("us-east-1b", "m5.large", "Windows", "0.120000", "2026-07-01T00:00:00.000Z"),
+        ("us-east-1c", "m5.large", "Linux/UNIX", "0.000010", "2026-07-01T00:00:00.000Z"),
         lines=lines,
     )
     flags = {(r["instance_type"], r["zone"], r["os"]): r["flags"] for r in prices.to_dicts()}
@@ -130,6 +131,7 @@ def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):
         ("m5.large", "us-east-1a", "linux"): [],
         ("m5.large", "us-east-1b", "linux"): ["spot_above_on_demand"],
         ("m5.large", "us-east-1b", "windows"): [],
+        ("m5.large", "us-east-1c", "linux"): ["placeholder"],
     }
 
 

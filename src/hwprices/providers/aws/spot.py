@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHist
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -21,6 +22,10 @@ from . import platforms, wire
 
 VPC_SUFFIX = " (Amazon VPC)"
 QUOTE = ["instance_type", "product", "price_text", "timestamp", "zone"]
+TRIFLE = Decimal("0.01")
+"""A quote below this share of the on-demand price is no market price: AWS speaks of savings up to 90 %.
+https://aws.amazon.com/ec2/spot/"""
+
 SAME_MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 
 
@@ -32,7 +37,8 @@ def region_of(zone: str) -> str:
 def prices(pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
     """Newest quote of each type, zone and platform → rows of prices, refused rows, counts of the rest.
 
-    ``on_demand`` is a frame of prices to compare with. A quote equal to it is flagged: types without a spot market answer it.
+    ``on_demand`` is a frame of prices to compare with. A quote equal to it is flagged (types without a spot market answer it), and
+    so is one that is next to nothing.
     """
     quotes = pl.concat([_quotes(pages, page) for page in landed])
     product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
@@ -69,6 +75,7 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
         .select(*SAME_MACHINE, listed="effective_hourly")
         .unique(SAME_MACHINE, keep="any")
     )
+    trifle = (pl.col("hourly") < pl.col("listed") * TRIFLE).fill_null(False)
     equal, above = (pl.col("hourly") == pl.col("listed")).fill_null(False), (pl.col("hourly") > pl.col("listed")).fill_null(False)
     named = (
         quotes.lazy()
@@ -88,7 +95,11 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
         )
         .join(listed, on=SAME_MACHINE, how="left")
         .with_columns(
-            flags=pl.concat_list(pl.when(equal).then(pl.lit("spot_equals_on_demand")), pl.when(above).then(pl.lit("spot_above_on_demand"))).list.drop_nulls()
+            flags=pl.concat_list(
+                pl.when(equal).then(pl.lit("spot_equals_on_demand")),
+                pl.when(above).then(pl.lit("spot_above_on_demand")),
+                pl.when(trifle).then(pl.lit("placeholder")),
+            ).list.drop_nulls()
         )
     )
     return frames.conform(named.with_columns(frames.effective_hourly(), frames.price_id()).select(list(frames.dtypes(Prices))), Prices)
