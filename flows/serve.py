@@ -1,5 +1,6 @@
 """``make serve``: a Prefect server, a process work pool, the deployments and a worker on this machine, until Ctrl-C."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -24,9 +25,8 @@ def main() -> None:
         subprocess.run([PREFECT, "--no-prompt", "work-pool", "create", "--type", "process", "--overwrite", "hwprices"], cwd=CHECKOUT, check=True)
         subprocess.run([PREFECT, "--no-prompt", "deploy", "--all"], cwd=CHECKOUT, check=True)
         print(f"\nOpen {URL}. A run now: {PREFECT} deployment run refresh/refresh --param source=sample --watch\n")
-        subprocess.run([PREFECT, "worker", "start", "--pool", "hwprices"], cwd=CHECKOUT, check=False)
-    except KeyboardInterrupt:
-        pass
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+            subprocess.run([PREFECT, "worker", "start", "--pool", "hwprices"], cwd=CHECKOUT, check=False)
     finally:
         server.terminate()
         server.wait(timeout=30)

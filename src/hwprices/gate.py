@@ -165,4 +165,5 @@ COMPARISONS: Mapping[str, Callable[[Candidate, Candidate], str]] = {
     "price_jump": _price_jump,
     "region_gone": _gone("region", "regions"),
     "type_gone": _gone("instance_type", "types"),
+    "option_gone": _gone("purchase_option", "purchase options"),
 }
