@@ -122,3 +122,9 @@ def test_every_deployment_is_there(prefect_server):
     listed = prefect_server.prefect("deployment", "ls").stdout
     for name in ("refresh/refresh", "collect/collect-aws", "collect/collect-gcp", "collect/collect-azure", "publish/publish"):
         assert name in listed
+
+
+def test_every_schedule_makes_runs(prefect_server):
+    """A server that cannot insert them (as with a newer SQLAlchemy) looks well and never runs anything."""
+    assert set(prefect_server.scheduled) == {"refresh", "collect-aws", "collect-gcp", "collect-azure", "publish"}
+    assert all(prefect_server.scheduled.values()), prefect_server.scheduled
