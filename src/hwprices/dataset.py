@@ -1,6 +1,7 @@
 """The reader: open a release and get lazy frames. Needs polars, duckdb and obstore, nothing of the pipeline."""
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -95,14 +96,24 @@ class Dataset:
 
     @cached_property
     def duckdb(self) -> "duckdb.DuckDBPyConnection":
-        """A DuckDB connection with a view for each table (folders only; on object stores use ``files`` with httpfs)."""
+        """A DuckDB connection with a view for each table. On an object store polars does the reading: DuckDB would have to
+        download an extension, and to be told the credentials again."""
         import duckdb
 
         connection = duckdb.connect()
         for table in self.tables:
+            if not self.store.is_local:
+                self._register(connection, table)
+                continue
             quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in self.files(table))
             connection.execute(f"create view {table} as select * from read_parquet([{quoted}], hive_partitioning = false)")  # noqa: S608 - names from the manifest
         return connection
+
+    def _register(self, connection: "duckdb.DuckDBPyConnection", table: str) -> None:
+        """A table read by polars. DuckDB takes it through pyarrow, which the reader does without otherwise."""
+        if importlib.util.find_spec("pyarrow") is None:
+            raise HwpricesError(f"SQL over {self.store.root} needs pyarrow", "pip install pyarrow, or use scan(table), which does not.")
+        connection.register(table, self.scan(table))
 
     def verify(self) -> list[str]:
         """Every fault against the manifest: files missing, altered, or there though nobody wrote them. Empty when whole."""

@@ -38,6 +38,7 @@ def test_publish_and_read(bucket):
     data = hwprices.open(bucket)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
     assert data.prices.select(pl.len()).collect().item() == 300
+    assert data.duckdb.sql("select count(*) from prices where instance_type = 'm7.large'").fetchall() == [(1,)]
     assert data.verify() == []
     make.stage_frames(store, "r2", make.world(301))
     assert release.publish(store, now=lambda: T0 + timedelta(minutes=1)).new
