@@ -14,7 +14,7 @@ from hwprices.errors import HwpricesError
 from hwprices.store import Store, storage_options
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection
 
 SCHEMA_VERSION = "1"
 
@@ -95,7 +95,7 @@ class Dataset:
         return f"<hwprices {self.version}: {rows}>"
 
     @cached_property
-    def duckdb(self) -> "duckdb.DuckDBPyConnection":
+    def duckdb(self) -> "DuckDBPyConnection":
         """A DuckDB connection with a view for each table. On an object store polars does the reading: DuckDB would have to
         download an extension, and to be told the credentials again."""
         import duckdb
@@ -109,7 +109,7 @@ class Dataset:
             connection.execute(f"create view {table} as select * from read_parquet([{quoted}], hive_partitioning = false)")  # noqa: S608 - names from the manifest
         return connection
 
-    def _register(self, connection: "duckdb.DuckDBPyConnection", table: str) -> None:
+    def _register(self, connection: "DuckDBPyConnection", table: str) -> None:
         """A table read by polars. DuckDB takes it through pyarrow, which the reader does without otherwise."""
         if importlib.util.find_spec("pyarrow") is None:
             raise HwpricesError(f"SQL over {self.store.root} needs pyarrow", "pip install pyarrow, or use scan(table), which does not.")
