@@ -209,6 +209,29 @@ def tco(
 
 @app.command()
 @one_line_errors
+def explain(
+    what: Annotated[str, typer.Argument(help="A price_id, or an instance type.")],
+    region: Annotated[str | None, typer.Option(help="Only this region.")] = None,
+    os: Annotated[str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")] = None,
+    option: Annotated[str | None, typer.Option(help="Only this purchase option: on_demand, spot, reserved …")] = None,
+    root: Root = "",
+    version: Version = "latest",
+) -> None:
+    """Trace a price to the vendor's line: how it is made, from which SKUs, and what the landed page says of them.
+
+    Several prices of one type are listed with their ids; one is explained.
+    """
+    from hwprices.answers import explain as tracing
+    from hwprices.answers.render import render_explanation, render_prices
+
+    opened = dataset.open(root or default_root(), version)
+    found = tracing.find(opened, what, region=region, os=os, purchase_option=option)
+    drawn = render_explanation(tracing.explain(opened, found["price_id"][0])) if found.height == 1 else render_prices(found)
+    Console(width=max(screen.width, WIDE)).print(drawn, crop=False)
+
+
+@app.command()
+@one_line_errors
 def prune(
     keep: Annotated[int, typer.Option(min=1, help="How many of the newest releases stay.")] = 30,
     root: Root = "",

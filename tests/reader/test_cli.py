@@ -84,7 +84,7 @@ def test_recommend_and_tco(root):
     assert "DGX" in call("tco", "--root", str(root)).stdout
 
 
-@pytest.mark.parametrize("command", [["releases"], ["verify"], ["show"], ["query", "select 1"], ["device", "l4"], ["tco"]])
+@pytest.mark.parametrize("command", [["releases"], ["verify"], ["show"], ["query", "select 1"], ["device", "l4"], ["explain", "m5.large"], ["tco"]])
 def test_no_dataset_is_one_line(command, tmp_path):
     done = call(*command, "--root", str(tmp_path))
     assert done.returncode == 2
@@ -113,7 +113,7 @@ def test_prune_asks_first(root, tmp_path):
 
 def test_help_names_every_command():
     text = call("--help").stdout
-    for command in ("releases", "verify", "show", "query", "device", "recommend", "tco", "prune"):
+    for command in ("releases", "verify", "show", "query", "explain", "device", "recommend", "tco", "prune"):
         assert command in text
 
 

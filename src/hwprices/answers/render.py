@@ -6,6 +6,9 @@ from typing import Any
 
 import polars as pl
 from rich.table import Table
+from rich.text import Text
+
+from hwprices.answers.explain import Explanation, arithmetic
 
 MILLION = 1_000_000
 
@@ -149,4 +152,47 @@ def render_break_even(frame: pl.DataFrame) -> Table:
     for row in frame.iter_rows(named=True):
         hours, years = number(row["break_even_hours"], "h"), number(row["break_even_years"], "years")
         table.add_row(row["name"], money(row["usd"]), money(row["tco_usd_per_hour"]), money(row["cloud_usd_per_hour"]), row["cloud_offer"] or "", hours, years)
+    return table
+
+
+def render_prices(found: pl.DataFrame, top: int = 40) -> Table:
+    """Prices of ``explain.find``, one a line, with the id that explains each."""
+    table = Table(title=f"{found.height} prices", title_justify="left", box=None, pad_edge=False)
+    for name in ("price_id", "where", "os", "licence", "tenancy", "how", "per hour", "flags"):
+        table.add_column(name, justify="right" if name == "per hour" else "left", no_wrap=True)
+    for row in found.head(top).iter_rows(named=True):
+        place = "/".join(part for part in (row["provider"], row["region"], row["zone"]) if part)
+        system = row["os"] if row["software"] == "none" else f"{row['os']} + {row['software']}"
+        plan = [row["commitment_plan"], f"{row['term_months']} months" if row["term_months"] else None, row["payment_option"] if row["term_months"] else None]
+        how = " ".join(str(part) for part in (row["purchase_option"], *plan) if part).replace("_", " ")
+        amount = f"{row['effective_hourly']:.4f} {row['currency']}" if row["effective_hourly"] is not None else str(row["price_reason"])
+        table.add_row(row["price_id"], place, system, row["license_model"], row["tenancy"], how, amount, ", ".join(row["flags"]))
+    if found.height > top:
+        table.caption = f"and {found.height - top} more: narrow it with --region, --os, --option"
+    return table
+
+
+def render_explanation(found: Explanation) -> Table:
+    """One price: what it is, how it is made, and the vendor's line behind each SKU."""
+    price = found.price
+    table = Table(show_header=False, title=f"{price['instance_type']} in {price['provider']}/{price['region']} ({price['price_id']})", title_justify="left")
+    system = f"{price['os']}, software {price['software']}, licence {price['license_model']}, tenancy {price['tenancy']}"
+    committed = f", {price['commitment_plan'] or ''} {price['term_months']} months, {price['payment_option']}" if price["term_months"] else ""
+    rows = [
+        ("what", f"{system}; {price['purchase_option']}{committed}"),
+        ("price", arithmetic(found)),
+        ("flags", ", ".join(price["flags"])),
+        ("seen", f"{price['observed_at']:%Y-%m-%d %H:%M} UTC at {price['source_url']}"),
+        ("holds from", f"{price['effective_from']:%Y-%m-%d}" if price["effective_from"] else ""),
+    ]
+    for trace in found.traces:
+        rows.append(
+            (
+                f"SKU {trace.sku}",
+                f"{trace.line or 'not found by this id on the page'}\n{trace.page} ({trace.state})" if trace.page else "its landed page is not below this root",
+            )
+        )
+    for what, value in rows:
+        if value:
+            table.add_row(what, Text(value, overflow="fold"))
     return table

@@ -133,6 +133,7 @@ def _next(dataset: Dataset) -> RenderableType:
     lines = [
         ("files", f"{files}/  (Parquet; manifest.json has the checksums)"),
         ("SQL", ".venv/bin/hwprices query \"select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'\""),
+        ("one price", ".venv/bin/hwprices explain p5.48xlarge --region us-east-1   (back to the vendor's line)"),
         ("one device", ".venv/bin/hwprices device h100-sxm"),
         ("which machine", ".venv/bin/hwprices recommend --parameters 70e9 --workload inference"),
         ("Python", f"import hwprices; hwprices.open({root!r}).offers"),
