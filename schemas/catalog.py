@@ -6,7 +6,7 @@ import polars as pl
 from .columns import PROVIDER_PATTERN, Accelerators, Table, Timestamp, column
 
 REGION_KINDS = ["region", "local_zone", "wavelength", "outpost", "gov", "china"]
-ACCELERATOR_KINDS = ["none", "gpu", "tpu", "neuron", "fpga", "media", "inference"]
+ACCELERATOR_KINDS = ["none", "gpu", "tpu", "neuron", "fpga", "media", "inference", "asic"]
 
 
 class Regions(Table):

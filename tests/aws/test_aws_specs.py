@@ -220,3 +220,14 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
 def test_an_answer_that_is_not_xml_is_one_clear_line(tmp_path):
     with pytest.raises(HwpricesError, match="not XML"):
         World(tmp_path).add("instance_types", "us-east-1", b"<html>", suffix="xml").parts()
+
+
+def test_gaudi_is_no_gpu(project):
+    """The API lists it under GpuInfo; the sheet and the published machine agree on what it is."""
+    sample = Landing(project / "data/sample")
+    run = sample.latest_run("aws")
+    parts = providers.get("aws").normalise(Pages(run, sample))
+    types = pl.concat([p.frame.lazy().collect() for p in parts if p.table == "instance_types"])
+    machine = corrections.apply(types, "aws", corrections.load("aws")).row(by_predicate=pl.col("instance_type") == "dl1.24xlarge", named=True)
+    assert (machine["accelerator_kind"], machine["accelerators"][0]["accelerator_id"]) == ("asic", "intel-gaudi1")
+    assert "aws-gaudi-is-no-gpu" in machine["corrections"]
