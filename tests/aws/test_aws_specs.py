@@ -120,7 +120,7 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(row):
             "qualcomm-cloud-ai-100",
             "inference",
         ),
-        ("dl1.24xlarge", gpus(gpu("Gaudi HL-205", 8, 32768)), "intel-gaudi1", "gpu"),
+        ("dl1.24xlarge", gpus(gpu("Gaudi HL-205", 8, 32768)), "intel-gaudi1", "asic"),  # the API lists it as a GPU
         ("p3dn.24xlarge", gpus(gpu("V100", 8, 32768)), "nvidia-v100-sxm2-32gb", "gpu"),
         ("p4de.24xlarge", gpus(gpu("A100", 8, 81920)), "nvidia-a100-sxm4-80gb", "gpu"),
         ("g7e.2xlarge", gpus(gpu("RTX PRO Server 6000", 1, 98304)), "nvidia-rtx-pro-6000-server", "gpu"),
@@ -220,14 +220,3 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
 def test_an_answer_that_is_not_xml_is_one_clear_line(tmp_path):
     with pytest.raises(HwpricesError, match="not XML"):
         World(tmp_path).add("instance_types", "us-east-1", b"<html>", suffix="xml").parts()
-
-
-def test_gaudi_is_no_gpu(project):
-    """The API lists it under GpuInfo; the sheet and the published machine agree on what it is."""
-    sample = Landing(project / "data/sample")
-    run = sample.latest_run("aws")
-    parts = providers.get("aws").normalise(Pages(run, sample))
-    types = pl.concat([p.frame.lazy().collect() for p in parts if p.table == "instance_types"])
-    machine = corrections.apply(types, "aws", corrections.load("aws")).row(by_predicate=pl.col("instance_type") == "dl1.24xlarge", named=True)
-    assert (machine["accelerator_kind"], machine["accelerators"][0]["accelerator_id"]) == ("asic", "intel-gaudi1")
-    assert "aws-gaudi-is-no-gpu" in machine["corrections"]
