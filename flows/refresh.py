@@ -18,6 +18,7 @@ import flows  # noqa: F401  (sets Prefect's defaults; before prefect)
 import typer
 from prefect import flow
 from rich.console import Console
+from rich.text import Text
 
 from flows import console
 from flows.collect import collect
@@ -119,9 +120,9 @@ def main(
         wide = Console(width=max(screen.width, summary.WIDE))
         wide.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new), crop=False)
         for line in stopped:
-            errors.print(f"[yellow]{line}[/yellow]", highlight=False, soft_wrap=True)
+            errors.print(Text(line, style="yellow"), soft_wrap=True)
     for line in failed.values():
-        errors.print(f"[red]error:[/red] {line}", highlight=False, soft_wrap=True)
+        errors.print(Text.assemble(("error: ", "red"), line), soft_wrap=True)
     raise typer.Exit(code if code != 1 or published is not None else 2)
 
 

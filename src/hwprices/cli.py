@@ -10,6 +10,7 @@ import polars as pl
 import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from hwprices import dataset
 from hwprices.errors import HwpricesError
@@ -48,7 +49,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             except ModuleNotFoundError as missing:
                 raise HwpricesError(f"this command needs {missing.name}, a part of the pipeline", "pip install 'hwprices[pipeline]'.") from None
         except HwpricesError as error:
-            Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            Console(stderr=True).print(Text.assemble(("error: ", "red"), str(error)), soft_wrap=True)
             raise typer.Exit(2) from None
 
     return run

@@ -100,6 +100,12 @@ def test_inside_a_checkout_the_root_is_found(root, tmp_path):
     assert "20260801T000000Z" in call("releases", cwd=tmp_path / "deep/er").stdout
 
 
+def test_brackets_in_a_message_are_words_not_styles(tmp_path):
+    """rich takes [pipeline] for markup and leaves it out."""
+    done = call("releases", "--root", str(tmp_path / "[pipeline]"))
+    assert "[pipeline]" in done.stderr
+
+
 def test_prune_asks_first(root, tmp_path):
     import shutil
 
