@@ -86,7 +86,7 @@ def collect(provider: str, source: Source | None = None, root: str | None = None
         results.append(future.result())
         console.step(provider, "fetch", done=len(results), total=len(units))
     ordered = sorted(results, key=lambda r: r.unit.name)
-    run = steps.record(_settings(flags), provider, started_at, ordered, narrowed=bool(regions or kinds))
+    run = steps.record(_settings(flags), provider, started_at, ordered, narrowed=bool(regions or kinds), kinds=kinds)
     console.step(provider, "normalise")
     staged = stage(provider, run, flags)
     create_markdown_artifact(key=f"collect-{provider}", markdown=reports.collected(staged), description=f"What was collected from {provider}")

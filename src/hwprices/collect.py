@@ -73,20 +73,28 @@ def fetch(settings: Settings, provider: str, unit: Unit) -> UnitResult:
         return UnitResult(unit, "failed", reason=str(error))
 
 
-def record(settings: Settings, provider: str, started_at: datetime, results: Sequence[UnitResult], *, narrowed: bool = False) -> Run:
+def record(
+    settings: Settings, provider: str, started_at: datetime, results: Sequence[UnitResult], *, narrowed: bool = False, kinds: Sequence[str] | None = None
+) -> Run:
     """Write the run's manifest: what failed stands on its last good pages.
 
     ``narrowed`` says that only some regions or kinds were asked for: the others stay as they were. In a whole run a unit that is
     no longer planned is gone, and the gate will say so.
 
+    ``kinds`` are those asked for, if not all: some kinds alone (spot) are no price list, they are added to a whole run.
+
     Raises:
-        HwpricesError: not one unit could be had; nothing is recorded.
+        HwpricesError: not one unit could be had, or there is no whole run to add some kinds to; nothing is recorded.
     """
     if not any(result.status == "ok" for result in results):
         first = next((r for r in results if r.reason), None)
         raise HwpricesError(f"{provider}: none of {len(results)} units could be fetched" + (f"; {first.unit.name}: {first.reason}" if first else ""))
     landing = Landing(_raw(settings))
     previous = _comparable(landing, provider, settings.source)
+    if kinds and previous is None:
+        raise HwpricesError(
+            f"{provider}: there is no {settings.source} run to add {', '.join(kinds)} to", "Collect all kinds once first: the refresh flow does."
+        )
     asked = {result.unit.name for result in results}
     others = [replace(r, carried_from=r.carried_from or previous.run_id) for r in previous.results if r.unit.name not in asked] if previous and narrowed else []
     run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), (*carry_over(results, previous), *others))

@@ -49,6 +49,17 @@ def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
     assert run.results[1].carried_from == collect.run_id(T0)
 
 
+def test_some_kinds_alone_are_no_price_list(settings):
+    """The hourly spot collection may come before the first whole one: a release of spot prices only would look like a catalogue."""
+    spot = Unit("aws", "spot", "us-east-1")
+    with pytest.raises(HwpricesError, match="no live run to add spot to"):
+        collect.record(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
+    assert Landing(f"{settings.root}/raw").runs("aws") == []
+    collect.record(settings, "aws", T0, [ok(settings, EAST)])
+    run = collect.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, spot)], narrowed=True, kinds=["spot"])
+    assert {r.unit.kind for r in run.results} == {"spot", "prices"}
+
+
 def test_a_whole_run_drops_what_is_no_longer_planned(settings):
     collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
     assert status(collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {"us-east-1": ("ok", True)}
