@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 from aws_world import World, element, line, price_list, quotes, savings_plans, xml
 
+from hwprices import validate
 from hwprices.errors import HwpricesError
+from hwprices.schemas import TABLES
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 BYOL = {"Operating System": "Windows", "License Model": "Bring your own license", "operation": "RunInstances:0800"}
@@ -112,6 +114,21 @@ def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
     assert len(rows) == 3
     assert world.counts() == {"out_of_scope:superseded_spot_quote": 1}
     assert sorted(world.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
+
+
+def test_two_spot_prices_at_one_time_are_both_refused(tmp_path):
+    """The networks quote alike; when they do not, neither the cheaper nor the first is the price."""
+    at = "2026-07-01T00:00:00.000Z"
+    prices, _ = spot(
+        tmp_path,
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", at),
+        ("us-east-1a", "m5.large", "Linux/UNIX (Amazon VPC)", "0.041000", at),
+        ("us-east-1b", "m5.large", "Linux/UNIX", "0.040000", at),
+        ("us-east-1b", "m5.large", "Linux/UNIX (Amazon VPC)", "0.040000", at),
+    )
+    split = validate.split(prices, TABLES["prices"], {})
+    assert split.good["zone"].to_list() == ["us-east-1b"]
+    assert split.refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
 
 
 def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):

@@ -54,9 +54,10 @@ def prices(pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame) -> tup
     message = pl.format("spot quote for {} at {}", "product", "price_text")
     refused = frames.refused(rows.filter(unknown | unreadable).drop("price").lazy(), table="prices", reason=reason, message=message).collect()
     good = rows.filter(~(unknown | unreadable))
-    newest = good.sort("effective_from", "price", descending=[True, False], nulls_last=True, maintain_order=True).unique(
-        ["zone", "instance_type", "os"], keep="first", maintain_order=True
-    )
+    market = ["zone", "instance_type", "os"]
+    latest = good.filter(pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(market)))
+    # The same quote comes once for each network; two prices at one time stay two rows of one key, which validation refuses.
+    newest = latest.unique([*market, "price"], keep="first", maintain_order=True)
     counts = {"out_of_scope:superseded_spot_quote": good.height - newest.height} if good.height > newest.height else {}
     return _rows(newest, on_demand), refused, counts
 
@@ -71,9 +72,14 @@ def _quotes(pages: Pages, page: Page) -> pl.DataFrame:
 def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
     text = dict.fromkeys(("commitment_plan", "price_reason", "sku_id", "sku_price_id"), None)
     listed = (
-        on_demand.filter(pl.col("purchase_option") == "on_demand", pl.col("tenancy") == "shared", pl.col("software") == "none")
-        .select(*SAME_MACHINE, listed="effective_hourly")
-        .unique(SAME_MACHINE, keep="any")
+        on_demand.filter(
+            *(
+                pl.col(name) == value
+                for name, value in {"purchase_option": "on_demand", "tenancy": "shared", "software": "none", "license_model": "included"}.items()
+            )
+        )
+        .group_by(SAME_MACHINE)
+        .agg(listed=pl.when(pl.col("effective_hourly").n_unique() == 1).then(pl.col("effective_hourly").first()))  # doubtful ones compare with nothing
     )
     trifle = (pl.col("hourly") < pl.col("listed") * TRIFLE).fill_null(False)
     equal, above = (pl.col("hourly") == pl.col("listed")).fill_null(False), (pl.col("hourly") > pl.col("listed")).fill_null(False)

@@ -71,7 +71,11 @@ def read(pages: Pages) -> pl.DataFrame:
     """
     parts = [_parse(pages.read(page), page) for page in pages.of(KIND)]
     empty = pl.DataFrame(schema={**dict(LOCATION), "observed_at": frames.dtypes(Regions)["observed_at"], "raw_sha256": pl.String})
-    return pl.concat([empty, *parts]).with_columns(pl.col("name").str.to_lowercase().alias("region")).unique("region", keep="first", maintain_order=True)
+    return (
+        pl.concat([empty, *parts])
+        .with_columns(pl.col("name").str.to_lowercase().alias("region"))
+        .unique(["region", *(name for name in dict(LOCATION) if name != "name")], keep="first", maintain_order=True)
+    )  # the same place said twice is one; two that differ stay two, which validation refuses
 
 
 def _parse(body: bytes, page: Page) -> pl.DataFrame:
