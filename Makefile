@@ -27,10 +27,10 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	@touch $@
 
 run: $(VENV)/.synced  ## collect from the bundled sample and publish a release under data/ (offline)
-	@$(BIN)/python flows/refresh.py --source sample
+	@$(BIN)/python -m hwprices.flows.refresh --source sample
 
 live: $(VENV)/.synced  ## the same from the vendors, into data/live (credentials optional, see README)
-	@$(BIN)/python flows/refresh.py --source live --root data/live
+	@$(BIN)/python -m hwprices.flows.refresh --source live --root data/live
 
 test: $(VENV)/.synced  ## all tests
 	@$(BIN)/python -m pytest -n auto --dist loadfile
@@ -40,16 +40,16 @@ check: $(VENV)/.synced  ## lint, types, import directions, generated docs
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m hwprices.dictionary --check
+	@$(BIN)/python -m tools.data_dictionary --check
 
 docs: $(VENV)/.synced  ## write the data dictionary from the schemas
-	@$(BIN)/python -m hwprices.dictionary
+	@$(BIN)/python -m tools.data_dictionary
 
 bench: $(VENV)/.synced  ## performance, side by side, as ratios
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 serve: $(VENV)/.synced  ## a Prefect server, a work pool, the deployments and a worker, on this machine
-	@$(BIN)/python -m flows.serve
+	@$(BIN)/python -m hwprices.flows.serve
 
 lock: ## renew uv.lock
 	@uv lock

@@ -70,7 +70,7 @@ def main() -> int:
 
 def generate(path: Path, size: float) -> int:
     """A CSV of at least so many bytes; returns its lines."""
-    from hwprices.providers.aws.price_list import COLUMNS
+    from hwprices.providers.aws.prices.price_list import COLUMNS
 
     header = [*COLUMNS, *(f"Attribute {n}" for n in range(90 - len(COLUMNS)))]
     rows = 0
@@ -145,7 +145,7 @@ def product(header: list[str], name: str, platform: tuple[str, str, str, str], t
 
 
 def land(folder: Path) -> None:
-    from hwprices.landing import Downloaded, Landing, Run, Unit, UnitResult
+    from hwprices.landing.pages import Downloaded, Landing, Run, Unit, UnitResult
 
     unit, now = Unit("aws", "prices", REGION), datetime(2026, 7, 20, tzinfo=UTC)
     landing = Landing(folder / "raw")
@@ -167,8 +167,8 @@ def report(began: float) -> None:
 def project(folder: Path) -> None:
     import polars as pl
 
-    from hwprices.landing import Landing
-    from hwprices.providers.aws.price_list import COLUMNS
+    from hwprices.landing.pages import Landing
+    from hwprices.providers.aws.prices.price_list import COLUMNS
 
     landing = Landing(folder / "raw")
     page = landing.run("aws", "bench").of("prices")[0]
@@ -182,7 +182,7 @@ def project(folder: Path) -> None:
 def normalise(folder: Path) -> None:
     import polars as pl
 
-    from hwprices.landing import Landing
+    from hwprices.landing.pages import Landing
     from hwprices.providers import Pages
     from hwprices.providers.aws.normalise import normalise as parts
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
 
 WHEN = datetime(2026, 11, 1, tzinfo=UTC)

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hwprices import providers
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
-from hwprices.providers.gcp import compose, licenses, machines, rates, rules, skus, vocabulary
+from hwprices.providers.gcp.inventory import instance_types
+from hwprices.providers.gcp.prices import compose, licenses, rates, sheets, skus, vocabulary
 
 SKUS = 40_000
 PAIRS = 36_000
@@ -101,7 +102,7 @@ def land(root: Path) -> Pages:
     import gzip
 
     landing = Landing(root)
-    bundled = next(f for f in Path(str(rules.sheet_directory())).glob("gcp_machine_types_*.json.gz"))
+    bundled = next(f for f in Path(str(sheets.sheet_directory())).glob("gcp_machine_types_*.json.gz"))
     types = json.loads(gzip.decompress(bundled.read_bytes()))
     regions = sorted({zone.removeprefix("zones/").rpartition("-")[0] for zone in types["items"]})
     everything = catalog(regions)
@@ -124,7 +125,7 @@ def timed(what: str, work: Callable[[], T]) -> T:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         pages = land(Path(folder))
-        found = timed("read machine types", lambda: machines.read(pages))
+        found = timed("read machine types", lambda: instance_types.read(pages))
         read = timed("read and parse SKUs", lambda: skus.read(pages))
         print(f"{SKUS} SKUs, {found.offers.height} type-zone pairs, {read.parts.height} priced parts")
         assert found.offers.height >= PAIRS

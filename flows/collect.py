@@ -10,12 +10,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows import console, reports
-from hwprices import collect as steps
+from hwprices.collect import collector as steps
 from hwprices.errors import HwpricesError
-from hwprices.landing import Run, Unit, UnitResult
+from hwprices.flows import console, reports
+from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.settings import Settings, load
-from hwprices.stage import Staged
+from hwprices.stage.stage import Staged, stage_run
 
 Source = Literal["sample", "live"]
 
@@ -59,7 +59,7 @@ def fetch(provider: str, unit: Unit, flags: dict[str, Any]) -> UnitResult:
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
 def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
     """Landed pages to checked, staged tables."""
-    return steps.stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
+    return stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
 
 
 @flow(name="collect", task_runner=_runner(), flow_run_name="collect {provider}", validate_parameters=False)

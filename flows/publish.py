@@ -4,11 +4,11 @@ from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
-from flows import console, reports
-from hwprices import release
-from hwprices.release import Published
+from hwprices.flows import console, reports
+from hwprices.publish import release
+from hwprices.publish.release import Published
 from hwprices.settings import load
-from hwprices.store import Store
+from hwprices.storage.store import Store
 
 
 @task(cache_policy=NO_CACHE)

@@ -12,7 +12,7 @@ if __name__ == "__main__":  # as a script: find the package flows, keep Prefect'
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")
 
-import flows  # noqa: F401  (sets Prefect's defaults; before prefect)
+import hwprices.flows  # noqa: F401  (sets Prefect's defaults; before prefect)
 
 # isort: split
 import typer
@@ -20,16 +20,16 @@ from prefect import flow
 from rich.console import Console
 from rich.text import Text
 
-from flows import console
-from flows.collect import collect
-from flows.publish import publish
 from hwprices import providers
-from hwprices.answers import summary
-from hwprices.dataset import Dataset
 from hwprices.errors import HwpricesError
-from hwprices.release import Published
+from hwprices.flows import console
+from hwprices.flows.collect import collect
+from hwprices.flows.publish import publish
+from hwprices.publish.release import Published
+from hwprices.read import summary
+from hwprices.read.dataset import Dataset
 from hwprices.settings import described, load
-from hwprices.store import Store
+from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
 

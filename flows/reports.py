@@ -1,7 +1,7 @@
 """What a run reports in Prefect's pages, as Markdown."""
 
-from hwprices.release import Published
-from hwprices.stage import Staged
+from hwprices.publish.release import Published
+from hwprices.stage.stage import Staged
 
 
 def collected(staged: Staged) -> str:

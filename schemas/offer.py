@@ -1,6 +1,6 @@
 """The wide table most people read, and the accelerator sheet with where each device is sold.
 
-Every formula is in ``hwprices.derive``; docs/method.md works examples by hand. A figure whose input is missing is null.
+Every formula is in ``hwprices.formulas``; docs/method.md works examples by hand. A figure whose input is missing is null.
 """
 
 # mypy: disable-error-code="valid-type"

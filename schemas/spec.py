@@ -19,7 +19,7 @@ SPEC_KINDS = ["gpu", "tpu", "neuron", "fpga", "media", "inference", "asic", "soc
 SUPPORT = ["supported", "unsupported", "unknown"]
 CONFIDENCE = ["high", "medium", "low"]
 DTYPES = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"]
-"""Number formats that have a rate and a support column; ``hwprices.specs.rate_column`` names them."""
+"""Number formats that have a rate and a support column; ``tools.spec_lint.rate_column`` names them."""
 
 
 def _rate(dtype: str, unit: str = "TFLOPS", more: str = "") -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stub_server import StubServer
+from tests.helpers.stub_server import StubServer
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"

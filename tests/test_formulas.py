@@ -9,29 +9,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices import derive, frames
+from hwprices import formulas
+from hwprices.rows import frames
 from hwprices.schemas import columns
 
 FORMULAS: dict[str, tuple[Callable[..., pl.Expr], int]] = {
-    "divide": (derive.divide, 2),
-    "discount": (derive.discount, 2),
-    "usd_per_year": (derive.usd_per_year, 1),
-    "usd_per_pflop_hour": (derive.usd_per_pflop_hour, 3),
-    "tflops_per_watt": (derive.tflops_per_watt, 2),
-    "cpu_watts": (derive.cpu_watts, 4),
-    "memory_watts": (derive.memory_watts, 2),
-    "disk_watts": (derive.disk_watts, 2),
-    "accelerator_watts": (derive.accelerator_watts, 3),
-    "machine_watts": (derive.machine_watts, 4),
-    "energy_kwh_per_hour": (derive.energy_kwh_per_hour, 2),
-    "operational_gco2e_per_hour": (derive.operational_gco2e_per_hour, 2),
-    "embodied_gco2e_per_hour": (derive.embodied_gco2e_per_hour, 3),
-    "gco2e_per_hour": (derive.gco2e_per_hour, 2),
-    "usd_per_million_tokens": (derive.usd_per_million_tokens, 2),
-    "usd_per_run": (derive.usd_per_run, 2),
-    "energy_usd_per_hour": (derive.energy_usd_per_hour, 3),
-    "capital_usd_per_hour": (derive.capital_usd_per_hour, 3),
-    "break_even_hours": (derive.break_even_hours, 3),
+    "divide": (formulas.divide, 2),
+    "discount": (formulas.discount, 2),
+    "usd_per_year": (formulas.usd_per_year, 1),
+    "usd_per_pflop_hour": (formulas.usd_per_pflop_hour, 3),
+    "tflops_per_watt": (formulas.tflops_per_watt, 2),
+    "cpu_watts": (formulas.cpu_watts, 4),
+    "memory_watts": (formulas.memory_watts, 2),
+    "disk_watts": (formulas.disk_watts, 2),
+    "accelerator_watts": (formulas.accelerator_watts, 3),
+    "machine_watts": (formulas.machine_watts, 4),
+    "energy_kwh_per_hour": (formulas.energy_kwh_per_hour, 2),
+    "operational_gco2e_per_hour": (formulas.operational_gco2e_per_hour, 2),
+    "embodied_gco2e_per_hour": (formulas.embodied_gco2e_per_hour, 3),
+    "gco2e_per_hour": (formulas.gco2e_per_hour, 2),
+    "usd_per_million_tokens": (formulas.usd_per_million_tokens, 2),
+    "usd_per_run": (formulas.usd_per_run, 2),
+    "energy_usd_per_hour": (formulas.energy_usd_per_hour, 3),
+    "capital_usd_per_hour": (formulas.capital_usd_per_hour, 3),
+    "break_even_hours": (formulas.break_even_hours, 3),
 }
 
 amounts = st.decimals(min_value=Decimal("0.001"), max_value=Decimal(2000), places=6)
@@ -39,7 +40,7 @@ sizes = st.floats(min_value=0.125, max_value=4096, allow_nan=False)
 
 
 def lit(value: object) -> pl.Expr:
-    return pl.lit(value, dtype=derive.Money if isinstance(value, Decimal) else pl.Float64)
+    return pl.lit(value, dtype=formulas.Money if isinstance(value, Decimal) else pl.Float64)
 
 
 def value(expression: pl.Expr) -> Decimal | float | None:
@@ -47,8 +48,8 @@ def value(expression: pl.Expr) -> Decimal | float | None:
 
 
 def test_money_and_hours_are_those_of_the_other_layers() -> None:
-    assert derive.Money == columns.Money
-    assert derive.HOURS_PER_YEAR == frames.HOURS_PER_YEAR
+    assert formulas.Money == columns.Money
+    assert formulas.HOURS_PER_YEAR == frames.HOURS_PER_YEAR
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -68,12 +69,12 @@ def test_a_divisor_of_nothing_makes_no_figure_and_no_error(name: str) -> None:
 
 def test_dear_machines_do_not_overflow() -> None:
     """A year of a 20,000-dollar hour, and a token at one a second."""
-    assert value(derive.usd_per_million_tokens(lit(Decimal(20_000)), lit(1.0))) == pytest.approx(Decimal("5555555.5555555556"))
-    assert value(derive.usd_per_year(lit(Decimal(2_000_000)))) == Decimal(17_520_000_000)
+    assert value(formulas.usd_per_million_tokens(lit(Decimal(20_000)), lit(1.0))) == pytest.approx(Decimal("5555555.5555555556"))
+    assert value(formulas.usd_per_year(lit(Decimal(2_000_000)))) == Decimal(17_520_000_000)
 
 
 def test_by_hand() -> None:
-    d = derive
+    d = formulas
     assert value(d.divide(lit(Decimal("55.04")), lit(8.0))) == Decimal("6.88")
     assert value(d.divide(lit(Decimal("0.2268")), lit(1 / 6))) == pytest.approx(Decimal("1.3608"), abs=Decimal("1e-8"))
     assert value(d.discount(lit(Decimal("3")), lit(Decimal("4")))) == 0.25
@@ -100,34 +101,34 @@ def test_by_hand() -> None:
 
 
 def test_no_accelerator_and_no_disk_draw_nothing_though_their_power_is_not_known() -> None:
-    assert value(derive.accelerator_watts(lit(0.0), lit(None), lit(1.0))) == 0
-    assert value(derive.disk_watts(lit(0.0), lit(None))) == 0
+    assert value(formulas.accelerator_watts(lit(0.0), lit(None), lit(1.0))) == 0
+    assert value(formulas.disk_watts(lit(0.0), lit(None))) == 0
 
 
 @given(amounts, sizes)
 def test_twice_the_price_is_twice_the_unit_price(amount: Decimal, size: float) -> None:
-    once, twice = (value(derive.divide(lit(amount * n), lit(size))) for n in (1, 2))
+    once, twice = (value(formulas.divide(lit(amount * n), lit(size))) for n in (1, 2))
     assert isinstance(once, Decimal)
     assert twice == pytest.approx(2 * once, abs=Decimal("2e-10"))
 
 
 @given(amounts, sizes, st.floats(min_value=1, max_value=5000))
 def test_two_machines_cost_the_same_per_pflop_as_one(amount: Decimal, count: float, tflops: float) -> None:
-    one = value(derive.usd_per_pflop_hour(lit(amount), lit(count), lit(tflops)))
-    two = value(derive.usd_per_pflop_hour(lit(amount * 2), lit(count * 2), lit(tflops)))
+    one = value(formulas.usd_per_pflop_hour(lit(amount), lit(count), lit(tflops)))
+    two = value(formulas.usd_per_pflop_hour(lit(amount * 2), lit(count * 2), lit(tflops)))
     # at a ten-billionth of a PFLOPS the quantity's own rounding shows
     assert two == pytest.approx(one, rel=Decimal("1e-5"))
 
 
 @given(amounts, st.lists(st.floats(min_value=0.1, max_value=100_000), min_size=2, max_size=6))
 def test_faster_is_never_dearer_per_token(amount: Decimal, rates: list[float]) -> None:
-    costs = [value(derive.usd_per_million_tokens(lit(amount), lit(rate))) for rate in sorted(rates)]
+    costs = [value(formulas.usd_per_million_tokens(lit(amount), lit(rate))) for rate in sorted(rates)]
     assert all(a >= b for a, b in pairwise(costs))  # type: ignore[operator]
 
 
 @given(st.floats(min_value=0, max_value=1), st.floats(min_value=0, max_value=1), st.floats(min_value=0, max_value=5), st.floats(min_value=5, max_value=10))
 def test_more_load_never_draws_less_and_stays_between_idle_and_full(a: float, b: float, idle: float, full: float) -> None:
-    low, high = (value(derive.utilised(lit(idle), lit(full), lit(u))) for u in sorted([a, b]))
+    low, high = (value(formulas.utilised(lit(idle), lit(full), lit(u))) for u in sorted([a, b]))
     assert idle <= low <= high <= full + 1e-9  # type: ignore[operator]
 
 
@@ -135,13 +136,13 @@ def test_more_load_never_draws_less_and_stays_between_idle_and_full(a: float, b:
     st.floats(min_value=1, max_value=20_000), st.floats(min_value=1, max_value=2), st.floats(min_value=0, max_value=1000), st.floats(min_value=0, max_value=100)
 )
 def test_sci_is_linear_in_the_grid_and_never_below_what_making_it_emitted(watts: float, pue: float, grid: float, embodied: float) -> None:
-    energy = derive.energy_kwh_per_hour(lit(watts), lit(pue))
-    whole = value(derive.gco2e_per_hour(derive.operational_gco2e_per_hour(energy, lit(grid)), lit(embodied)))
+    energy = formulas.energy_kwh_per_hour(lit(watts), lit(pue))
+    whole = value(formulas.gco2e_per_hour(formulas.operational_gco2e_per_hour(energy, lit(grid)), lit(embodied)))
     assert whole == pytest.approx(watts / 1000 * pue * grid + embodied)
     assert whole >= embodied  # type: ignore[operator]
 
 
 @given(amounts, st.floats(min_value=0.05, max_value=1), st.floats(min_value=0.05, max_value=1))
 def test_a_machine_that_is_used_more_costs_less_an_hour(amount: Decimal, a: float, b: float) -> None:
-    rare, often = (value(derive.capital_usd_per_hour(lit(amount), lit(4.0), lit(u))) for u in sorted([a, b]))
+    rare, often = (value(formulas.capital_usd_per_hour(lit(amount), lit(4.0), lit(u))) for u in sorted([a, b]))
     assert rare >= often  # type: ignore[operator]

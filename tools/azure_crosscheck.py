@@ -15,10 +15,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hwprices.landing import Landing
+from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[1]
 REPORT = PROJECT / "docs" / "azure-crosscheck.md"
 REGIONS = ["francecentral", "westeurope"]
 

@@ -1,4 +1,4 @@
-"""docs/data-dictionary.md from the schemas: ``python -m hwprices.dictionary``; ``--check`` fails when the file is behind."""
+"""docs/data-dictionary.md from the schemas: ``python -m tools.data_dictionary``; ``--check`` fails when the file is behind."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import polars as pl
 
 from hwprices.schemas import TABLES, Table, key
 
-TARGET = Path(__file__).resolve().parents[2] / "docs" / "data-dictionary.md"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "data-dictionary.md"
 
 HEAD = """# Data dictionary
 

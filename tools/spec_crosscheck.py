@@ -1,4 +1,4 @@
-"""docs/spec-crosscheck.md, written from the sheets: ``python -m hwprices.crosscheck > docs/spec-crosscheck.md``."""
+"""docs/spec-crosscheck.md, written from the sheets: ``python -m tools.spec_crosscheck > docs/spec-crosscheck.md``."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from hwprices import speclint, specs
+from hwprices.specs import sheets
+from tools import spec_lint
 
 INTRODUCTION = """# The accelerator sheet against other sources
 
-Written from `data/specs` by `python -m hwprices.crosscheck`; a test keeps it up to date.
+Written from `data/specs` by `python -m tools.spec_crosscheck`; a test keeps it up to date.
 
 A figure agrees when it is within 3 % of the other source. A row is *verified* when at least three of its figures agree with a
 source that is not the one the row was read from, and its confidence is not low. Where sources differ, the reason and the choice
@@ -23,16 +24,16 @@ def report(directory: Path | None = None) -> str:
     Raises:
         HwpricesError: a sheet cannot be read.
     """
-    sheet = specs.load("accelerators", directory)
-    both = speclint.compared(sheet, specs.load("second_sources", directory))
-    exceptions = specs.load("ratio_exceptions", directory)
-    sparse = specs.load("sparse_figures", directory)
+    sheet = sheets.load("accelerators", directory)
+    both = spec_lint.compared(sheet, sheets.load("second_sources", directory))
+    exceptions = sheets.load("ratio_exceptions", directory)
+    sparse = sheets.load("sparse_figures", directory)
     sections = [INTRODUCTION, *_numbers(sheet, both), *_differences(both), *_unverified(sheet, both), *_exceptions(exceptions), *_sparse(sheet, sparse)]
     return "\n\n".join(sections) + "\n"
 
 
 def _numbers(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
-    agree = both.filter(pl.col("difference").abs() <= speclint.TOLERANCE).height
+    agree = both.filter(pl.col("difference").abs() <= spec_lint.TOLERANCE).height
     devices = both["accelerator_id"].n_unique()
     yield "## In numbers"
     rows = [
@@ -48,7 +49,7 @@ def _numbers(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
 
 
 def _differences(both: pl.DataFrame) -> Iterator[str]:
-    apart = both.filter(pl.col("difference").abs() > speclint.TOLERANCE).sort("accelerator_id", "figure", "source")
+    apart = both.filter(pl.col("difference").abs() > spec_lint.TOLERANCE).sort("accelerator_id", "figure", "source")
     yield "## Where another source differs"
     columns = ["accelerator_id", "figure", "ours", "source", "value", "difference", "explanation"]
     rows = [(d, f, _number(o), s, _number(v), f"{x:+.0%}", e) for d, f, o, s, v, x, e in apart.select(columns).iter_rows()]
@@ -56,7 +57,7 @@ def _differences(both: pl.DataFrame) -> Iterator[str]:
 
 
 def _unverified(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
-    agree = dict(both.filter(pl.col("difference").abs() <= speclint.TOLERANCE).group_by("accelerator_id").len().iter_rows())
+    agree = dict(both.filter(pl.col("difference").abs() <= spec_lint.TOLERANCE).group_by("accelerator_id").len().iter_rows())
     compared = set(both["accelerator_id"])
     yield "## Not verified"
     rows = [
@@ -71,7 +72,7 @@ def _why(confidence: str, disclosure: str, compared: bool, agreeing: int) -> str
         return "the maker publishes no data sheet"
     if confidence == "low":
         return "low confidence is never verified"
-    if compared and agreeing < speclint.AGREEING_FIGURES:
+    if compared and agreeing < spec_lint.AGREEING_FIGURES:
         return f"only {agreeing} figures agree"
     return "the second source goes back to the same page" if compared else "no second source yet"
 

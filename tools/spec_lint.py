@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hwprices import specs
+from hwprices.specs import sheets
 
 DTYPES = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"]
 TOLERANCE = 0.03
@@ -63,8 +63,8 @@ def lint(directory: Path | None = None) -> list[Finding]:
     Raises:
         HwpricesError: a sheet cannot be read.
     """
-    sheet = specs.load("accelerators", directory)
-    checks = {name: specs.load(name, directory) for name in ("second_sources", "sparse_figures", "ratio_exceptions")}
+    sheet = sheets.load("accelerators", directory)
+    checks = {name: sheets.load(name, directory) for name in ("second_sources", "sparse_figures", "ratio_exceptions")}
     findings = [
         *strangers(sheet, checks),
         *implausible(sheet),

@@ -7,10 +7,10 @@
 Reading needs neither Prefect nor a vendor's SDK; the pipeline is the extra ``hwprices[pipeline]``.
 """
 
-from hwprices.answers.device import device
-from hwprices.answers.recommend import recommend
-from hwprices.answers.tco import Ownership
-from hwprices.dataset import Dataset, open, releases
 from hwprices.errors import HwpricesError
+from hwprices.read.dataset import Dataset, open, releases
+from hwprices.read.device.device import device
+from hwprices.read.ownership import Ownership
+from hwprices.read.recommend.recommend import recommend
 
 __all__ = ["Dataset", "HwpricesError", "Ownership", "device", "open", "recommend", "releases"]

@@ -12,9 +12,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices import dataset
 from hwprices.errors import HwpricesError
-from hwprices.store import Store
+from hwprices.read import dataset
+from hwprices.storage.store import Store
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -102,7 +102,7 @@ def verify(version: Annotated[str, typer.Argument(help="Which release; default t
 @one_line_errors
 def show(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
     """Show a release in a screenful: rows, freshness, what an H100 hour costs."""
-    from hwprices.answers import summary
+    from hwprices.read import summary
 
     Console(width=max(screen.width, summary.WIDE)).print(summary.render(dataset.open(root or default_root(), version)), crop=False)
 
@@ -141,8 +141,8 @@ def device(
     as_json: AsJson = False,
 ) -> None:
     """All about one device: what it is, where it is sold, what it costs by the hour, year or to buy, how fast, how clean."""
-    from hwprices.answers.device import device as answer
-    from hwprices.answers.render import render_device
+    from hwprices.read.device.device import device as answer
+    from hwprices.read.terminal import render_device
 
     _print(answer(dataset.open(root or default_root(), version), name), as_json, render_device)
 
@@ -168,8 +168,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Machines that a language-model job fits on, cloud and local, ranked, with the reason for each one left out."""
-    from hwprices.answers.recommend import recommend as answer
-    from hwprices.answers.render import render_recommendation
+    from hwprices.read.recommend.recommend import recommend as answer
+    from hwprices.read.terminal import render_recommendation
 
     opened = dataset.open(root or default_root(), version)
     frame = answer(
@@ -201,8 +201,8 @@ def tco(
     as_json: AsJson = False,
 ) -> None:
     """Owning against renting: what an hour of each machine one can buy costs, and when it beats the cheapest cloud offer."""
-    from hwprices.answers.render import render_break_even
-    from hwprices.answers.tco import Ownership, break_even
+    from hwprices.read.ownership import Ownership, break_even
+    from hwprices.read.terminal import render_break_even
 
     ownership = Ownership(lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue)
     _print(break_even(dataset.open(root or default_root(), version), ownership), as_json, render_break_even)
@@ -222,8 +222,8 @@ def explain(
 
     Several prices of one type are listed with their ids; one is explained.
     """
-    from hwprices.answers import explain as tracing
-    from hwprices.answers.render import render_explanation, render_prices
+    from hwprices.read import explain as tracing
+    from hwprices.read.terminal import render_explanation, render_prices
 
     opened = dataset.open(root or default_root(), version)
     found = tracing.find(opened, what, region=region, os=os, purchase_option=option)
@@ -239,7 +239,7 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete old releases, and what a killed publisher left. The latest always stays."""
-    from hwprices import release
+    from hwprices.publish import release
 
     where = root or default_root()
     if not yes:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hwprices import collect
+from hwprices.collect import collector
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing, Unit, UnitResult
+from hwprices.landing.pages import Landing, Unit, UnitResult
 from hwprices.settings import load
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -29,60 +29,60 @@ def status(run):
 
 
 def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
-    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")])
+    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")])
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("carried", True)}
     assert run.results[1].pages[0].retrieved_at == T0
     assert run.results[1].reason == "timed out"
 
 
 def test_a_region_that_was_skipped_is_not_carried(settings):
-    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")])
+    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")])
     assert status(run)["us-west-2"] == ("skipped", False)
 
 
 def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
-    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collect.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True)
+    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collector.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True)
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
-    assert run.results[1].carried_from == collect.run_id(T0)
+    assert run.results[1].carried_from == collector.run_id(T0)
 
 
 def test_some_kinds_alone_are_no_price_list(settings):
     """The hourly spot collection may come before the first whole one: a release of spot prices only would look like a catalogue."""
     spot = Unit("aws", "spot", "us-east-1")
     with pytest.raises(HwpricesError, match="no live run to add spot to"):
-        collect.record(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
+        collector.record(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
     assert Landing(f"{settings.root}/raw").runs("aws") == []
-    collect.record(settings, "aws", T0, [ok(settings, EAST)])
-    run = collect.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, spot)], narrowed=True, kinds=["spot"])
+    collector.record(settings, "aws", T0, [ok(settings, EAST)])
+    run = collector.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, spot)], narrowed=True, kinds=["spot"])
     assert {r.unit.kind for r in run.results} == {"spot", "prices"}
 
 
 def test_a_whole_run_drops_what_is_no_longer_planned(settings):
-    collect.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    assert status(collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {"us-east-1": ("ok", True)}
+    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    assert status(collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {"us-east-1": ("ok", True)}
 
 
 def test_all_failed_is_an_error_and_records_nothing(settings):
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
-        collect.record(settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)])
+        collector.record(settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)])
     assert Landing(f"{settings.root}/raw").runs("aws") == []
 
 
 def test_live_never_stands_on_the_sample(settings):
     sample = settings.model_copy(update={"source": "sample"})
-    collect.record(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collect.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")])
+    collector.record(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")])
     assert status(run)["us-west-2"] == ("failed", False)
 
 
 def test_the_sample_is_replayed_page_by_page(tmp_path):
     settings = load(root=str(tmp_path), source="sample")
-    units = collect.plan(settings, "aws", regions=["us-east-1"])
+    units = collector.plan(settings, "aws", regions=["us-east-1"])
     assert {u.region for u in units} <= {"us-east-1", "global"}
-    result = collect.fetch(settings, "aws", units[0])
+    result = collector.fetch(settings, "aws", units[0])
     assert result.status == "ok"
     assert all(Landing(tmp_path / "raw").read(page) for page in result.pages)
 
@@ -92,17 +92,17 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
 
     shutil.copytree(project / "data/sample/aws", tmp_path / "sample/aws")
     settings = load(root=str(tmp_path / "root"), source="sample", sample=str(tmp_path / "sample"))
-    unit = collect.plan(settings, "aws")[0]
+    unit = collector.plan(settings, "aws")[0]
     for page in (tmp_path / "sample/aws" / unit.kind / unit.region).glob("*.gz"):
         page.write_bytes(b"altered")
-    result = collect.fetch(settings, "aws", unit)
+    result = collector.fetch(settings, "aws", unit)
     assert (result.status, "checksum" in result.reason) == ("failed", True)
 
 
 def test_no_sample_says_where_it_was_looked_for(tmp_path):
     settings = load(root=str(tmp_path), source="sample", sample=str(tmp_path / "none"))
     with pytest.raises(HwpricesError, match="HWPRICES_SAMPLE"):
-        collect.plan(settings, "aws")
+        collector.plan(settings, "aws")
 
 
 def test_units_of_one_name_are_one(settings):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import small_release
+from tests.helpers import small_release
 
-from hwprices import specs
+from hwprices.specs import sheets
 
 METHOD = Path(__file__).parents[2] / "docs" / "method.md"
 EXAMPLES = [
@@ -70,18 +70,18 @@ def test_worked_by_hand(offers: dict[str, dict[str, object]], machine: str, colu
 
 def test_the_examples_use_the_figures_of_the_sheets() -> None:
     vcpu = ["provider", "component", "microarchitecture", "min_watts", "max_watts", "unit"]
-    sheet = specs.load("power_coefficients").select(vcpu).rows()
+    sheet = sheets.load("power_coefficients").select(vcpu).rows()
     assert [row for row in (tuple(row[name] for name in vcpu) for row in small_release.POWER) if row not in sheet] == []
     place = ["provider", "region", "grid_gco2e_per_kwh", "pue"]
-    known = specs.load("region_footprint").select(place).rows()
+    known = sheets.load("region_footprint").select(place).rows()
     assert [row for row in (tuple(row[name] for name in place) for row in small_release.PLACES) if row not in known] == []
     measured = ["accelerator_id", "model", "round", "system", "accelerator_count", "result"]
-    results = specs.load("benchmarks").select(measured).rows()
+    results = sheets.load("benchmarks").select(measured).rows()
     assert [row for row in (tuple(row[name] for name in measured) for row in small_release.MEASURED) if row not in results] == []
 
 
 def test_every_derived_column_is_explained() -> None:
-    from hwprices import frames
+    from hwprices.rows import frames
     from hwprices.schemas.offer import Offers
 
     text = METHOD.read_text()

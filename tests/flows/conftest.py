@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from flows_environment import clean_environment
+from tests.helpers.flows_environment import clean_environment
 
 PREFECT = Path(sys.executable).with_name("prefect")
 READY_SECONDS = 120

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from flows_environment import clean_environment
+from tests.helpers.flows_environment import clean_environment
 
 import hwprices
 

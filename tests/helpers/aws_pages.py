@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import corrections, validate
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part, get
 from hwprices.schemas import TABLES
-from stub_server import Reply, StubServer
+from hwprices.stage import corrections, validate
+from tests.helpers.stub_server import Reply, StubServer
 
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.http import Http
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.download import Http
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages, Part, get
 from hwprices.settings import Settings
-from stub_server import Reply, Request, StubServer
+from tests.helpers.stub_server import Reply, Request, StubServer
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 RETAIL = "/api/retail/prices"

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import providers
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
 
 AT = datetime(2026, 7, 30, tzinfo=UTC)

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames, tables
+from hwprices.rows import frames, parquet
 from hwprices.schemas import TABLES
 from hwprices.schemas.price import Prices
-from hwprices.stage import Staged, _point
-from hwprices.store import Store
+from hwprices.stage.stage import Staged, _point
+from hwprices.storage.store import Store
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
 
@@ -78,7 +78,7 @@ def prices(*changes: dict[str, Any]) -> pl.DataFrame:
 def stage_frames(store: Store, run_id: str, by_table: dict[str, pl.DataFrame], *, provider: str = "aws", origin: str = "live") -> Staged:
     """Put frames in force as a provider's staged tables."""
     directory = f"staged/{provider}/{run_id}"
-    files = tuple(tables.write(store, directory, tables.file_key(name, provider), name, frame) for name, frame in by_table.items())
+    files = tuple(parquet.write(store, directory, parquet.file_key(name, provider), name, frame) for name, frame in by_table.items())
     staged = Staged(provider, run_id, origin, files, units={"ok": 1})
     _point(store, staged)
     return staged

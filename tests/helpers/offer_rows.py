@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames
+from hwprices.rows import frames
 from hwprices.schemas import SHEETS, TABLES
 
 SEEN = datetime(2026, 7, 30, tzinfo=UTC)

@@ -8,9 +8,10 @@ from datetime import date
 from decimal import Decimal
 
 import polars as pl
-from offer_fixtures import machine, price, prices, region, rows
 
-from hwprices import join, specs
+from hwprices.publish import join
+from hwprices.specs.sheets import load
+from tests.helpers.offer_rows import machine, price, prices, region, rows
 
 SOURCED = {"source_url": "https://example.org/", "as_of": date(2026, 11, 21), "confidence": "high", "verified": False}
 
@@ -108,7 +109,7 @@ class Release:
 def build() -> join.Joined:
     filled = {"source_url": "https://example.org/", "price_currency": "USD", "price_date": date(2026, 1, 1), "price_kind": "street", "price_source": "a shop"}
     sheets = {
-        "accelerators": specs.load("accelerators"),
+        "accelerators": load("accelerators"),
         "power_coefficients": rows("power_coefficients", *({**SOURCED, **r} for r in POWER)),
         "cpus": rows("cpus", *({**SOURCED, **UNKNOWN_FEATURES, **r} for r in CPUS)),
         "cpu_families": rows("cpu_families", *({**SOURCED, **r} for r in FAMILIES)),

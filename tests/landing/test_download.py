@@ -7,10 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.helpers.stub_server import Reply
 
-from hwprices.http import FetchError, Http, check_endpoint, check_same_host, public_url
+from hwprices.landing.download import FetchError, Http, check_endpoint, check_same_host, public_url
 from hwprices.settings import load
-from stub_server import Reply
 
 BODY = json.dumps({"items": list(range(5000))}).encode()
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import Downloaded, Landing, Run, Unit, UnitResult, carry_over
+from hwprices.landing.pages import Downloaded, Landing, Run, Unit, UnitResult, carry_over
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
 UNIT = Unit("aws", "prices", "us-east-1", {"version_url": "https://x.example/v1"})

@@ -7,12 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hwprices import collect, corrections, frames, providers, validate
+from hwprices import providers
+from hwprices.collect import collector
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing
+from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, Part, Provider
+from hwprices.rows import frames
 from hwprices.schemas import TABLES, key
 from hwprices.settings import load
+from hwprices.stage import corrections, validate
 
 MUST_HAVE = {"regions", "instance_types", "prices"}
 
@@ -139,7 +142,7 @@ def test_keys_identify(parts):
 
 def test_a_region_that_nobody_has_is_refused(provider):
     with pytest.raises(HwpricesError, match="nothing to collect"):
-        collect.plan(load(source="sample"), provider.name, kinds=["no-such-kind"])
+        collector.plan(load(source="sample"), provider.name, kinds=["no-such-kind"])
 
 
 def test_altered_page_is_an_error(provider, pages, tmp_path, project):

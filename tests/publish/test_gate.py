@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+from tests.helpers import make
 
-import make
-from hwprices import gate
+from hwprices.publish import gate
 
 
 def candidate(frames, origin="live"):

@@ -6,14 +6,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from offer_fixtures import SEEN, SHA, machine, price, prices, region, rows
-from small_release import SOURCED
+from tests.helpers.offer_rows import SEEN, SHA, machine, price, prices, region, rows
+from tests.helpers.small_release import SOURCED
 
-from hwprices import join, specs
-from hwprices.join import measured, offers
+from hwprices.publish import join
+from hwprices.publish.join import benchmarks, offers
 from hwprices.schemas import key
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.price import COMMITMENT_PLANS, PAYMENT_OPTIONS, PURCHASE_OPTIONS, TERMS_IN_MONTHS
+from hwprices.specs.sheets import load
 
 
 def made(*given: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame) -> join.Joined:
@@ -162,8 +163,8 @@ def test_of_several_systems_the_newest_round_and_its_middle_one() -> None:
         result(6000.0, division="open"),
         result(50.0, system="median", accelerator_count=None, result=None, per_accelerator=50.0, derived=True, system_count=3),
     )
-    assert measured.tokens(sheet)["tokens_per_second"].to_list() == [200.0]
-    assert measured.tokens(rows("benchmarks", result(1.0, round="v9.9"), result(2.0, round="v10.0")))["tokens_per_second"].to_list() == [2.0]
+    assert benchmarks.tokens(sheet)["tokens_per_second"].to_list() == [200.0]
+    assert benchmarks.tokens(rows("benchmarks", result(1.0, round="v9.9"), result(2.0, round="v10.0")))["tokens_per_second"].to_list() == [2.0]
 
 
 def test_rows_in_another_order_make_the_same_tables() -> None:
@@ -212,7 +213,7 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     )
     given = prices(price("aws", "r3", "priced", "1"), price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]), price("aws", "r5", "unpriced", None))
     tables = {"instance_types": rows("instance_types", *types).lazy(), "availability": where.lazy(), "prices": given}
-    row = join.build(tables, {"accelerators": specs.load("accelerators")}).tables["accelerators"].filter(accelerator_id="nvidia-l4").row(0, named=True)
+    row = join.build(tables, {"accelerators": load("accelerators")}).tables["accelerators"].filter(accelerator_id="nvidia-l4").row(0, named=True)
     assert (row["regions"], row["region_count"], row["instance_type_count"]) == (["aws/r1", "aws/r3"], 2, 4)
 
 
@@ -227,7 +228,7 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         "observed_at": SEEN,
         "raw_sha256": SHA,
     }
-    sheet = specs.load("accelerators")
+    sheet = load("accelerators")
     device = sheet.filter(pl.col("accelerator_id").str.starts_with("nvidia-p100-pcie"))["accelerator_id"][0]
     joined = join.build({"component_prices": rows("component_prices", part | {"accelerator_id": device}).lazy()}, {"accelerators": sheet})
     row = joined.tables["accelerators"].filter(accelerator_id=device).row(0, named=True)

@@ -6,13 +6,13 @@ import boto3
 import polars as pl
 import pytest
 from moto.server import ThreadedMotoServer
+from tests.helpers import make
 
 import hwprices
-import make
-from hwprices import release
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing, Unit
-from hwprices.store import Store
+from hwprices.landing.pages import Landing, Unit
+from hwprices.publish import release
+from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 

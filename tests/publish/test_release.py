@@ -13,12 +13,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers import make
 
 import hwprices
-import make
-from hwprices import release
 from hwprices.errors import HwpricesError
-from hwprices.store import Store
+from hwprices.publish import release
+from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 

@@ -5,15 +5,18 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from asked_devices import ASKED
+from tests.helpers.asked_devices import ASKED
 
 import hwprices
-from hwprices import collect, providers, release
-from hwprices.answers.device import device
-from hwprices.answers.recommend import recommend
-from hwprices.dataset import Dataset
+from hwprices import providers
+from hwprices.collect import collector
+from hwprices.publish import release
+from hwprices.read.dataset import Dataset
+from hwprices.read.device.device import device
+from hwprices.read.recommend.recommend import recommend
 from hwprices.settings import load
-from hwprices.store import Store
+from hwprices.stage.stage import stage_run
+from hwprices.storage.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +25,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     settings = load(root=root, source="sample")
     for name in providers.names():
         started = datetime.now(UTC)
-        results = [collect.fetch(settings, name, unit) for unit in collect.plan(settings, name)]
-        collect.stage_run(settings, collect.record(settings, name, started, results))
+        results = [collector.fetch(settings, name, unit) for unit in collector.plan(settings, name)]
+        stage_run(settings, collector.record(settings, name, started, results))
     release.publish(Store(root))
     return hwprices.open(root)
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.helpers import make
 
 import hwprices
-import make
-from hwprices import release
-from hwprices.store import Store
+from hwprices.publish import release
+from hwprices.storage.store import Store
 
 
 @pytest.fixture(scope="module")

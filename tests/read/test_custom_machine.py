@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from gcp_world import sample, sku, world
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.gcp_pages import sample, sku, world
 
-from hwprices.answers import custom, discounts
 from hwprices.errors import HwpricesError
+from hwprices.read.gcp import custom_machine, discounts
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_custom_machine_of_the_sample(components: pl.DataFrame, shared: Path, 
 
 
 def test_n1_with_gpus_disks_and_extended_memory(attachable: pl.DataFrame) -> None:
-    quote = custom.quote(attachable, region="us-central1", series="n1", vcpus=4, memory_gib=30, gpus={"nvidia-tesla-t4-vws": 2}, local_ssd_gib=375)
+    quote = custom_machine.quote(attachable, region="us-central1", series="n1", vcpus=4, memory_gib=30, gpus={"nvidia-tesla-t4-vws": 2}, local_ssd_gib=375)
     assert [(x.component, x.quantity) for x in quote.lines] == [
         ("core_custom", 4), ("ram_custom", 26), ("ram_extended", 4), ("gpu:nvidia-tesla-t4", 2), ("local_ssd", 375)
     ]  # fmt: skip
@@ -55,7 +55,7 @@ def test_n1_with_gpus_disks_and_extended_memory(attachable: pl.DataFrame) -> Non
 
 
 def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(attachable: pl.DataFrame) -> None:
-    quote = custom.quote(
+    quote = custom_machine.quote(
         attachable, region="us-central1", series="n1", vcpus=2, memory_gib=8, gpus={"nvidia-tesla-t4": 1}, purchase_option="committed_use", term_months=12
     )
     assert [(x.component, x.purchase_option) for x in quote.lines] == [
@@ -80,7 +80,7 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(attachable
 )
 def test_what_cannot_be_priced_says_what_is_missing(attachable: pl.DataFrame, asked: dict[str, object], words: str) -> None:
     with pytest.raises(HwpricesError, match=words):
-        custom.quote(attachable, **{"region": "us-central1", "series": "n1", "vcpus": 2, "memory_gib": 8, **asked})  # type: ignore[arg-type]
+        custom_machine.quote(attachable, **{"region": "us-central1", "series": "n1", "vcpus": 2, "memory_gib": 8, **asked})  # type: ignore[arg-type]
 
 
 # -- sustained use and flexible commitments --------------------------------------------------------------------------------

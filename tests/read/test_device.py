@@ -5,14 +5,15 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-import small_release
-from asked_devices import ASKED
 from rich.console import Console
+from tests.helpers import small_release
+from tests.helpers.asked_devices import ASKED
 
-from hwprices.answers import names, render, tco
-from hwprices.answers.device import ANSWER, device
-from hwprices.answers.recommend import recommend
 from hwprices.errors import HwpricesError
+from hwprices.read import ownership, terminal
+from hwprices.read.device import lookup
+from hwprices.read.device.device import ANSWER, device
+from hwprices.read.recommend.recommend import recommend
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_a_machine_to_buy_answers(release: small_release.Release) -> None:
     row = device(release, "DGX H100").row(0, named=True)
     assert (row["type"], row["purchase_usd"], row["watts"]) == ("server", Decimal(373_000), 10_200)
     assert "bf16" in row["dtypes"]
-    grid = device(release, "DGX H100", tco.Ownership(grid_gco2e_per_kwh=100)).row(0, named=True)
+    grid = device(release, "DGX H100", ownership.Ownership(grid_gco2e_per_kwh=100)).row(0, named=True)
     assert grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
 
 
@@ -111,14 +112,14 @@ def test_a_name_that_is_not_clear_says_what_it_could_be(release: small_release.R
 
 
 def test_spelling_does_not_matter() -> None:
-    assert names.squeeze("RTX 4090") == names.squeeze("rtx-4090") == names.squeeze("RTX4090")
+    assert lookup.squeeze("RTX 4090") == lookup.squeeze("rtx-4090") == lookup.squeeze("RTX4090")
 
 
 def test_answers_can_be_read_on_a_screen(release: small_release.Release) -> None:
     console = Console(file=io.StringIO(), width=200)
-    console.print(render.render_device(device(release, "H100 SXM")))
-    console.print(render.render_recommendation(recommend("70B", dataset=release), excluded=3))
-    console.print(render.render_break_even(tco.break_even(release)))
+    console.print(terminal.render_device(device(release, "H100 SXM")))
+    console.print(terminal.render_recommendation(recommend("70B", dataset=release), excluded=3))
+    console.print(terminal.render_break_even(ownership.break_even(release)))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
     assert "machines fit" in text

@@ -7,15 +7,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.helpers import make
 
 import hwprices
-import make
-from hwprices import frames, release
-from hwprices.answers import explain
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing, Unit
+from hwprices.landing.pages import Landing, Unit
+from hwprices.publish import release
+from hwprices.read import explain
+from hwprices.rows import frames
 from hwprices.schemas.price import PriceComponents
-from hwprices.store import Store
+from hwprices.storage.store import Store
 
 CSV = b'"SKU","RateCode","PricePerUnit"\n"OTHER","OTHER.1.2","9.9"\n"ABC","ABC.JRTC.6YS6","0.0960000000"\n'
 JSON = b'{"skus":[{"skuId":"CORE-1","description":"N2 Instance Core","pricingInfo":[{"nanos":31611000}]},{"skuId":"RAM-1","description":"N2 Instance Ram"}]}'

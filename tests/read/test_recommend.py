@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-import small_release
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import small_release
 
-from hwprices.answers import tco
-from hwprices.answers.recommend import OUTPUT, job, recommend
-from hwprices.answers.tco import Ownership
 from hwprices.errors import HwpricesError
+from hwprices.read import ownership
+from hwprices.read.ownership import Ownership
+from hwprices.read.recommend.recommend import OUTPUT, job, recommend
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -171,7 +171,7 @@ def test_nonsense_is_refused_in_one_line(release: small_release.Release, more: d
 
 def test_owning_by_hand(release: small_release.Release) -> None:
     """DGX H100: 373,000 USD / (5 × 8760 h × 0.5) = 17.0320 USD/h, 10.2 kW × 1.56 × 0.13 = 2.0686 USD/h."""
-    row = tco.owned(release, Ownership()).filter(device_id="dgx-h100").row(0, named=True)
+    row = ownership.owned(release, Ownership()).filter(device_id="dgx-h100").row(0, named=True)
     assert float(row["capital_usd_per_hour"]) == pytest.approx(17.0320, abs=1e-4)
     assert float(row["energy_usd_per_hour"]) == pytest.approx(2.0686, abs=1e-4)
     assert row["tco_usd_per_hour"] == row["capital_usd_per_hour"] + row["energy_usd_per_hour"]
@@ -179,7 +179,7 @@ def test_owning_by_hand(release: small_release.Release) -> None:
 
 def test_break_even_by_hand(release: small_release.Release) -> None:
     """Against p5.48xlarge at 55.04: 373,000 / (55.04 - 2.0686) = 7,041.5 hours of use, 1.6 years at half of all hours."""
-    frame = tco.break_even(release)
+    frame = ownership.break_even(release)
     row = frame.filter(device_id="dgx-h100").row(0, named=True)
     assert row["cloud_offer"] == "aws/us-east-1/p5.48xlarge"
     assert row["break_even_hours"] == pytest.approx(7041.5, abs=0.5)
@@ -191,8 +191,8 @@ def test_other_currencies_need_a_rate() -> None:
     tables = dict(small_release.build().tables)
     tables["local_hardware"] = tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     release = small_release.Release(tables)
-    assert tco.owned(release)["usd"].to_list() == [None] * 3
-    assert tco.owned(release, Ownership(usd_per={"EUR": 1.1}))["usd"].to_list() == [Decimal("410300"), Decimal("3300"), Decimal("1758.9")]
+    assert ownership.owned(release)["usd"].to_list() == [None] * 3
+    assert ownership.owned(release, Ownership(usd_per={"EUR": 1.1}))["usd"].to_list() == [Decimal("410300"), Decimal("3300"), Decimal("1758.9")]
     _, out = ask(release, "7B", "lora", context=2048)
     assert out["pc-rtx-4090"] == "priced in EUR"
 
@@ -203,7 +203,7 @@ def test_ownership_that_cannot_be() -> None:
 
 
 def test_reading_needs_neither_pandera_nor_prefect() -> None:
-    code = "import sys, hwprices.answers.recommend, hwprices.answers.tco, hwprices.answers.device; sys.exit(','.join(m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules) or 0)"
+    code = "import sys, hwprices.read.recommend.recommend, hwprices.read.ownership, hwprices.read.device.device; sys.exit(','.join(m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules) or 0)"
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr == ""
 
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import make
 
-import make
-from hwprices import frames
+from hwprices.rows import frames
 from hwprices.schemas.price import PRICE_KEY, Prices
 
 

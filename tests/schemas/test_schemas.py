@@ -2,9 +2,10 @@
 
 import polars as pl
 import pytest
+from tools import data_dictionary
 
-from hwprices import dictionary, frames
-from hwprices.datapackage import datapackage
+from hwprices.publish.datapackage import datapackage
+from hwprices.rows import frames
 from hwprices.schemas import TABLES, key
 
 PRICES = (
@@ -54,15 +55,16 @@ def test_one_name_has_one_meaning_and_dtype():
 
 
 def test_the_data_dictionary_is_up_to_date():
-    assert dictionary.TARGET.read_text(encoding="utf-8") == dictionary.render(), "run make docs"
+    assert data_dictionary.TARGET.read_text(encoding="utf-8") == data_dictionary.render(), "run make docs"
 
 
 def test_a_known_bad_frame_is_refused():
     """pandera does not look into lazy frames by default: this would pass unnoticed."""
     from decimal import Decimal
 
-    import make
-    from hwprices import validate
+    from tests.helpers import make
+
+    from hwprices.stage import validate
 
     assert validate.split(make.prices({"hourly": Decimal(-1)}), TABLES["prices"], {}).good.is_empty()
 

@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hwprices import specs
+from hwprices.specs.sheets import load_all
 
 
 @pytest.fixture(scope="session")
 def sheets() -> Mapping[str, pl.DataFrame]:
-    return specs.load_all()
+    return load_all()
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tools import spec_lint
 
-from hwprices import speclint, specs
+from hwprices.specs.accelerator_names import accelerator_matcher
 
 pytestmark = pytest.mark.shared
 
@@ -45,7 +46,7 @@ COLUMNS = {
     "memory_gb": "memory_gb",
     "memory_bw_gbs": "memory_bandwidth_gbs",
     "tdp_w": "tdp_w",
-    **{dtype: speclint.rate_column(dtype) for dtype in speclint.DTYPES},
+    **{dtype: spec_lint.rate_column(dtype) for dtype in spec_lint.DTYPES},
 }
 
 DIFFERENT = {
@@ -87,7 +88,7 @@ def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Devi
         row = device(name)
         for theirs, ours in COLUMNS.items():
             value = fact[theirs]
-            if value is None or (row[ours] is not None and abs(row[ours] / float(value) - 1) <= speclint.TOLERANCE):
+            if value is None or (row[ours] is not None and abs(row[ours] / float(value) - 1) <= spec_lint.TOLERANCE):
                 continue
             seen.add((name, theirs))
             assert (name, theirs) in (DIFFERENT if row[ours] is not None else LEFT_OUT), (name, theirs, value, row[ours])
@@ -150,7 +151,7 @@ def test_power_limits_and_memory_measured_in_the_clouds(shared: Path, device: De
 
 def test_matching_finds_the_gpu_that_the_driver_shows(shared: Path) -> None:
     """GCP's and AWS's names through the providers' own rules; Azure names no GPU, its sizes decide."""
-    azure = specs.accelerator_matcher("azure")
+    azure = accelerator_matcher("azure")
     sizes = [row for row in measured(shared) if row["vendor"] == "azure"]
     assert len(sizes) == 4
     for row in sizes:

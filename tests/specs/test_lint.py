@@ -5,9 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_spec_load import put
-
-from hwprices import speclint
+from tests.specs.test_load import put
+from tools import spec_lint
 
 Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 
@@ -18,11 +17,11 @@ def add(**cells: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 def found(directory: Path) -> set[tuple[str, str]]:
-    return {(finding.rule, finding.accelerator_id) for finding in speclint.lint(directory)}
+    return {(finding.rule, finding.accelerator_id) for finding in spec_lint.lint(directory)}
 
 
 def test_the_sheet_is_clean() -> None:
-    assert speclint.lint() == []
+    assert spec_lint.lint() == []
 
 
 @pytest.mark.parametrize(

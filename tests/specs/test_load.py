@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hwprices import specs
 from hwprices.errors import HwpricesError
 from hwprices.schemas import CHECK_SHEETS, SHEETS, key
+from hwprices.specs import sheets
 
 Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 
@@ -23,7 +23,7 @@ def put(device: str, **cells: str | None) -> Callable[[pl.DataFrame], pl.DataFra
 @pytest.mark.parametrize("table", [*SHEETS, *CHECK_SHEETS])
 def test_every_sheet_loads_sorted_by_its_key(table: str) -> None:
     model = {**SHEETS, **CHECK_SHEETS}[table]
-    frame = specs.load(table)
+    frame = sheets.load(table)
     assert frame.height > 0
     assert frame.columns == list(model.to_schema().columns)
     assert frame.equals(frame.sort(key(model)))
@@ -55,7 +55,7 @@ def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], said: str
     directory = copy("accelerators", put("nvidia-l4", **cells))
     line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)["accelerator_id"].to_list().index("nvidia-l4")
     with pytest.raises(HwpricesError) as error:
-        specs.load("accelerators", directory)
+        sheets.load("accelerators", directory)
     assert said in str(error.value)
     assert "accelerators.csv" in str(error.value)
     if "low_is" not in said:
@@ -65,18 +65,18 @@ def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], said: str
 
 def test_a_column_too_few_or_too_many(copy: Copy) -> None:
     with pytest.raises(HwpricesError, match=r"has no column tdp_w"):
-        specs.load("accelerators", copy("accelerators", lambda frame: frame.drop("tdp_w")))
+        sheets.load("accelerators", copy("accelerators", lambda frame: frame.drop("tdp_w")))
     with pytest.raises(HwpricesError, match=r"does not know: tflops"):
-        specs.load("accelerators", copy("accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))))
+        sheets.load("accelerators", copy("accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))))
 
 
 def test_one_row_a_key(copy: Copy) -> None:
     with pytest.raises(HwpricesError, match=r"a second row has the same accelerator_id"):
-        specs.load("accelerators", copy("accelerators", lambda frame: pl.concat([frame, frame.head(1)])))
+        sheets.load("accelerators", copy("accelerators", lambda frame: pl.concat([frame, frame.head(1)])))
 
 
 def test_no_such_sheet(tmp_path: Path) -> None:
     with pytest.raises(HwpricesError, match=r"there is no sheet 'gpus'"):
-        specs.load("gpus")
+        sheets.load("gpus")
     with pytest.raises(HwpricesError, match=r"accelerators\.csv is missing"):
-        specs.load("accelerators", tmp_path)
+        sheets.load("accelerators", tmp_path)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices import specs
 from hwprices.errors import HwpricesError
+from hwprices.specs import accelerator_names
 
-HEAD = ",".join(specs.MATCH_COLUMNS) + "\n"
+HEAD = ",".join(accelerator_names.MATCH_COLUMNS) + "\n"
 TAIL = ",https://example.org,2026-11-21\n"
 
 
@@ -33,25 +33,25 @@ def test_name_and_pattern_go_before_one_of_them(sheet: Path) -> None:
         r",p5en\..*,nvidia-h200-sxm,8,141",
         r"L4,g6f\.large,nvidia-l4,0.125,24",
     ]
-    match = specs.accelerator_matcher("cloud", write(sheet, *rules))
-    assert match("A100", "p4d.24xlarge") == specs.Match("nvidia-a100-sxm4-40gb", None, None)
-    assert match("A100", "p4de.24xlarge") == specs.Match("nvidia-a100-sxm4-80gb", None, None)
-    assert match(None, "p5en.48xlarge") == match("NVIDIA", "p5en.48xlarge") == specs.Match("nvidia-h200-sxm", 8.0, 141.0)
-    assert match("L4", "g6f.large") == specs.Match("nvidia-l4", 0.125, 24.0)
+    match = accelerator_names.accelerator_matcher("cloud", write(sheet, *rules))
+    assert match("A100", "p4d.24xlarge") == accelerator_names.Match("nvidia-a100-sxm4-40gb", None, None)
+    assert match("A100", "p4de.24xlarge") == accelerator_names.Match("nvidia-a100-sxm4-80gb", None, None)
+    assert match(None, "p5en.48xlarge") == match("NVIDIA", "p5en.48xlarge") == accelerator_names.Match("nvidia-h200-sxm", 8.0, 141.0)
+    assert match("L4", "g6f.large") == accelerator_names.Match("nvidia-l4", 0.125, 24.0)
     assert match("L4", "g6f.large.metal") is None  # patterns match the whole type
     assert match(None, "m5.large") is None
 
 
 def test_two_answers_of_one_rank_are_an_error(sheet: Path) -> None:
-    match = specs.accelerator_matcher("cloud", write(sheet, "A100,,nvidia-a100-sxm4-40gb,,", ",p4.*,nvidia-a100-sxm4-80gb,,"))
+    match = accelerator_names.accelerator_matcher("cloud", write(sheet, "A100,,nvidia-a100-sxm4-40gb,,", ",p4.*,nvidia-a100-sxm4-80gb,,"))
     with pytest.raises(HwpricesError, match=r"lines 2, 3 give different answers for 'A100' in p4d"):
         match("A100", "p4d.24xlarge")
     assert match("A100", "x1") is not None
 
 
 def test_two_equal_answers_are_one(sheet: Path) -> None:
-    match = specs.accelerator_matcher("cloud", write(sheet, "T4,,nvidia-t4,,", ",g4.*,nvidia-t4,,"))
-    assert match("T4", "g4dn.xlarge") == specs.Match("nvidia-t4", None, None)
+    match = accelerator_names.accelerator_matcher("cloud", write(sheet, "T4,,nvidia-t4,,", ",g4.*,nvidia-t4,,"))
+    assert match("T4", "g4dn.xlarge") == accelerator_names.Match("nvidia-t4", None, None)
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_two_equal_answers_are_one(sheet: Path) -> None:
 )
 def test_a_broken_rule_is_named(sheet: Path, rule: str, said: str) -> None:
     with pytest.raises(HwpricesError) as error:
-        specs.accelerator_matcher("cloud", write(sheet, rule))
+        accelerator_names.accelerator_matcher("cloud", write(sheet, rule))
     assert said in str(error.value)
     assert "line 2" in str(error.value)
 
 
 def test_a_provider_without_a_sheet_is_an_error(sheet: Path) -> None:
     with pytest.raises(HwpricesError, match=r"accelerator_names/other\.csv is missing"):
-        specs.accelerator_matcher("other", sheet)
+        accelerator_names.accelerator_matcher("other", sheet)
 
 
 @pytest.mark.parametrize("provider", ["aws", "gcp", "azure"])
 def test_the_providers_sheets_load(provider: str) -> None:
-    assert callable(specs.accelerator_matcher(provider))
+    assert callable(accelerator_names.accelerator_matcher(provider))
 
 
 @given(st.text(max_size=40), st.one_of(st.none(), st.text(max_size=20)))
 def test_strange_names_never_crash(instance_type: str, name: str | None) -> None:
-    match = specs.accelerator_matcher("aws")(name, instance_type)
+    match = accelerator_names.accelerator_matcher("aws")(name, instance_type)
     assert match is None or match.accelerator_id

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
-from hwprices import crosscheck
+from tools import spec_crosscheck
 
 Sheets = Mapping[str, pl.DataFrame]
 
@@ -231,4 +230,4 @@ def test_benchmarks_cover_what_is_asked_for(sheets: Sheets) -> None:
 
 def test_the_report_is_up_to_date(project: Path) -> None:
     written = (project / "docs" / "spec-crosscheck.md").read_text()
-    assert written == crosscheck.report(), "python -m hwprices.crosscheck > docs/spec-crosscheck.md"
+    assert written == spec_crosscheck.report(), "python -m tools.spec_crosscheck > docs/spec-crosscheck.md"

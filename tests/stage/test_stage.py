@@ -6,13 +6,14 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+from tests.helpers import make
 
-import make
-from hwprices import frames, stage
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
-from hwprices.store import Store
+from hwprices.rows import frames
+from hwprices.stage import stage
+from hwprices.storage.store import Store
 
 
 @dataclass

@@ -6,12 +6,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import make
 
-import make
-from hwprices import frames, validate
 from hwprices.errors import HwpricesError
+from hwprices.rows import frames
 from hwprices.schemas import TABLES
 from hwprices.schemas.price import Prices
+from hwprices.stage import validate
 
 
 def reasons(split):

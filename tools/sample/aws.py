@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hwprices.landing import Landing, Page, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
 
-HERE = Path(__file__).parent
-SOURCES = HERE / "sources"
+PROJECT = Path(__file__).resolve().parents[2]
+SAMPLE = PROJECT / "data" / "sample"
+SOURCES = Path(__file__).resolve().parent / "sources"
 
 PRICES_AS_OF = datetime(2026, 7, 20, 13, 44, 30, tzinfo=UTC)
 GOV_AS_OF = datetime(2026, 7, 20, 13, 44, 38, tzinfo=UTC)
@@ -84,7 +85,7 @@ class Builder:
 
     def __init__(self, shared: Path) -> None:
         self.shared = shared
-        self.landing = Landing(HERE)
+        self.landing = Landing(SAMPLE)
         self.pages: dict[str, tuple[Unit, list[Page]]] = {}
 
     def land(self, kind: str, region: str, content: bytes, *, url: str, at: datetime, suffix: str, **params: str) -> None:
@@ -257,7 +258,7 @@ def answers(operation: str, region: str, calls: list[dict[str, Any]], types: dic
             recorded.INSTANCE_TYPES.update(types)
             backend.instance_types = [recorded.InstanceType(name) for name in types]
         with moto.mock_aws():
-            client = boto3.client("ec2", region_name=region, aws_access_key_id="sample", aws_secret_access_key="sample")  # noqa: S106
+            client = boto3.client("ec2", region_name=region, aws_access_key_id="sample", aws_secret_access_key="sample")
             client.meta.events.register("before-parse.ec2.*", lambda response_dict, **_: bodies.append(bytes(response_dict["body"])))
             call: Callable[..., Any] = getattr(client, operation)
             for parameters in calls:
@@ -322,7 +323,7 @@ def spot_pages(build: Builder) -> None:
 def main(shared: Path) -> None:
     import moto
 
-    shutil.rmtree(HERE / "aws", ignore_errors=True)
+    shutil.rmtree(SAMPLE / "aws", ignore_errors=True)
     build = Builder(shared)
     types = json.loads(gzip.decompress((Path(moto.__file__).parent / "ec2/resources/instance_types.json.gz").read_bytes()))
     old = json.loads((SOURCES / "aws_instance_types_2024-11.json").read_text())

@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hwprices.landing import Landing, Page, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
 
-HERE = Path(__file__).resolve().parent
+PROJECT = Path(__file__).resolve().parents[2]
+SAMPLE = PROJECT / "data" / "sample"
 RETAIL_URL = "https://prices.azure.com/api/retail/prices"
 SKUS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/providers/Microsoft.Compute/skus"
 LOCATIONS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/locations"
@@ -54,8 +55,8 @@ def main() -> None:
     parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
     research = parser.parse_args().research
     recordings = research / "recordings" / "azure"
-    shutil.rmtree(HERE / "azure", ignore_errors=True)
-    landing = Landing(str(HERE))
+    shutil.rmtree(SAMPLE / "azure", ignore_errors=True)
+    landing = Landing(str(SAMPLE))
     skus = read(recordings / "azure_skus_45regions_2026-08.json.gz")["value"]
     results = [
         land(landing, "locations", "global", [(recordings / "locations_with_zones.json").read_bytes()], LOCATIONS_URL, LOCATIONS_ON),
@@ -64,7 +65,7 @@ def main() -> None:
     ]
     run = Run("20261031T000000.000000Z", "azure", "sample", RETAIL_ON, "sample", tuple(sorted(results, key=lambda r: r.unit.name)))
     landing.write_run(run)
-    print(f"{len(results)} units, {sum(p.bytes for r in results for p in r.pages):,} bytes")  # noqa: T201
+    print(f"{len(results)} units, {sum(p.bytes for r in results for p in r.pages):,} bytes")
 
 
 def land(landing: Landing, kind: str, region: str, bodies: Iterable[bytes], url: str, when: datetime, params: dict[str, str] | None = None) -> UnitResult:

@@ -17,9 +17,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 
-HERE = Path(__file__).resolve().parent
+PROJECT = Path(__file__).resolve().parents[2]
+SAMPLE = PROJECT / "data" / "sample"
 RATES_AS_OF = datetime(2026, 7, 30, tzinfo=UTC)
 TYPES_AS_OF = datetime(2026, 8, 17, tzinfo=UTC)
 PLACES_AS_OF = datetime(2025, 3, 1, tzinfo=UTC)
@@ -237,11 +238,11 @@ def listed(research: Path, name: str) -> dict[str, Any]:
 
 def main(research: Path) -> None:
     """Write data/sample/gcp and data/specs/gcp_machine_types_<date>.json.gz anew."""
-    shutil.rmtree(HERE / "gcp", ignore_errors=True)
-    landing = Landing(HERE)
+    shutil.rmtree(SAMPLE / "gcp", ignore_errors=True)
+    landing = Landing(SAMPLE)
     types = machine_types(research)
     packed = gzip.compress(dumps(types), 9, mtime=0)
-    (HERE.parent / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(packed)
+    (PROJECT / "data" / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(packed)
     types["items"] = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
     pages = {
         "skus": [

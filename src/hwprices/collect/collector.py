@@ -13,12 +13,11 @@ from importlib.metadata import version as installed_version
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.http import Http
-from hwprices.landing import Landing, Run, Unit, UnitResult, carry_over
-from hwprices.providers import Context, Provider, SkippedError
+from hwprices.landing.download import Http
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult, carry_over
+from hwprices.providers import Context, SkippedError
 from hwprices.settings import Settings
-from hwprices.stage import Progress, Staged, stage
-from hwprices.store import Store
+from hwprices.storage.store import Store
 
 
 @functools.lru_cache(maxsize=8)
@@ -100,12 +99,6 @@ def record(
     run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), (*carry_over(results, previous), *others))
     landing.write_run(run)
     return run
-
-
-def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None) -> Staged:
-    """Normalise, validate and stage a recorded run. See ``stage.stage``."""
-    provider: Provider = providers.get(run.provider)
-    return stage(provider, run, Landing(_raw(settings)), Store(settings.root), keep=settings.keep_runs, progress=progress)
 
 
 def _comparable(landing: Landing, provider: str, origin: str) -> Run | None:

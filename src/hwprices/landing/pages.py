@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from hwprices.errors import HwpricesError
-from hwprices.http import CHUNK, Downloaded
-from hwprices.store import Store
+from hwprices.landing.download import CHUNK, Downloaded
+from hwprices.storage.store import Store
 
 COMPRESS_LEVEL = 6  # zlib's own default; a price list of 1 GB shrinks to about 6 %
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.http import Http
-from hwprices.landing import Landing, Page, Run, Unit
+from hwprices.landing.download import Http
+from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.settings import Settings
 
 

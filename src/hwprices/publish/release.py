@@ -18,14 +18,17 @@ from typing import Any
 import filelock
 import polars as pl
 
-from hwprices import gate, join, specs, stage, tables
-from hwprices.datapackage import datapackage
-from hwprices.dataset import SCHEMA_VERSION, Dataset, read_manifest, versions
 from hwprices.errors import HwpricesError
+from hwprices.publish import gate, join
+from hwprices.publish.datapackage import datapackage
+from hwprices.read.dataset import SCHEMA_VERSION, Dataset, read_manifest, versions
+from hwprices.rows import parquet
+from hwprices.rows.parquet import TableFile
 from hwprices.schemas import TABLES
-from hwprices.stage import Progress, Staged
-from hwprices.store import Store, storage_options
-from hwprices.tables import TableFile
+from hwprices.specs import sheets
+from hwprices.stage import stage
+from hwprices.stage.stage import Progress, Staged
+from hwprices.storage.store import Store, storage_options
 
 COMPLETED = ("regions",)
 """Vendor tables in which the join fills what the vendor does not say."""
@@ -78,7 +81,7 @@ def publish(
             raise HwpricesError(f"nothing is staged below {store.uri('staged')}", "Collect first: python flows/refresh.py, or hwprices' collect flow.")
         results = tuple(result for source in chosen for result in source.results)
         progress("join")
-        joined = join.build(_scans(store, chosen), specs.load_all())
+        joined = join.build(_scans(store, chosen), sheets.load_all())
         digest = _digest(chosen, joined.tables)
         if previous is not None and previous["content_sha256"] == digest:
             return Published(previous["version"], False, previous, results)
@@ -164,7 +167,7 @@ def _scans(store: Store, chosen: list[Source]) -> dict[str, pl.LazyFrame]:
 def _digest(chosen: list[Source], derived: Mapping[str, pl.DataFrame]) -> str:
     """What the release says: equal digests mean that there is nothing new to publish."""
     vendor = {file.key: file.content_sha256 for source in chosen for file in source.files if file.table not in derived}
-    ours = {key: tables.content_digest(frame) for key, _, frame in _derived(derived)}
+    ours = {key: parquet.content_digest(frame) for key, _, frame in _derived(derived)}
     return hashlib.sha256(json.dumps({**vendor, **ours}, sort_keys=True).encode()).hexdigest()
 
 
@@ -174,9 +177,9 @@ def _derived(made: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, str, pl.Da
     for name, frame in made.items():
         if name in COMPLETED:
             for (provider,), rows in sorted(frame.partition_by("provider", as_dict=True, maintain_order=True).items()):
-                yield tables.file_key(name, str(provider)), name, rows
+                yield parquet.file_key(name, str(provider)), name, rows
         else:
-            yield tables.file_key(name), name, frame
+            yield parquet.file_key(name), name, frame
 
 
 def _write(
@@ -191,7 +194,7 @@ def _write(
             if file.table not in joined.tables:
                 store.copy(store, f"{source.directory}/{file.key}", f"{directory}/{file.key}")
                 files.append(file)
-    files += [tables.write(store, directory, key, name, frame) for key, name, frame in _derived(joined.tables)]
+    files += [parquet.write(store, directory, key, name, frame) for key, name, frame in _derived(joined.tables)]
     manifest = _manifest(version, chosen, files, joined, digest, previous, created_at)
     store.put(f"{directory}/datapackage.json", _json(datapackage(manifest)))
     if not store.put(f"{directory}/manifest.json", _json(manifest), create=True):

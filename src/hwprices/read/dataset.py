@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.store import Store, storage_options
+from hwprices.storage.store import Store, storage_options
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.dataset import Dataset
 from hwprices.errors import HwpricesError
+from hwprices.read.dataset import Dataset
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 

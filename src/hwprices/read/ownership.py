@@ -6,7 +6,7 @@ from typing import Protocol
 
 import polars as pl
 
-from hwprices import derive
+from hwprices import formulas
 from hwprices.errors import HwpricesError
 
 
@@ -59,21 +59,21 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     rates = {"USD": 1.0, **o.usd_per}
     rate = c.price_currency.replace_strict(rates, default=None, return_dtype=pl.Float64)
     frame = dataset.scan("local_hardware").with_columns(
-        usd=(c.price * rate.cast(derive.Money)).cast(derive.Money),
+        usd=(c.price * rate.cast(formulas.Money)).cast(formulas.Money),
         watts=pl.coalesce("max_power_w", "power_estimate_w"),
         watts_basis=pl.when(c.max_power_w.is_not_null()).then(pl.lit("maker")).when(c.power_estimate_w.is_not_null()).then(pl.lit("estimate")),
     )
     life, use, pue, kwh = (pl.lit(float(value)) for value in (o.lifetime_years, o.utilisation, o.pue, o.usd_per_kwh))
-    energy = derive.energy_kwh_per_hour(c.watts, pue)
-    embodied = derive.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, life * derive.HOURS_PER_YEAR * use)
-    operational = derive.operational_gco2e_per_hour(energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64))
+    energy = formulas.energy_kwh_per_hour(c.watts, pue)
+    embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, life * formulas.HOURS_PER_YEAR * use)
+    operational = formulas.operational_gco2e_per_hour(energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64))
     return frame.with_columns(
-        capital_usd_per_hour=derive.capital_usd_per_hour(c.usd, life, use),
-        energy_usd_per_hour=derive.energy_usd_per_hour(c.watts, pue, kwh),
-        tco_usd_per_hour=derive.tco_usd_per_hour(price_usd=c.usd, lifetime_years=life, utilisation=use, watts=c.watts, pue=pue, usd_per_kwh=kwh),
+        capital_usd_per_hour=formulas.capital_usd_per_hour(c.usd, life, use),
+        energy_usd_per_hour=formulas.energy_usd_per_hour(c.watts, pue, kwh),
+        tco_usd_per_hour=formulas.tco_usd_per_hour(price_usd=c.usd, lifetime_years=life, utilisation=use, watts=c.watts, pue=pue, usd_per_kwh=kwh),
         kwh_per_hour=energy,
         operational_gco2e_per_hour=operational,
-        gco2e_per_hour=derive.gco2e_per_hour(operational, embodied),
+        gco2e_per_hour=formulas.gco2e_per_hour(operational, embodied),
     ).collect()
 
 
@@ -92,9 +92,9 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
         .select("accelerator_id", "usd_per_accelerator_hour", cloud_offer=pl.concat_str("provider", "region", "instance_type", separator="/"))
         .collect()
     )
-    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(derive.Money)).cast(derive.Money)
-    frame = owned(dataset, ownership).join(cheapest, on="accelerator_id", how="left").with_columns(cloud_usd_per_hour=derive.known_positive(cloud))
-    hours = derive.break_even_hours(c.usd, c.energy_usd_per_hour, c.cloud_usd_per_hour)
+    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(formulas.Money)).cast(formulas.Money)
+    frame = owned(dataset, ownership).join(cheapest, on="accelerator_id", how="left").with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
+    hours = formulas.break_even_hours(c.usd, c.energy_usd_per_hour, c.cloud_usd_per_hour)
     wanted = ["device_id", "name", "accelerator_id", "accelerator_count", "usd", "tco_usd_per_hour", "cloud_usd_per_hour", "cloud_offer", "break_even_hours"]
-    years = c.break_even_hours / (derive.HOURS_PER_YEAR * ownership.utilisation)
+    years = c.break_even_hours / (formulas.HOURS_PER_YEAR * ownership.utilisation)
     return frame.with_columns(break_even_hours=hours).select(*wanted, break_even_years=years).sort("break_even_hours", "device_id", nulls_last=True)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.dataset import Dataset
+from hwprices.read.dataset import Dataset
 
 WIDE = 110  # columns of the widest table here
 SHOWN_GPU = "nvidia-h100"

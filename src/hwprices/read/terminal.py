@@ -8,7 +8,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.answers.explain import Explanation, arithmetic
+from hwprices.read.explain import Explanation, arithmetic
 
 MILLION = 1_000_000
 

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from hwprices.schemas import TABLES
-from hwprices.store import Store
+from hwprices.storage.store import Store
 
 ROW_GROUP = 100_000  # one type is found in milliseconds in a sorted file of such groups, and a group fits any cache
 

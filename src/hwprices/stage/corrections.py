@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from hwprices import frames
 from hwprices.errors import HwpricesError
+from hwprices.rows import frames
 from hwprices.settings import CHECKOUT
 
 FILE = "corrections.yaml"
@@ -131,5 +131,5 @@ def _entry(raw: Mapping[str, Any]) -> Correction:
 
 def _find() -> Path:
     """Beside the package in a wheel, in ``data/`` in a checkout."""
-    packaged = Path(__file__).parent / "data" / FILE
+    packaged = Path(__file__).parents[1] / "data" / FILE
     return packaged if packaged.is_file() else CHECKOUT / "data" / FILE

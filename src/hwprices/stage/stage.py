@@ -12,13 +12,16 @@ from pathlib import Path
 
 import polars as pl
 
-from hwprices import corrections, frames, tables, validate
+from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.landing import Landing, Run
+from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, Part, Provider
+from hwprices.rows import frames, parquet
+from hwprices.rows.parquet import TableFile
 from hwprices.schemas import TABLES
-from hwprices.store import Store
-from hwprices.tables import TableFile
+from hwprices.settings import Settings
+from hwprices.stage import corrections, validate
+from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]
 
@@ -70,10 +73,10 @@ def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep:
         good_rows[part.table] += outcome.good.height
         known += outcome.good["effective_hourly"].count() if part.table == "prices" else 0
         if outcome.good.height:
-            files.append(tables.write(store, directory, tables.file_key(part.table, provider.name, part.region), part.table, outcome.good))
+            files.append(parquet.write(store, directory, parquet.file_key(part.table, provider.name, part.region), part.table, outcome.good))
     quarantine = frames.merge_refused(refused)
     if quarantine.height:  # written before it is judged: a run that is refused stays to be looked at
-        files.append(tables.write(store, directory, tables.file_key("quarantine", provider.name), "quarantine", quarantine))
+        files.append(parquet.write(store, directory, parquet.file_key("quarantine", provider.name), "quarantine", quarantine))
     _check_refused(provider.name, quarantine, good_rows)
     if not known:
         raise _no_price(run)
@@ -90,6 +93,13 @@ def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep:
     _point(store, staged)
     prune(store, provider.name, keep)
     return staged
+
+
+def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None) -> Staged:
+    """Stage a recorded run with its provider, below the root of the settings. See ``stage``."""
+    root = Store(settings.root)
+    landing = Landing(Store(f"{settings.root.rstrip('/')}/raw"))
+    return stage(providers.get(run.provider), run, landing, root, keep=settings.keep_runs, progress=progress)
 
 
 def latest(store: Store, provider: str) -> Staged | None:

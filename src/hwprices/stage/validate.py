@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandera.polars as pa
 import polars as pl
 
-from hwprices import frames
 from hwprices.errors import HwpricesError
+from hwprices.rows import frames
 from hwprices.schemas import Table, key, table_name
 from hwprices.schemas.columns import Timestamp
 

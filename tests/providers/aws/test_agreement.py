@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from aws_world import World
+from tests.helpers.aws_pages import World
 
-from hwprices import corrections, validate
-from hwprices.landing import Landing
+from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
 from hwprices.schemas import TABLES
+from hwprices.stage import corrections, validate
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """plan → fetch → record → stage through the documented settings alone, against servers on this machine, with and without EC2."""
 
 import pytest
-from aws_world import bulk_server, line, moto_server, price_list, reserved, savings_plans
+from tests.helpers.aws_pages import bulk_server, line, moto_server, price_list, reserved, savings_plans
 
-from hwprices import collect, tables
+from hwprices.collect import collector
+from hwprices.rows import parquet
 from hwprices.settings import load
-from hwprices.store import Store
+from hwprices.stage.stage import stage_run
+from hwprices.storage.store import Store
 
 PRICES = price_list(
     [
@@ -34,15 +36,15 @@ def run(stub, tmp_path, monkeypatch):
 
     def collect_all():
         settings = load()
-        units = collect.plan(settings, "aws", ["us-east-1"])
-        results = [collect.fetch(settings, "aws", unit) for unit in units]
+        units = collector.plan(settings, "aws", ["us-east-1"])
+        results = [collector.fetch(settings, "aws", unit) for unit in units]
         from datetime import UTC, datetime
 
-        staged = collect.stage_run(settings, collect.record(settings, "aws", datetime.now(UTC), results))
+        staged = stage_run(settings, collector.record(settings, "aws", datetime.now(UTC), results))
         store = Store(settings.root)
 
         def table(name):
-            return tables.scan(store, staged.directory, [f.key for f in staged.of(name)]).collect()
+            return parquet.scan(store, staged.directory, [f.key for f in staged.of(name)]).collect()
 
         return staged, results, table
 

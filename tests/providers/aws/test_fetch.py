@@ -6,13 +6,13 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from aws_world import bulk_server, described, line, moto_server, price_list, quotes, savings_plans, xml
+from tests.helpers.aws_pages import bulk_server, described, line, moto_server, price_list, quotes, savings_plans, xml
+from tests.helpers.stub_server import Reply, Request, StubServer
 
-from hwprices.http import FetchError, Http
-from hwprices.landing import Landing, Unit
+from hwprices.landing.download import FetchError, Http
+from hwprices.landing.pages import Landing, Unit
 from hwprices.providers import Context, SkippedError, get
 from hwprices.settings import load
-from stub_server import Reply, Request, StubServer
 
 SECRET = "wJalrXUtnFEMI-not-a-real-key"
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
@@ -363,7 +363,7 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, ac
 
 
 def test_the_policy_allows_what_is_asked_and_no_more(project):
-    from hwprices.providers.aws import ec2 as module
+    from hwprices.providers.aws.api import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
     asked = {operation for operation, _ in module.CALLS.values()} | {"describe_capacity_block_offerings"}

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from aws_world import World, element, line, price_list, quotes, savings_plans, xml
+from tests.helpers.aws_pages import World, element, line, price_list, quotes, savings_plans, xml
 
-from hwprices import validate
 from hwprices.errors import HwpricesError
 from hwprices.schemas import TABLES
+from hwprices.stage import validate
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 BYOL = {"Operating System": "Windows", "License Model": "Bring your own license", "operation": "RunInstances:0800"}
@@ -69,7 +69,7 @@ def test_every_rate_is_accounted_for(tmp_path):
 
 
 def test_terms_before_products_and_small_chunks_read_the_same(tmp_path, monkeypatch):
-    from hwprices.providers.aws import json_stream
+    from hwprices.providers.aws.prices import json_stream
 
     body = json.loads(savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")])))
     turned = json.dumps({"version": 12, "empty": [], "none": {}, "terms": body["terms"], "products": body["products"]}, indent=3).encode()

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from aws_world import HEADER, World, line, price_list, reserved
+from tests.helpers.aws_pages import HEADER, World, line, price_list, reserved
 
 from hwprices.errors import HwpricesError
 
@@ -243,8 +243,8 @@ def test_lines_that_cannot_be_taken_for_a_price_are_refused_with_the_reason(worl
 
 
 def test_two_skus_for_one_key_are_both_quarantined(world):
-    from hwprices import validate
     from hwprices.schemas import TABLES
+    from hwprices.stage import validate
 
     frame = next(p.frame for p in world(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices").lazy().collect()
     outcome = validate.split(frame, TABLES["prices"], {})

@@ -1,10 +1,10 @@
 """What is inside the machines: DescribeInstanceTypes and its known wrong answers, and the price list where the API was not asked."""
 
 import pytest
-from aws_world import World, described, line, price_list
+from tests.helpers.aws_pages import World, described, line, price_list
 
-from hwprices import corrections
 from hwprices.errors import HwpricesError
+from hwprices.stage import corrections
 
 
 def info(name: str, **more) -> dict:

@@ -6,36 +6,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices.providers.aws import words
-from hwprices.providers.aws.spot import band, region_of
+from hwprices.providers.aws.inventory import spec_words
+from hwprices.providers.aws.prices.spot import band, region_of
 
 figures = st.decimals(min_value="0.001", max_value=10_000_000, places=3, allow_nan=False)
-READERS = [words.memory_gib, words.network_gbps, words.clock_ghz, words.whole, words.disks]
+READERS = [spec_words.memory_gib, spec_words.network_gbps, spec_words.clock_ghz, spec_words.whole, spec_words.disks]
 
 
 @pytest.mark.parametrize("reader", READERS)
 @given(text=st.text(max_size=40) | st.none())
 def test_any_text_is_read_or_is_none(reader, text):
     found = reader(text)
-    assert found is None or isinstance(found, words.Disks) or found > 0
+    assert found is None or isinstance(found, spec_words.Disks) or found > 0
 
 
 @given(figure=figures)
 def test_memory_and_network_come_back_as_written(figure):
-    assert words.memory_gib(f"{figure:,} GiB") == pytest.approx(float(figure))
-    assert words.memory_gib(f"{figure} MiB") == pytest.approx(float(figure) / 1024)
-    assert words.network_gbps(f"Up to {figure} Gigabit") == words.network_gbps(f"{figure} Gigabit") == pytest.approx(float(figure))
-    assert words.clock_ghz(f"Up to {figure} GHz") == pytest.approx(float(figure))
+    assert spec_words.memory_gib(f"{figure:,} GiB") == pytest.approx(float(figure))
+    assert spec_words.memory_gib(f"{figure} MiB") == pytest.approx(float(figure) / 1024)
+    assert spec_words.network_gbps(f"Up to {figure} Gigabit") == spec_words.network_gbps(f"{figure} Gigabit") == pytest.approx(float(figure))
+    assert spec_words.clock_ghz(f"Up to {figure} GHz") == pytest.approx(float(figure))
 
 
 @given(cards=st.integers(1, 64), figure=figures)
 def test_cards_multiply(cards, figure):
-    assert words.network_gbps(f"{cards}x {figure} Gigabit") == pytest.approx(cards * float(figure))
+    assert spec_words.network_gbps(f"{cards}x {figure} Gigabit") == pytest.approx(cards * float(figure))
 
 
 @given(count=st.integers(1, 64), size=st.integers(1, 100_000), kind=st.sampled_from(["SSD", "HDD", "NVMe SSD"]))
 def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
-    found = words.disks(f"{count} x {size} {kind}")
+    found = spec_words.disks(f"{count} x {size} {kind}")
     assert found.number == count
     assert found.gib == pytest.approx(count * size * 1e9 / 2**30)
     assert found.kind == {"SSD": "ssd", "HDD": "hdd", "NVMe SSD": "nvme_ssd"}[kind]
@@ -52,21 +52,21 @@ def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
     ],
 )
 def test_storage_as_price_lists_write_it(text, gib, number, kind):
-    found = words.disks(text)
+    found = spec_words.disks(text)
     assert (round(found.gib, 2), found.number, found.kind) == (gib, number, kind)
 
 
 @pytest.mark.parametrize("text", ["NA", "", "Moderate", "Low to Moderate", "Variable", "EBS"])
 def test_words_without_a_figure_give_none(text):
-    assert words.network_gbps(text) is None
-    assert words.memory_gib(text) is None
+    assert spec_words.network_gbps(text) is None
+    assert spec_words.memory_gib(text) is None
 
 
 @pytest.mark.parametrize(
     ("family", "generation"), [("m5dn", "5"), ("c1", "1"), ("x2iedn", "2"), ("u-6tb1", None), ("mac-m4", None), ("hpc7a", "7"), ("zz99x", "99")]
 )
 def test_generation_is_the_first_number_of_the_family(family, generation):
-    assert words.generation(family) == generation
+    assert spec_words.generation(family) == generation
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_generation_is_the_first_number_of_the_family(family, generation):
     ],
 )
 def test_the_cpu_tells_the_instruction_set_since_64_bit_does_not(processor, vendor, arch):
-    assert words.cpu_vendor(processor) == vendor
-    assert words.arch(processor) == arch
+    assert spec_words.cpu_vendor(processor) == vendor
+    assert spec_words.arch(processor) == arch
 
 
 def test_processors_that_are_not_promised_are_a_list():
-    assert words.processors("Intel Xeon 8375C (Ice Lake) or AMD EPYC 7R13") == ["Intel Xeon 8375C (Ice Lake)", "AMD EPYC 7R13"]
-    assert words.processors("Variable") == []
+    assert spec_words.processors("Intel Xeon 8375C (Ice Lake) or AMD EPYC 7R13") == ["Intel Xeon 8375C (Ice Lake)", "AMD EPYC 7R13"]
+    assert spec_words.processors("Variable") == []
 
 
 @given(region=st.from_regex(r"[a-z]{2}(-[a-z]{3,9}){1,2}-[1-9](-[a-z]{3}-[1-9])?", fullmatch=True), letter=st.sampled_from("abcdef"))
@@ -101,4 +101,4 @@ def test_wavelength_zones_have_no_letter():
 
 def test_bands_are_read_from_their_labels():
     assert [band(label) for label in ("<5%", "5-10%", "15-20%", ">20%")] == [(0, 5), (5, 10), (15, 20), (20, 100)]
-    assert math.isclose(words.GIB_PER_GB, 0.931322574615478515625)
+    assert math.isclose(spec_words.GIB_PER_GB, 0.931322574615478515625)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from azure_wire import Landed, answer, frame, item, refused, sku
+from tests.helpers.azure_pages import Landed, answer, frame, item, refused, sku
 
-from hwprices import validate
 from hwprices.schemas import TABLES
+from hwprices.stage import validate
 
 
 def one(prices: pl.DataFrame, **where: object) -> dict[str, object]:

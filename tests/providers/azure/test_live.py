@@ -8,14 +8,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from azure_wire import NOW, SUBSCRIPTION, Landed, RetailServer, context, frame, item, refused, sku
+from tests.helpers.azure_pages import NOW, SUBSCRIPTION, Landed, RetailServer, context, frame, item, refused, sku
+from tests.helpers.stub_server import Reply, Request, StubServer
 
-from hwprices import collect, settings
+from hwprices import settings
+from hwprices.collect import collector
 from hwprices.errors import HwpricesError
-from hwprices.http import FetchError
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, SkippedError, get
-from stub_server import Reply, Request, StubServer
 
 AZURE = get("azure")
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
@@ -64,11 +65,11 @@ def test_no_token_goes_over_plain_http(stub: Callable[[], StubServer], tmp_path:
 def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     from azure.identity import DefaultAzureCredential
 
-    from hwprices.providers.azure import arm
+    from hwprices.providers.azure.api import resource_manager
 
-    assert isinstance(arm._authentication("https://management.azure.com")["credential"], DefaultAzureCredential)
+    assert isinstance(resource_manager._authentication("https://management.azure.com")["credential"], DefaultAzureCredential)
     with pytest.raises(FetchError, match="is not https"):
-        arm._authentication("http://management.azure.example")
+        resource_manager._authentication("http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
     with pytest.raises(HwpricesError, match="is not https"):
         settings.load()
@@ -164,8 +165,8 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     known = settings.load()
-    results = [collect.fetch(known, "azure", unit) for unit in collect.plan(known, "azure")]
-    run = collect.record(known, "azure", NOW.replace(day=day), results)
+    results = [collector.fetch(known, "azure", unit) for unit in collector.plan(known, "azure")]
+    run = collector.record(known, "azure", NOW.replace(day=day), results)
     parts = {part.table: part for part in AZURE.normalise(Pages(run, Landing(f"{known.root}/raw")))}
     return {"run": run, "parts": parts}
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices.providers.azure import names
-from hwprices.providers.azure.names import parse_size
+from hwprices.providers.azure.inventory import size_names
+from hwprices.providers.azure.inventory.size_names import parse_size
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
@@ -41,8 +41,8 @@ def test_any_text_is_a_size_or_none(text: str) -> None:
 
 
 def facts(product: str) -> tuple[str, str, str]:
-    tidied = pl.DataFrame({"productName": [product]}).select(names.tidy("productName"))["productName"]
-    return names.product_facts(tidied).select("product_is", "product_os", "product_tenancy").row(0)
+    tidied = pl.DataFrame({"productName": [product]}).select(size_names.tidy("productName"))["productName"]
+    return size_names.product_facts(tidied).select("product_is", "product_os", "product_tenancy").row(0)
 
 
 @given(
@@ -68,8 +68,8 @@ def test_cloud_services_is_never_a_machine(series: str, space: str, joined: bool
 
 @given(st.text(max_size=60))
 def test_tidy_is_idempotent_and_facts_are_total(text: str) -> None:
-    once = pl.DataFrame({"n": [text]}).select(names.tidy("n"))
-    assert once.select(names.tidy("n")).equals(once)
+    once = pl.DataFrame({"n": [text]}).select(size_names.tidy("n"))
+    assert once.select(size_names.tidy("n")).equals(once)
     kind, os, tenancy = facts(text)
     assert kind in ("vm", "host", "cloud_services", "promo", "unknown")
     assert os

@@ -13,15 +13,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from azure_crosscheck import REPORT, compare, render
-from azure_wire import Landed, frame, refused
+from tests.helpers.azure_pages import Landed, frame, refused
+from tools.azure_crosscheck import REPORT, compare, render
 
-from hwprices import validate
-from hwprices.landing import Landing
+from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, Part, get
 from hwprices.schemas import TABLES
+from hwprices.stage import validate
 
-SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 REGIONS = ["francecentral", "westeurope"]
 
 

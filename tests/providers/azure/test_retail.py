@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from azure_wire import NOW, RETAIL, RetailServer, answer, context, item
+from tests.helpers.azure_pages import NOW, RETAIL, RetailServer, answer, context, item
+from tests.helpers.stub_server import Reply, Request, StubServer
 
-from hwprices.http import FetchError
-from hwprices.landing import Page, Run, Unit, UnitResult
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Page, Run, Unit, UnitResult
 from hwprices.providers import SkippedError, get
-from hwprices.providers.azure import retail
-from stub_server import Reply, Request, StubServer
+from hwprices.providers.azure.api import retail
 
 AZURE = get("azure")
 UNIT = Unit("azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"})

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from azure_wire import NOW, Landed, barred, frame, refused, sku
+from tests.helpers.azure_pages import NOW, Landed, barred, frame, refused, sku
 
-from hwprices import validate
 from hwprices.schemas import TABLES
+from hwprices.stage import validate
 
 
 def sizes(folder: Path, *skus: dict[str, object]) -> pl.DataFrame:

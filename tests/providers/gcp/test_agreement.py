@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from gcp_world import World, sample
+from tests.helpers.gcp_pages import World, sample
 
-from hwprices.answers import discounts
+from hwprices.read.gcp import discounts
 
 pytestmark = pytest.mark.shared
 
@@ -22,7 +22,7 @@ OPTIONS = {
 RELATIVE = Decimal("1e-6")
 
 NOT_LISTED = "Compute Engine does not list the type in the region"
-CUSTOM = "a custom machine: priced by hwprices.answers.custom"
+CUSTOM = "a custom machine: priced by hwprices.read.gcp.custom_machine"
 SLICE = "less than a GPU is billed by an all-in SKU that the sample does not have; the other project adds up parts"
 NOT_SOLD = "a3-highgpu below 8 GPUs is not sold on demand"
 SUSTAINED = "no commitment is sold; the other project gives the sustained-use price"

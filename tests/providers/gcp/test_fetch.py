@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.helpers.stub_server import Reply, Request, StubServer
 
-from hwprices import collect, providers
-from hwprices.http import FetchError, Http
-from hwprices.landing import Landing, Run, Unit, UnitResult
+from hwprices import providers
+from hwprices.collect import collector
+from hwprices.landing.download import FetchError, Http
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
 from hwprices.settings import Settings, load
-from stub_server import Reply, Request, StubServer
+from hwprices.stage.stage import stage_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SKUS = "/v1/services/6F81-5844-456A/skus"
@@ -260,10 +262,10 @@ def test_the_documented_settings_are_enough(server: StubServer, tmp_path: Path, 
     for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": server.url, "GCP_COMPUTE_URL": server.url}.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
     settings = load()
-    units = collect.plan(settings, "gcp", ["us-central1"])
-    results = [collect.fetch(settings, "gcp", unit) for unit in units]
+    units = collector.plan(settings, "gcp", ["us-central1"])
+    results = [collector.fetch(settings, "gcp", unit) for unit in units]
     assert [r.status for r in results] == ["ok", "ok", "ok"]
-    staged = collect.stage_run(settings, collect.record(settings, "gcp", NOW, results))
+    staged = stage_run(settings, collector.record(settings, "gcp", NOW, results))
     assert {f.key for f in staged.files if f.table == "prices"} == {"prices/provider=gcp/us-central1.parquet"}
     assert staged.quarantined == {}
 
@@ -271,7 +273,7 @@ def test_the_documented_settings_are_enough(server: StubServer, tmp_path: Path, 
 def test_an_unreachable_vendor_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": "http://127.0.0.1:9", "ATTEMPTS": "1"}.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
-    result = collect.fetch(load(), "gcp", Unit("gcp", "skus"))
+    result = collector.fetch(load(), "gcp", Unit("gcp", "skus"))
     assert result.status == "failed"
     assert result.reason.startswith("http://127.0.0.1:9 failed")
     assert "\n" not in result.reason

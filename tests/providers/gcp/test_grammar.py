@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwprices.providers.gcp import grammar, vocabulary
-from hwprices.providers.gcp.grammar import Other, Part
+from hwprices.providers.gcp.prices import grammar, vocabulary
+from hwprices.providers.gcp.prices.grammar import Other, Part
 
 PLACES = ["Americas", "Iowa", "Northern Virginia", "Sao Paulo", "Salt Lake City", "Tel Aviv", "Zürich", "EMEA", "APAC"]
 USAGE = {"on_demand": "OnDemand", "spot": "Preemptible"}

@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from gcp_world import World, machine, sample, sku, world
+from tests.helpers.gcp_pages import World, machine, sample, sku, world
 
-from hwprices import validate
 from hwprices.errors import HwpricesError
-from hwprices.providers.gcp import skus as skus_module
-from hwprices.providers.gcp.machines import nominal_gib
+from hwprices.providers.gcp.inventory.instance_types import nominal_gib
+from hwprices.providers.gcp.prices import skus as skus_module
 from hwprices.schemas import TABLES
+from hwprices.stage import validate
 
 N2 = [sku("N2 Instance Core running in Americas", "0.031611"), sku("N2 Instance Ram running in Americas", "0.004237")]
 N2_TYPES = {"us-central1-a": [machine("n2-standard-2", 2, 8192)]}
@@ -26,7 +26,7 @@ def bundled(project_path: Path) -> World:
 
 @pytest.fixture(scope="module")
 def project_path() -> Path:
-    return Path(__file__).resolve().parents[2]
+    return Path(__file__).resolve().parents[3]
 
 
 # -- G1, G2: what is on demand and what is not ---------------------------------------------------------------------------

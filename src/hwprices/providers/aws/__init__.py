@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hwprices.landing import Page, Unit
+    from hwprices.landing.pages import Page, Unit
     from hwprices.providers import Context, Pages, Part
     from hwprices.settings import Settings
 
@@ -23,17 +23,17 @@ class Aws:
         return settings.aws_concurrency
 
     def plan(self, context: "Context", regions: Sequence[str] | None) -> "list[Unit]":
-        from .fetch import plan
+        from hwprices.providers.aws.fetch import plan
 
         return plan(context, regions)
 
     def fetch(self, context: "Context", unit: "Unit") -> "list[Page]":
-        from .fetch import fetch
+        from hwprices.providers.aws.fetch import fetch
 
         return fetch(context, unit)
 
     def normalise(self, pages: "Pages") -> "Iterator[Part]":
-        from .normalise import normalise
+        from hwprices.providers.aws.normalise import normalise
 
         return normalise(pages)
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 
 from hwprices.errors import HwpricesError
-from hwprices.http import FetchError
-from hwprices.landing import Page, Unit
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
-
-from . import bulk
-from .kinds import EC2_BY_REGION, PRICE_LIST, REGIONS, SAVINGS_PLANS, SPOT_ADVISOR
+from hwprices.providers.aws.api import bulk_files
+from hwprices.providers.aws.kinds import EC2_BY_REGION, PRICE_LIST, REGIONS, SAVINGS_PLANS, SPOT_ADVISOR
 
 REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """A region's code; those of local and Wavelength zones go on."""
@@ -24,11 +23,11 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         FetchError: the index of price lists cannot be had. China's alone does not stop the others: its units fail.
     """
     wanted = set(regions) if regions is not None else None
-    china = [Unit("aws", PRICE_LIST, code) for code in bulk.CHINA_REGIONS if wanted is None or code in wanted]
+    china = [Unit("aws", PRICE_LIST, code) for code in bulk_files.CHINA_REGIONS if wanted is None or code in wanted]
     units: list[Unit] = []
     listed: list[str] = []
-    if wanted is None or wanted - set(bulk.CHINA_REGIONS):
-        found = bulk.files(context, context.settings.aws_price_list_url, "aws")
+    if wanted is None or wanted - set(bulk_files.CHINA_REGIONS):
+        found = bulk_files.files(context, context.settings.aws_price_list_url, "aws")
         listed = sorted(found.price_lists)
         units += _bulk_units(found, wanted)
     if china:
@@ -47,9 +46,9 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         SkippedError: the region is not enabled for the account, or does not answer.
     """
     if unit.kind in (PRICE_LIST, SAVINGS_PLANS, SPOT_ADVISOR):
-        return bulk.fetch(context, unit)
+        return bulk_files.fetch(context, unit)
     if unit.kind in (REGIONS, *EC2_BY_REGION):
-        from . import ec2
+        from hwprices.providers.aws.api import ec2
 
         return ec2.fetch(context, unit)
     raise HwpricesError(
@@ -57,7 +56,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     )
 
 
-def _bulk_units(found: bulk.Files, wanted: set[str] | None) -> list[Unit]:
+def _bulk_units(found: bulk_files.Files, wanted: set[str] | None) -> list[Unit]:
     kinds = ((PRICE_LIST, found.price_lists), (SAVINGS_PLANS, found.savings_plans))
     return [Unit("aws", kind, code, {"url": url}) for kind, urls in kinds for code, url in sorted(urls.items()) if wanted is None or code in wanted]
 
@@ -65,13 +64,13 @@ def _bulk_units(found: bulk.Files, wanted: set[str] | None) -> list[Unit]:
 def _china_units(context: Context, known: list[Unit]) -> list[Unit]:
     """China has an index of its own on another host. Where it cannot be had, its regions fail as units and the run goes on."""
     try:
-        return _bulk_units(bulk.files(context, context.settings.aws_china_price_list_url, "cn"), {unit.region for unit in known})
+        return _bulk_units(bulk_files.files(context, context.settings.aws_china_price_list_url, "cn"), {unit.region for unit in known})
     except FetchError as error:
         return [Unit(unit.provider, unit.kind, unit.region, {"error": str(error)}) for unit in known]
 
 
 def _ec2_units(context: Context, listed: list[str], wanted: set[str] | None) -> list[Unit]:
-    from . import ec2
+    from hwprices.providers.aws.api import ec2
 
     if not ec2.has_credentials():
         return []

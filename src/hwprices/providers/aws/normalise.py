@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
+from hwprices.providers.aws.inventory import instance_types, regions
+from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, PRICE_LIST, REGIONS, SAVINGS_PLANS, SPOT, SPOT_ADVISOR, ZONES
+from hwprices.providers.aws.prices import capacity_blocks, price_list, savings_plans, spot
+from hwprices.rows import frames
 from hwprices.schemas.price import Prices
-
-from . import capacity_blocks, places, price_list, savings_plans, spot, types
-from .kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, PRICE_LIST, REGIONS, SAVINGS_PLANS, SPOT, SPOT_ADVISOR, ZONES
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -20,18 +20,18 @@ def normalise(pages: Pages) -> Iterator[Part]:
     Raises:
         HwpricesError: a landed page is altered, or its format is not the vendor's any more.
     """
-    catalogue, known = types.Catalogue(), places.Places()
+    catalogue, known = instance_types.Catalogue(), regions.Places()
     for region in pages.regions(INSTANCE_TYPES):
         for page in pages.of(INSTANCE_TYPES, region):
             catalogue.add_answer(region, pages.read(page), page.retrieved_at, page.sha256)
     for region in sorted({*pages.regions(PRICE_LIST), *pages.regions(SPOT), *pages.regions(CAPACITY_BLOCKS)}):
         yield from _prices(pages, region, catalogue, known)
     for region in pages.regions(OFFERINGS):
-        yield Part("availability", places.availability(pages, pages.of(OFFERINGS, region)), region)
+        yield Part("availability", regions.availability(pages, pages.of(OFFERINGS, region)), region)
     yield from _whole(pages, catalogue, known)
 
 
-def _whole(pages: Pages, catalogue: types.Catalogue, known: places.Places) -> Iterator[Part]:
+def _whole(pages: Pages, catalogue: instance_types.Catalogue, known: regions.Places) -> Iterator[Part]:
     """Tables that are not divided by region."""
     for page in pages.of(REGIONS):
         known.add_regions(pages, page)
@@ -40,13 +40,13 @@ def _whole(pages: Pages, catalogue: types.Catalogue, known: places.Places) -> It
             known.add_unreachable(result.unit.region)
     yield Part("regions", known.frame())
     if pages.of(ZONES):
-        yield Part("zones", places.zones(pages, pages.of(ZONES)))
+        yield Part("zones", regions.zones(pages, pages.of(ZONES)))
     yield Part("instance_types", catalogue.frame())
     if advised := pages.of(SPOT_ADVISOR):
         yield Part("spot_advice", spot.advice(pages, advised[-1]))
 
 
-def _prices(pages: Pages, region: str, catalogue: types.Catalogue, known: places.Places) -> Iterator[Part]:
+def _prices(pages: Pages, region: str, catalogue: instance_types.Catalogue, known: regions.Places) -> Iterator[Part]:
     """All prices of one region as one part."""
     listed = pages.of(PRICE_LIST, region)
     if not listed:

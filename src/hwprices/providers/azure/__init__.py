@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hwprices.landing import Page, Unit
+    from hwprices.landing.pages import Page, Unit
     from hwprices.providers import Context, Pages, Part
     from hwprices.settings import Settings
 

@@ -5,10 +5,10 @@ Without AZURE_SUBSCRIPTION_ID the sizes and locations are those bundled with the
 
 from collections.abc import Sequence
 
-from hwprices.landing import Landing, Page, Unit
+from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.azure import arm, retail
-from hwprices.providers.azure.names import is_public_location
+from hwprices.providers.azure.api import resource_manager, retail
+from hwprices.providers.azure.inventory.size_names import is_public_location
 from hwprices.settings import Settings
 
 SKUS = "skus"
@@ -26,7 +26,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         FetchError: neither list can be had.
     """
     settings = context.settings
-    listed = arm.regions(settings) if settings.azure_subscription_id else _bundled_regions(settings)
+    listed = resource_manager.regions(settings) if settings.azure_subscription_id else _bundled_regions(settings)
     asked = sorted({r.strip().lower() for r in regions}) if regions is not None else sorted({*listed, *retail.regions(context.http, settings.azure_retail_url)})
     sized = [Unit("azure", SKUS, region) for region in asked if region in listed] if settings.azure_subscription_id else [Unit("azure", SKUS, GLOBAL)]
     priced = [
@@ -49,7 +49,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:
         return _bundled(context, unit)
-    return arm.fetch_sizes(context, unit) if unit.kind == SKUS else arm.fetch_locations(context, unit)
+    return resource_manager.fetch_sizes(context, unit) if unit.kind == SKUS else resource_manager.fetch_locations(context, unit)
 
 
 def _bundled(context: Context, unit: Unit) -> list[Page]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.providers import Pages, Part
-from hwprices.providers.azure import items as wire
-from hwprices.providers.azure import offered, places, prices, selection, sizes
+from hwprices.providers.azure.inventory import availability, instance_types, regions
+from hwprices.providers.azure.prices import classify, rows
+from hwprices.providers.azure.prices import items as wire
+from hwprices.rows import frames
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -20,49 +21,47 @@ def normalise(pages: Pages) -> Iterator[Part]:
     Raises:
         HwpricesError: a landed page is altered or is not what its endpoint answers.
     """
-    skus = sizes.read(pages)
-    availability = offered.availability(skus.rows)
+    skus = instance_types.read(pages)
+    offered = availability.availability(skus.rows)
     items, found = wire.read(pages)
     table = wire.page_table(found)
-    yield from _places(pages, availability, items.join(table, on="page", how="left", maintain_order="left"))
-    yield Part("instance_types", sizes.instance_types(skus.rows), refused=skus.refused, counts=skus.out_of_scope)
-    yield Part("availability", availability)
-    yield _prices(items, table, availability)
+    yield from _places(pages, offered, items.join(table, on="page", how="left", maintain_order="left"))
+    yield Part("instance_types", instance_types.instance_types(skus.rows), refused=skus.refused, counts=skus.out_of_scope)
+    yield Part("availability", offered)
+    yield _prices(items, table, offered)
 
 
-def _places(pages: Pages, availability: pl.DataFrame, items: pl.DataFrame) -> Iterator[Part]:
-    locations = places.read(pages)
+def _places(pages: Pages, offered: pl.DataFrame, items: pl.DataFrame) -> Iterator[Part]:
+    locations = regions.read(pages)
     columns = ["region", "observed_at", "raw_sha256"]
     sold_in = items.with_columns(pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region"))
-    seen = pl.concat([availability.select(columns).unique(maintain_order=True), sold_in.select(columns).unique(maintain_order=True)])
-    others = locations.filter(~places.is_public()).height
-    yield Part("regions", places.regions(locations, seen), counts={"out_of_scope:logical_or_test_location": others} if others else {})
-    yield Part("zones", places.zones(locations))
+    seen = pl.concat([offered.select(columns).unique(maintain_order=True), sold_in.select(columns).unique(maintain_order=True)])
+    others = locations.filter(~regions.is_public()).height
+    yield Part("regions", regions.regions(locations, seen), counts={"out_of_scope:logical_or_test_location": others} if others else {})
+    yield Part("zones", regions.zones(locations))
 
 
-def _prices(items: pl.DataFrame, table: pl.DataFrame, availability: pl.DataFrame) -> Part:
-    selected = selection.select(_spelled(items, availability), table)
-    odd = prices.odd_plans(selected.chosen)
+def _prices(items: pl.DataFrame, table: pl.DataFrame, offered: pl.DataFrame) -> Part:
+    selected = classify.select(_spelled(items, offered), table)
+    odd = rows.odd_plans(selected.chosen)
     wrong = [frame for frame in (_refused(selected.refused), _refused(odd)) if frame.height]
     return Part(
         "prices",
-        prices.build(selected.chosen, table, availability),
+        rows.build(selected.chosen, table, offered),
         refused=pl.concat(wrong) if wrong else None,
         counts={f"out_of_scope:{reason}": count for reason, count in selected.out_of_scope.items()},
     )
 
 
-def _refused(rows: pl.DataFrame) -> pl.DataFrame:
+def _refused(items: pl.DataFrame) -> pl.DataFrame:
     """Items with reason and message as quarantine rows; the item is kept as the vendor wrote it."""
     shown = ["provider", "region", *(name for name in wire.ITEM if name != "savingsPlan"), "observed_at", "source_url", "raw_sha256"]
-    return frames.refused(rows.select(shown).lazy(), table="prices", reason=pl.lit(rows["reason"]), message=pl.lit(rows["message"])).collect()
+    return frames.refused(items.select(shown).lazy(), table="prices", reason=pl.lit(items["reason"]), message=pl.lit(items["message"])).collect()
 
 
-def _spelled(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
+def _spelled(items: pl.DataFrame, offered: pl.DataFrame) -> pl.DataFrame:
     """Items with armSkuName spelled as the list of sizes spells it: the two differ in case here and there."""
-    spelling = (
-        availability.select("instance_type").unique().with_columns(pl.col("instance_type").str.to_lowercase().alias("lower")).unique("lower", keep="first")
-    )
+    spelling = offered.select("instance_type").unique().with_columns(pl.col("instance_type").str.to_lowercase().alias("lower")).unique("lower", keep="first")
     named = items.with_columns(pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower"))
     joined = named.join(spelling, on="lower", how="left", maintain_order="left")
     return joined.with_columns(pl.coalesce("instance_type", "armSkuName").alias("armSkuName")).drop("lower", "instance_type")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from hwprices.landing import Page, Unit
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, Pages, Part
 from hwprices.settings import Settings
 
@@ -18,19 +18,19 @@ class Gcp:
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
         """Units to fetch: the catalog as a whole; machine types live where a project is set, else the bundled table."""
-        from .fetch import plan
+        from hwprices.providers.gcp.fetch import plan
 
         return plan(context, regions)
 
     def fetch(self, context: Context, unit: Unit) -> list[Page]:
         """Land one unit's pages. Raises FetchError, SkippedError."""
-        from .fetch import fetch
+        from hwprices.providers.gcp.fetch import fetch
 
         return fetch(context, unit)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Rows of all tables from landed pages alone."""
-        from .normalise import normalise
+        from hwprices.providers.gcp.normalise import normalise
 
         return normalise(pages)
 

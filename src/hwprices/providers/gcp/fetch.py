@@ -11,12 +11,11 @@ from functools import partial
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.http import FetchError
-from hwprices.landing import Page, Unit
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.providers.gcp.api.google_apis import Wire, connect
 from hwprices.specs import sheet_directory
-
-from .wire import Wire, connect
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
 """Cloud Billing's id of Compute Engine, https://cloud.google.com/billing/docs/how-to/get-pricing-information-api."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.providers import Pages, Part
+from hwprices.providers.gcp.inventory import instance_types, regions
+from hwprices.providers.gcp.prices import compose, licenses, rates, skus
+from hwprices.providers.gcp.prices.components import component_prices
+from hwprices.rows import frames
 from hwprices.schemas import Table
 from hwprices.schemas.catalog import Availability
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
-
-from . import catalog, compose, licenses, machines, rates, skus
-from .components import component_prices
 
 PROVIDER = pl.lit("gcp").alias("provider")
 
@@ -25,20 +25,20 @@ def normalise(pages: Pages) -> Iterator[Part]:
     Raises:
         HwpricesError: a page is not what it should be, or too many SKUs are not understood.
     """
-    found = machines.read(pages)
+    found = instance_types.read(pages)
     read = skus.read(pages)
     priced = rates.build(read)
-    regions = _regions(pages)
+    chosen = _regions(pages)
     linux = compose.compose(found, priced)
     licensed = licenses.license(found, priced, linux)
-    yield from catalog.places(pages, found, regions)
-    yield Part("instance_types", catalog.instance_types(found))
-    yield Part("availability", _availability(found, regions))
+    yield from regions.places(pages, found, chosen)
+    yield Part("instance_types", regions.instance_types(found))
+    yield Part("availability", _availability(found, chosen))
     refused = pl.concat([read.refused, priced.refused.with_columns(regions=pl.concat_list("region")).drop("region"), licensed.refused], how="diagonal_relaxed")
     prices, parts = _tables(found, linux, licensed)
-    yield from _by_region(Prices, prices, regions, refused=_quarantine(refused, regions), counts=dict(read.counts))
-    yield from _by_region(PriceComponents, parts, regions)
-    yield from _by_region(ComponentPrices, component_prices(priced.rates), regions)
+    yield from _by_region(Prices, prices, chosen, refused=_quarantine(refused, chosen), counts=dict(read.counts))
+    yield from _by_region(PriceComponents, parts, chosen)
+    yield from _by_region(ComponentPrices, component_prices(priced.rates), chosen)
 
 
 def _regions(pages: Pages) -> list[str] | None:
@@ -47,12 +47,12 @@ def _regions(pages: Pages) -> list[str] | None:
     return sorted(asked) or None
 
 
-def _availability(found: machines.Machines, regions: list[str] | None) -> pl.DataFrame:
+def _availability(found: instance_types.Machines, regions: list[str] | None) -> pl.DataFrame:
     rows = found.offers if regions is None else found.offers.filter(pl.col("region").is_in(regions))
     return frames.conform(rows.lazy().drop("source_url").with_columns(PROVIDER, offered=pl.lit(True)), Availability).collect()
 
 
-def _tables(found: machines.Machines, linux: compose.Composed, licensed: licenses.Licensed) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _tables(found: instance_types.Machines, linux: compose.Composed, licensed: licenses.Licensed) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows of prices and price_components, all regions. price_id is made once a price and joined to its parts."""
     everywhere = pl.concat([linux.prices.with_columns(os=pl.lit("linux")), licensed.prices])
     keyed = _as_prices(_with_source(everywhere, found))
@@ -78,7 +78,7 @@ def _tables(found: machines.Machines, linux: compose.Composed, licensed: license
     return keyed, frames.conform(parts, PriceComponents).collect()
 
 
-def _with_source(prices: pl.DataFrame, found: machines.Machines) -> pl.DataFrame:
+def _with_source(prices: pl.DataFrame, found: instance_types.Machines) -> pl.DataFrame:
     """A price of which no part is known comes from the page that lists the type."""
     listed = found.offers.select("region", "instance_type", "observed_at", "source_url", "raw_sha256").unique(
         ["region", "instance_type"], keep="first", maintain_order=True

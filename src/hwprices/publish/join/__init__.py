@@ -6,10 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive, frames, validate
-from hwprices.join import machines, measured, offers, sold
+from hwprices import formulas
+from hwprices.publish.join import accelerators, benchmarks, machines, offers
+from hwprices.rows import frames
 from hwprices.schemas import SHEETS, TABLES
 from hwprices.schemas.offer import Offers
+from hwprices.stage import validate
 
 SHEETS_AS_THEY_ARE = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
 
@@ -52,7 +54,7 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
     places = regions(vendor["regions"], sheet["region_footprint"])
     types = machines.machines(vendor["instance_types"], sheet["accelerators"], sheet["cpus"], sheet["cpu_families"], sheet["power_coefficients"])
     wide = build_offers(vendor["prices"], types, places, sheet["benchmarks"])
-    devices = sold.accelerators(
+    devices = accelerators.accelerators(
         sheet["accelerators"],
         types=vendor["instance_types"],
         availability=vendor["availability"],
@@ -62,7 +64,7 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
     )
     made = {"regions": places, "accelerators": devices, "offers": wide, **{name: sheet[name] for name in SHEETS_AS_THEY_ARE}}
     checked = {name: validate.check(made[name], TABLES[name]) for name in TABLES if name in made}
-    return Joined(checked, sold.unmatched(vendor["instance_types"], sheet["accelerators"]))
+    return Joined(checked, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
 
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
@@ -75,15 +77,15 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(filled).drop(f"{name}_sheet" for name in fills)
 
 
-def build_offers(prices: pl.LazyFrame, types: pl.DataFrame, places: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
+def build_offers(prices: pl.LazyFrame, types: pl.DataFrame, places: pl.DataFrame, benchmark_sheet: pl.DataFrame) -> pl.DataFrame:
     """offers: every machine that has a Linux price or the reason for none, in every region; one that no type list knows too."""
     wide = offers.side_by_side(offers.relevant(prices))
     here = places.select("provider", "region", "country", "pue", "grid_gco2e_per_kwh")
     frame = wide.join(types, on=["provider", "instance_type"], how="left").join(here, on=["provider", "region"], how="left")
     frame = frame.with_columns(  # assumptions are columns of every row, also where the machine is not known
-        pl.col("cpu_utilisation").fill_null(derive.CPU_UTILISATION),
-        pl.col("accelerator_utilisation").fill_null(derive.ACCELERATOR_UTILISATION),
-        pl.col("embodied_lifetime_hours").fill_null(float(derive.EMBODIED_LIFETIME_HOURS)),
+        pl.col("cpu_utilisation").fill_null(formulas.CPU_UTILISATION),
+        pl.col("accelerator_utilisation").fill_null(formulas.ACCELERATOR_UTILISATION),
+        pl.col("embodied_lifetime_hours").fill_null(float(formulas.EMBODIED_LIFETIME_HOURS)),
     )
-    frame = measured.with_measured(offers.derived(frame), benchmarks).drop("uniform")
+    frame = benchmarks.with_measured(offers.derived(frame), benchmark_sheet).drop("uniform")
     return frames.conform(frame.lazy(), Offers).collect()

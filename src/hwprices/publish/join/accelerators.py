@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive, frames
+from hwprices import formulas
+from hwprices.rows import frames
 from hwprices.schemas.offer import SoldAccelerators
 
 BY = "accelerator_id"
@@ -27,7 +28,7 @@ def accelerators(
             min_usd_per_accelerator_hour=pl.col("usd_per_accelerator_hour").min(),
             min_spot_usd_per_accelerator_hour=pl.col("spot_usd_per_accelerator_hour").min(),
         ),
-        parts.filter(currency="USD", purchase_option="on_demand").group_by(BY).agg(min_part_usd_per_hour=derive.known_positive(pl.col("hourly").min())),
+        parts.filter(currency="USD", purchase_option="on_demand").group_by(BY).agg(min_part_usd_per_hour=formulas.known_positive(pl.col("hourly").min())),
         local.drop_nulls(BY).group_by(BY).agg(local_devices=pl.col("device_id").sort()),
     ]
     for frame in found:

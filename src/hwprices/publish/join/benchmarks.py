@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from hwprices import derive
+from hwprices import formulas
 
 TOKEN_MODELS = {
     "llama2_70b": "llama2-70b-99",
@@ -58,11 +58,11 @@ def with_measured(frame: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame
     rates, labels = tokens(benchmarks), []
     for name in TOKEN_MODELS:
         one = rates.filter(name=name).select(*on, pl.col("tokens_per_second"), pl.col("label").alias(f"label_{name}"))
-        price = derive.usd_per_million_tokens(pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second"))
+        price = formulas.usd_per_million_tokens(pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second"))
         frame = frame.join(one, on=on, how="left").with_columns(price.alias(f"usd_per_million_tokens_{name}")).drop("tokens_per_second")
         labels.append(f"label_{name}")
     tuned = fine_tuning(benchmarks).rename({"minutes": f"minutes_per_{FINE_TUNING}", "label": "label_tuning"})
     frame = frame.join(tuned, on=on, how="left")
-    run = derive.usd_per_run(pl.col("on_demand_usd_per_hour"), pl.col(f"minutes_per_{FINE_TUNING}"))
+    run = formulas.usd_per_run(pl.col("on_demand_usd_per_hour"), pl.col(f"minutes_per_{FINE_TUNING}"))
     rounds = pl.concat_list(*labels, "label_tuning").list.drop_nulls()
     return frame.with_columns(run.alias(f"usd_per_{FINE_TUNING}"), rounds.alias("benchmark_rounds")).drop(*labels, "label_tuning")

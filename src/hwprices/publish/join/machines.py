@@ -5,7 +5,7 @@ import re
 import polars as pl
 import polars.selectors as cs
 
-from hwprices import derive
+from hwprices import formulas
 
 CARRIED = [
     *("provider", "instance_type", "family", "arch", "vcpus", "memory_gib", "local_disk_gib", "network_gbps_max", "rdma"),
@@ -49,7 +49,7 @@ def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame
     specs = accelerators.select("accelerator_id", *(pl.col(source).alias(name) for name, source in SPEC_COLUMNS.items()))
     # a rate of 0 means that the device does not compute in that format: nothing to divide by
     rates = [name for name in SPEC_COLUMNS if name.endswith(("_tflops", "_tops"))]
-    specs = specs.with_columns(derive.known_positive(pl.col(name)).alias(name) for name in rates)
+    specs = specs.with_columns(formulas.known_positive(pl.col(name)).alias(name) for name in rates)
     power = pl.coalesce("power_limit_default_w", "accelerator_tdp_w").alias("accelerator_power_w")
     return frame.join(specs, on="accelerator_id", how="left").with_columns(power)
 
@@ -118,21 +118,21 @@ def _any(coefficients: pl.DataFrame, component: str) -> float | None:
 def _with_watts(frame: pl.DataFrame) -> pl.DataFrame:
     c = pl.col
     frame = frame.with_columns(
-        cpu_utilisation=pl.lit(derive.CPU_UTILISATION),
-        accelerator_utilisation=pl.lit(derive.ACCELERATOR_UTILISATION),
-        embodied_lifetime_hours=pl.lit(float(derive.EMBODIED_LIFETIME_HOURS)),
+        cpu_utilisation=pl.lit(formulas.CPU_UTILISATION),
+        accelerator_utilisation=pl.lit(formulas.ACCELERATOR_UTILISATION),
+        embodied_lifetime_hours=pl.lit(float(formulas.EMBODIED_LIFETIME_HOURS)),
     ).with_columns(
-        cpu_watts=derive.cpu_watts(c.vcpus, c.cpu_min_watts_per_vcpu, c.cpu_max_watts_per_vcpu, c.cpu_utilisation),
-        memory_watts=derive.memory_watts(c.memory_gib, c.watts_per_gb),
-        local_disk_watts=derive.disk_watts(c.local_disk_gib, c.watts_per_tb),
-        accelerator_watts=derive.accelerator_watts(c.accelerator_count, c.accelerator_power_w, c.accelerator_utilisation),
-        estimated_accelerator_watts=derive.accelerator_watts(c.accelerator_count, c.tdp_estimate_w, c.accelerator_utilisation),
-        embodied_gco2e_per_hour=derive.embodied_gco2e_per_hour(c.accelerator_count, c.accelerator_embodied_kgco2e, c.embodied_lifetime_hours),
-        tflops_per_watt_bf16=derive.tflops_per_watt(c.accelerator_bf16_tflops, c.accelerator_tdp_w),
+        cpu_watts=formulas.cpu_watts(c.vcpus, c.cpu_min_watts_per_vcpu, c.cpu_max_watts_per_vcpu, c.cpu_utilisation),
+        memory_watts=formulas.memory_watts(c.memory_gib, c.watts_per_gb),
+        local_disk_watts=formulas.disk_watts(c.local_disk_gib, c.watts_per_tb),
+        accelerator_watts=formulas.accelerator_watts(c.accelerator_count, c.accelerator_power_w, c.accelerator_utilisation),
+        estimated_accelerator_watts=formulas.accelerator_watts(c.accelerator_count, c.tdp_estimate_w, c.accelerator_utilisation),
+        embodied_gco2e_per_hour=formulas.embodied_gco2e_per_hour(c.accelerator_count, c.accelerator_embodied_kgco2e, c.embodied_lifetime_hours),
+        tflops_per_watt_bf16=formulas.tflops_per_watt(c.accelerator_bf16_tflops, c.accelerator_tdp_w),
     )
     host = [c.cpu_watts, c.memory_watts, c.local_disk_watts]
-    estimate = pl.when(c.accelerator_watts.is_null()).then(derive.machine_watts(*host, c.estimated_accelerator_watts))
+    estimate = pl.when(c.accelerator_watts.is_null()).then(formulas.machine_watts(*host, c.estimated_accelerator_watts))
     return frame.with_columns(
-        estimated_watts=derive.machine_watts(*host, c.accelerator_watts),
+        estimated_watts=formulas.machine_watts(*host, c.accelerator_watts),
         estimated_watts_from_tdp_estimate=estimate,
     ).drop("watts_per_gb", "watts_per_tb", "estimated_accelerator_watts")

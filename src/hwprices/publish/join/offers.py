@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from hwprices import derive, frames
+from hwprices import formulas
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.offer import Offers
 
@@ -110,20 +111,20 @@ def derived(frame: pl.DataFrame) -> pl.DataFrame:
     alike = pl.when("uniform").then("accelerator_count")  # a machine with mixed accelerators is never divided
     frame = frame.with_columns(*_best("1y"), *_best("3y"))
     return frame.with_columns(
-        on_demand_usd_per_year=derive.usd_per_year(on_demand),
-        spot_discount=derive.discount(spot, on_demand),
-        best_1y_discount=derive.discount(c.best_1y_usd_per_hour, on_demand),
-        best_3y_discount=derive.discount(c.best_3y_usd_per_hour, on_demand),
-        usd_per_vcpu_hour=pl.when(c.accelerator_kind == "none").then(derive.divide(on_demand, c.vcpus)),
-        usd_per_accelerator_hour=derive.divide(on_demand, alike),
-        spot_usd_per_accelerator_hour=derive.divide(spot, alike),
-        usd_per_gib_accelerator_memory_hour=derive.divide(on_demand, pl.when("uniform").then("accelerator_memory_gib")),
-        usd_per_pflop_hour_bf16=derive.usd_per_pflop_hour(on_demand, alike, c.accelerator_bf16_tflops),
-        usd_per_pflop_hour_fp8=derive.usd_per_pflop_hour(on_demand, alike, c.accelerator_fp8_tflops),
-        energy_kwh_per_hour=derive.energy_kwh_per_hour(c.estimated_watts, c.pue),
+        on_demand_usd_per_year=formulas.usd_per_year(on_demand),
+        spot_discount=formulas.discount(spot, on_demand),
+        best_1y_discount=formulas.discount(c.best_1y_usd_per_hour, on_demand),
+        best_3y_discount=formulas.discount(c.best_3y_usd_per_hour, on_demand),
+        usd_per_vcpu_hour=pl.when(c.accelerator_kind == "none").then(formulas.divide(on_demand, c.vcpus)),
+        usd_per_accelerator_hour=formulas.divide(on_demand, alike),
+        spot_usd_per_accelerator_hour=formulas.divide(spot, alike),
+        usd_per_gib_accelerator_memory_hour=formulas.divide(on_demand, pl.when("uniform").then("accelerator_memory_gib")),
+        usd_per_pflop_hour_bf16=formulas.usd_per_pflop_hour(on_demand, alike, c.accelerator_bf16_tflops),
+        usd_per_pflop_hour_fp8=formulas.usd_per_pflop_hour(on_demand, alike, c.accelerator_fp8_tflops),
+        energy_kwh_per_hour=formulas.energy_kwh_per_hour(c.estimated_watts, c.pue),
     ).with_columns(*_carbon())
 
 
 def _carbon() -> list[pl.Expr]:
-    operational = derive.operational_gco2e_per_hour(pl.col("energy_kwh_per_hour"), pl.col("grid_gco2e_per_kwh"))
-    return [operational.alias("operational_gco2e_per_hour"), derive.gco2e_per_hour(operational, pl.col("embodied_gco2e_per_hour")).alias("gco2e_per_hour")]
+    operational = formulas.operational_gco2e_per_hour(pl.col("energy_kwh_per_hour"), pl.col("grid_gco2e_per_kwh"))
+    return [operational.alias("operational_gco2e_per_hour"), formulas.gco2e_per_hour(operational, pl.col("embodied_gco2e_per_hour")).alias("gco2e_per_hour")]

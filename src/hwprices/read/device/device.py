@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive
-from hwprices.answers import figures, names
-from hwprices.answers.tco import DEFAULTS, Ownership, Tables, owned
+from hwprices import formulas
+from hwprices.read.device import figures, lookup
+from hwprices.read.ownership import DEFAULTS, Ownership, Tables, owned
 
 DTYPES = {
     "fp64": "fp64_dense_tflops",
@@ -45,23 +45,23 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "regions": pl.List(pl.String),  # provider/region
     "local_devices": pl.List(pl.String),  # machines with it that one can buy
     "sold_locally": pl.Boolean,
-    "hourly_usd": derive.Money,  # one device (one vCPU of a CPU), cheapest on-demand offer
+    "hourly_usd": formulas.Money,  # one device (one vCPU of a CPU), cheapest on-demand offer
     "hourly_offer": pl.String,  # provider/region/type
-    "spot_hourly_usd": derive.Money,
+    "spot_hourly_usd": formulas.Money,
     "spot_offer": pl.String,
-    "cheapest_usd": derive.Money,  # in any way it is sold
+    "cheapest_usd": formulas.Money,  # in any way it is sold
     "cheapest_offer": pl.String,  # provider/region/type: purchase option
-    "part_hourly_usd": derive.Money,  # sold without the machine around it
-    "yearly_usd": derive.Money,  # the hourly price × 8760
-    "purchase_amount": derive.Money,  # in purchase_currency
+    "part_hourly_usd": formulas.Money,  # sold without the machine around it
+    "yearly_usd": formulas.Money,  # the hourly price × 8760
+    "purchase_amount": formulas.Money,  # in purchase_currency
     "purchase_currency": pl.String,
-    "purchase_usd": derive.Money,  # the same in USD; null where no exchange rate was given
+    "purchase_usd": formulas.Money,  # the same in USD; null where no exchange rate was given
     "purchase_basis": pl.String,
-    "owned_hourly_usd": derive.Money,  # TCO of one device in the cheapest machine to buy
+    "owned_hourly_usd": formulas.Money,  # TCO of one device in the cheapest machine to buy
     "measured": pl.List(
         pl.Struct({"model": pl.String, "scenario": pl.String, "round": pl.String, "per_accelerator": pl.Float64, "unit": pl.String, "system": pl.String})
     ),
-    "usd_per_million_tokens": pl.List(pl.Struct({"model": pl.String, "usd": derive.Money, "basis": pl.String})),
+    "usd_per_million_tokens": pl.List(pl.Struct({"model": pl.String, "usd": formulas.Money, "basis": pl.String})),
     "watts": pl.Float64,
     "watts_basis": pl.String,
     "tflops_per_watt": pl.Float64,  # dense, over the published TDP
@@ -86,7 +86,7 @@ def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.Da
     """
     sheets = [("accelerators", "accelerator_id"), ("cpus", "cpu_id"), ("local_hardware", "device_id")]
     listed = [(table, dataset.scan(table).select(id=key, name="name", vendor="vendor").collect()) for table, key in sheets]
-    sheet, key = names.find(listed, name)
+    sheet, key = lookup.find(listed, name)
     answer = {"accelerators": _accelerator, "cpus": _cpu, "local_hardware": _machine}[sheet](dataset, key, ownership)
     answer["missing"] = _missing(answer)
     return pl.DataFrame([{column: answer.get(column) for column in ANSWER}], schema=ANSWER)
@@ -119,7 +119,7 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
     }
     answer |= {"purchase_amount": answer["purchase_usd"], "purchase_currency": None if answer["purchase_usd"] is None else "USD"}
     price = answer["hourly_usd"] or answer["part_hourly_usd"]
-    return answer | {"yearly_usd": None if price is None else price * derive.HOURS_PER_YEAR}
+    return answer | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
 
 
 def _common(row: dict[str, Any], key: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _cpu(dataset: Tables, key: str, _: Ownership) -> dict[str, Any]:
         accelerator_count=pl.col("vcpus").cast(pl.Float64), usd_per_accelerator_hour="usd_per_vcpu_hour"
     )
     price = answer["hourly_usd"]
-    return answer | figures.carbon(carbon) | {"yearly_usd": None if price is None else price * derive.HOURS_PER_YEAR}
+    return answer | figures.carbon(carbon) | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
 
 
 def _machine(dataset: Tables, key: str, ownership: Ownership) -> dict[str, Any]:

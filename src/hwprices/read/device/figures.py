@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import derive
-from hwprices.answers.tco import Ownership, Tables, owned
+from hwprices import formulas
+from hwprices.read.ownership import Ownership, Tables, owned
 
 TOKENS = "usd_per_million_tokens_"
 
@@ -21,7 +21,7 @@ def cheapest(offers: pl.DataFrame, count: str) -> dict[str, Any]:
     long = offers.unpivot(options, index=[*where, count], variable_name="option", value_name="usd").drop_nulls(["usd", count])
     if not long.height:
         return {"cheapest_usd": None, "cheapest_offer": None}
-    best = long.with_columns(usd=derive.divide(pl.col("usd"), pl.col(count))).sort("usd", *where, "option").row(0, named=True)
+    best = long.with_columns(usd=formulas.divide(pl.col("usd"), pl.col(count))).sort("usd", *where, "option").row(0, named=True)
     offer = "/".join(best[name] for name in where)
     return {"cheapest_usd": best["usd"], "cheapest_offer": f"{offer}: {best['option'].removesuffix(suffix)}"}
 
@@ -64,7 +64,7 @@ def token_prices(offers: pl.DataFrame, measured: pl.DataFrame, hourly: Any) -> l
     if prices or hourly is None:
         return prices
     shared = measured.filter(scenario="Offline", result_unit="Tokens/s")
-    price = derive.usd_per_million_tokens(pl.lit(hourly, dtype=derive.Money), pl.col("per_accelerator"))
+    price = formulas.usd_per_million_tokens(pl.lit(hourly, dtype=formulas.Money), pl.col("per_accelerator"))
     return shared.select("model", usd=price, basis=pl.lit("derived: one accelerator's share of a measured system")).to_dicts()
 
 
@@ -80,10 +80,10 @@ def power(row: dict[str, Any]) -> dict[str, Any]:
 def carbon(offers: pl.DataFrame) -> dict[str, Any]:
     """gCO2e for one hour of one device, in the cheapest offer that has a figure: SCI, else electricity alone, else from a TDP estimate."""
     c = pl.col
-    estimate = derive.operational_gco2e_per_hour(derive.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue), c.grid_gco2e_per_kwh)
+    estimate = formulas.operational_gco2e_per_hour(formulas.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue), c.grid_gco2e_per_kwh)
     ways = [(c.gco2e_per_hour, "SCI"), (c.operational_gco2e_per_hour, "electricity alone"), (estimate, "electricity alone, from an estimated TDP")]
     for figure, what in ways:
-        each = offers.select("provider", "region", "instance_type", "usd_per_accelerator_hour", figure=figure / derive.known_positive(c.accelerator_count))
+        each = offers.select("provider", "region", "instance_type", "usd_per_accelerator_hour", figure=figure / formulas.known_positive(c.accelerator_count))
         best = each.drop_nulls("figure").sort("usd_per_accelerator_hour", "provider", "region", "instance_type", nulls_last=True)
         if best.height:
             first = best.row(0, named=True)
@@ -95,7 +95,8 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> dict
     """What one device costs to buy, and to own in the cheapest whole machine with it."""
     machines = owned(dataset, ownership).filter(pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0)
     each = machines.with_columns(
-        device_usd=derive.divide(pl.col("usd"), pl.col("accelerator_count")), device_tco=derive.divide(pl.col("tco_usd_per_hour"), pl.col("accelerator_count"))
+        device_usd=formulas.divide(pl.col("usd"), pl.col("accelerator_count")),
+        device_tco=formulas.divide(pl.col("tco_usd_per_hour"), pl.col("accelerator_count")),
     )
     running = each.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
     found = {"owned_hourly_usd": running["device_tco"][0] if running.height else None}

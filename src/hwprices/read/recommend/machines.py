@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from hwprices import derive
-from hwprices.answers.tco import Ownership, Tables, owned
+from hwprices import formulas
+from hwprices.read.ownership import Ownership, Tables, owned
 
 USABLE = 0.9
 """Share of a device's memory a job may fill, the rest being the driver's and fragments: vLLM's default gpu_memory_utilization,
@@ -91,7 +91,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             region=pl.lit(None, dtype=pl.String),
             machine=c.device_id,
             price_basis=pl.lit("tco"),
-            **dict.fromkeys(("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"), pl.lit(None, dtype=derive.Money)),
+            **dict.fromkeys(("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"), pl.lit(None, dtype=formulas.Money)),
             usd_per_hour=c.tco_usd_per_hour,
             devices=pl.max_horizontal(c.accelerator_count, 1.0),
             machine_memory_gib=c.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes

@@ -1,6 +1,6 @@
 """Which machines a language-model job fits on, what it costs there, and why the others are left out.
 
-Cloud machines come from offers, machines to buy from local_hardware. Memory and operations are those of ``hwprices.answers.llm``; a
+Cloud machines come from offers, machines to buy from local_hardware. Memory and operations are those of ``hwprices.read.recommend.model_memory``; a
 figure that no sheet holds is never invented: without it a machine is excluded, and says so.
 """
 
@@ -9,10 +9,10 @@ from typing import Literal
 
 import polars as pl
 
-from hwprices import derive
-from hwprices.answers import candidates, llm
-from hwprices.answers.tco import DEFAULTS, Ownership, Tables
+from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.ownership import DEFAULTS, Ownership, Tables
+from hwprices.read.recommend import machines, model_memory
 
 Objective = Literal["cost", "carbon", "speed"]
 OBJECTIVES: tuple[Objective, ...] = ("cost", "carbon", "speed")
@@ -20,7 +20,7 @@ OBJECTIVES: tuple[Objective, ...] = ("cost", "carbon", "speed")
 MFU = 0.4
 """Share of the peak that training reaches: 38-43 % on H100, https://arxiv.org/abs/2407.21783 table 4; 43 % on A100 (Llama 2)."""
 
-MAX_NODES: dict[llm.Workload, int] = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1}
+MAX_NODES: dict[model_memory.Workload, int] = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1}
 """Llama 3.1 405B was trained on 2,048 machines of 8; serving from several machines is possible and slow, so it must be asked for."""
 
 SEQUENCES = 8  # served at once unless said otherwise: a small team's worth of open conversations
@@ -41,8 +41,8 @@ inference it is a ceiling, by memory bandwidth and peak rate (Pope et al., https
 class Job:
     """What is asked: the model, and how it is to be trained or served."""
 
-    model: llm.Shape
-    workload: llm.Workload
+    model: model_memory.Shape
+    workload: model_memory.Workload
     precision: str
     context: int
     batch: int
@@ -52,12 +52,12 @@ class Job:
     mfu: float
 
     @property
-    def memory(self) -> llm.Memory:
-        return llm.memory(self.model, self.workload, self.precision, self.context, self.batch)
+    def memory(self) -> model_memory.Memory:
+        return model_memory.memory(self.model, self.workload, self.precision, self.context, self.batch)
 
     @property
     def flops(self) -> float | None:
-        return None if self.tokens is None else llm.training_flops(self.model, self.workload, self.tokens)
+        return None if self.tokens is None else model_memory.training_flops(self.model, self.workload, self.tokens)
 
 
 def job(
@@ -78,20 +78,20 @@ def job(
     Raises:
         HwpricesError: a value that means nothing; the line says which and what it takes.
     """
-    if workload not in llm.WORKLOADS:
-        raise HwpricesError(f"there is no workload {workload!r}", f"Choose one of {', '.join(llm.WORKLOADS)}.")
-    if precision not in llm.BYTES_PER_WEIGHT:
-        raise HwpricesError(f"there is no precision {precision!r}", f"Choose one of {', '.join(llm.BYTES_PER_WEIGHT)}.")
+    if workload not in model_memory.WORKLOADS:
+        raise HwpricesError(f"there is no workload {workload!r}", f"Choose one of {', '.join(model_memory.WORKLOADS)}.")
+    if precision not in model_memory.BYTES_PER_WEIGHT:
+        raise HwpricesError(f"there is no precision {precision!r}", f"Choose one of {', '.join(model_memory.BYTES_PER_WEIGHT)}.")
     if precision in ("int4", "int8", "fp4") and workload in ("pretrain", "full_finetune"):
         raise HwpricesError(f"{workload} in {precision} is not reckoned here", "Choose bf16, fp16, fp8 or fp32, or workload lora.")
     batch = batch if batch is not None else (SEQUENCES if workload == "inference" else 1)
     if not (context > 0 and batch > 0 and 0 < mfu <= 1 and (tokens is None or tokens > 0) and (days is None or days > 0)):
         raise HwpricesError("context, batch, tokens and days are above 0, mfu is above 0 and at most 1", "Correct the value.")
-    model = llm.shape(model_parameters)
+    model = model_memory.shape(model_parameters)
     if workload == "inference":
         tokens = days = None
     elif tokens is None:
-        tokens = llm.TOKENS_PER_PARAMETER * model.active_parameters if workload == "pretrain" else FINE_TUNING_TOKENS
+        tokens = model_memory.TOKENS_PER_PARAMETER * model.active_parameters if workload == "pretrain" else FINE_TUNING_TOKENS
     if workload == "pretrain" and days is None:
         days = 30
     return Job(model, workload, precision, context, batch, tokens, days, max_nodes or MAX_NODES[workload], mfu)
@@ -130,8 +130,8 @@ def recommend(
     if budget is not None and budget <= 0:
         raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
     asked = job(model_parameters, workload, precision, context, batch=batch, tokens=tokens, days=days, max_nodes=max_nodes, mfu=mfu)
-    found = [candidates.cloud(dataset)] if where != "local" else []
-    found += [candidates.local(dataset, ownership)] if where != "cloud" else []
+    found = [machines.cloud(dataset)] if where != "local" else []
+    found += [machines.local(dataset, ownership)] if where != "cloud" else []
     frame = _excluded(_figures(_nodes(pl.concat(found, how="diagonal_relaxed"), asked), asked), asked, budget)
     return _ranked(frame, objective, asked.workload)
 
@@ -144,7 +144,7 @@ def _nodes(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
     by_deadline = 1.0
     if asked.flops is not None and asked.days is not None:
         rate = _rate(asked.precision) * c.accelerator_count * asked.mfu
-        by_deadline = (asked.flops / (derive.known_positive(rate) * asked.days * 86_400)).ceil()  # type: ignore[assignment]
+        by_deadline = (asked.flops / (formulas.known_positive(rate) * asked.days * 86_400)).ceil()  # type: ignore[assignment]
     nodes = pl.when(holding.is_not_null()).then(pl.max_horizontal(holding, by_deadline))
     gib = 2.0**30
     return frame.with_columns(rate=_rate(asked.precision), holding=holding, nodes=nodes).with_columns(
@@ -157,27 +157,27 @@ def _nodes(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
 def _rate(precision: str) -> pl.Expr:
     """Dense FLOP/s of one device at that precision; 4-bit weights are computed with in 16 bits."""
     column = {"int4": "fp16_dense_tflops", "int8": "int8_dense_tops"}.get(precision, f"{precision}_dense_tflops")
-    return derive.known_positive(pl.col(column)) * 1e12
+    return formulas.known_positive(pl.col(column)) * 1e12
 
 
 def _figures(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
     """hours, tokens_per_second, usd, spot_usd, usd_per_million_tokens, kwh, operational_gco2e; prices become those of all nodes."""
     c = pl.col
     prices = ["usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"]
-    frame = frame.with_columns(c(name).cast(derive.Wide) * c.nodes.cast(derive.Wide) for name in prices)
+    frame = frame.with_columns(c(name).cast(formulas.Wide) * c.nodes.cast(formulas.Wide) for name in prices)
     if asked.flops is not None:
         hours = asked.flops / (c.rate * asked.mfu * c.accelerators) / 3600
         speed = pl.lit(asked.tokens) / (hours * 3600)
     else:
-        read = llm.bytes_read_per_step(asked.model, asked.precision, asked.context, asked.batch) / (c.memory_bandwidth_gbs * 1e9 * c.accelerators)
+        read = model_memory.bytes_read_per_step(asked.model, asked.precision, asked.context, asked.batch) / (c.memory_bandwidth_gbs * 1e9 * c.accelerators)
         compute = 2 * asked.model.active_parameters * asked.batch / (c.rate * c.accelerators)
         hours, speed = pl.lit(1.0), asked.batch / pl.max_horizontal(read, pl.when(read.is_not_null()).then(compute))
     frame = frame.with_columns(hours=hours, tokens_per_second=pl.when(c.nodes.is_not_null()).then(speed))
-    spent = c.hours.cast(derive.Wide)
+    spent = c.hours.cast(formulas.Wide)
     return frame.with_columns(
         usd=c.usd_per_hour * spent,
         spot_usd=c.spot_usd_per_hour * spent,
-        usd_per_million_tokens=derive.usd_per_million_tokens(c.usd_per_hour, c.tokens_per_second),
+        usd_per_million_tokens=formulas.usd_per_million_tokens(c.usd_per_hour, c.tokens_per_second),
         kwh=c.kwh_per_hour * c.nodes * c.hours,
         operational_gco2e=c.operational_gco2e_per_hour * c.nodes * c.hours,
     )

@@ -11,11 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urljoin
 
-from hwprices.http import Expect, FetchError, check_same_host, public_url
-from hwprices.landing import Page, Unit
+from hwprices.landing.download import Expect, FetchError, check_same_host, public_url
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
-
-from .kinds import PRICE_LIST, SAVINGS_PLANS
+from hwprices.providers.aws.kinds import PRICE_LIST, SAVINGS_PLANS
 
 OFFER = "AmazonEC2"
 SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/index.json"}

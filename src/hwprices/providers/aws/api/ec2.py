@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import tenacity
 
-from hwprices.http import FetchError, check_endpoint, public_url
-from hwprices.landing import Page, Unit
+from hwprices.landing.download import FetchError, check_endpoint, public_url
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
-
-from .kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, REGIONS, SPOT, ZONES
-from .types import HOME
+from hwprices.providers.aws.inventory.instance_types import HOME
+from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, REGIONS, SPOT, ZONES
 
 if TYPE_CHECKING:
     import botocore.loaders

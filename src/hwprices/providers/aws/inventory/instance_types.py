@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames, specs
+from hwprices.providers.aws.inventory import ec2_xml, spec_words
+from hwprices.rows import frames
 from hwprices.schemas.catalog import InstanceTypes
-
-from . import wire, words
+from hwprices.specs import accelerator_names
 
 HOME = "us-east-1"
 """Asked first where regions answer differently about one type: the region that has nearly all of them."""
@@ -56,7 +56,7 @@ class Catalogue:
 
     def add_answer(self, region: str, body: bytes, observed_at: datetime, raw_sha256: str) -> None:
         """One page of DescribeInstanceTypes (XML)."""
-        for info in wire.items(body, "instanceTypeSet"):
+        for info in ec2_xml.items(body, "instanceTypeSet"):
             known = Known(from_api(info), observed_at, raw_sha256)
             name = known.said["instance_type"]
             if name not in self.api or region == HOME:
@@ -67,7 +67,7 @@ class Catalogue:
         met: set[str] = set()
         for row in attributes.sort(["instance_type", "lines"], descending=[False, True], maintain_order=True).iter_rows(named=True):
             name = row["instance_type"]
-            self.cpu_models.setdefault(name, set()).update(words.processors(row["physical_processor"]))
+            self.cpu_models.setdefault(name, set()).update(spec_words.processors(row["physical_processor"]))
             self.systems.setdefault(name, set()).update(row["systems"])
             if name not in met and (name not in self.listed or region == HOME):
                 self.listed[name] = Known(from_attributes(row), observed_at, raw_sha256)
@@ -75,7 +75,7 @@ class Catalogue:
 
     def frame(self) -> pl.DataFrame:
         """The instance_types table."""
-        matcher = specs.accelerator_matcher("aws")
+        matcher = accelerator_names.accelerator_matcher("aws")
         rows = [self._row(name, matcher) for name in sorted({*self.api, *self.listed})]
         wanted = frames.dtypes(InstanceTypes)
         built = pl.DataFrame(rows, schema={n: t for n, t in wanted.items() if n not in ("accelerator_count", "accelerator_memory_gib")}, orient="row")
@@ -88,7 +88,7 @@ class Catalogue:
         devices = accelerators(name, said.pop("devices"), matcher)
         kind = said.pop("kind") or (_kind(devices[0]["accelerator_id"]) if devices else "none")
         if models and name not in self.api:
-            said |= {"cpu_vendor": words.cpu_vendor(models[0]), "arch": words.arch(models[0])}
+            said |= {"cpu_vendor": spec_words.cpu_vendor(models[0]), "arch": spec_words.arch(models[0])}
         return said | {
             "accelerators": devices,
             "accelerator_kind": kind,
@@ -102,29 +102,29 @@ class Catalogue:
 def _named(name: str) -> dict[str, Any]:
     """What a type's name alone tells. Any family prefix will do: new ones come every quarter."""
     family = name.partition(".")[0]
-    return {"provider": "aws", "instance_type": name, "family": family, "series": family, "generation": words.generation(family), "corrections": []}
+    return {"provider": "aws", "instance_type": name, "family": family, "series": family, "generation": spec_words.generation(family), "corrections": []}
 
 
 def from_api(info: Mapping[str, Any]) -> dict[str, Any]:
     """One InstanceTypeInfo as columns of instance_types, with ``devices`` and ``kind`` for the accelerators."""
-    cpu, processor = wire.group(info.get("vCpuInfo")), wire.group(info.get("processorInfo"))
-    vcpus, cores = wire.number(cpu.get("defaultVCpus")), wire.number(cpu.get("defaultCores"))
-    memory, threads = wire.number(wire.group(info.get("memoryInfo")).get("sizeInMiB")), wire.number(cpu.get("defaultThreadsPerCore"))
-    metal, current = wire.truth(info.get("bareMetal")), wire.truth(info.get("currentGeneration"))
-    archs = [ARCHITECTURES[a] for a in wire.strings(processor.get("supportedArchitectures")) if a in ARCHITECTURES]
+    cpu, processor = ec2_xml.group(info.get("vCpuInfo")), ec2_xml.group(info.get("processorInfo"))
+    vcpus, cores = ec2_xml.number(cpu.get("defaultVCpus")), ec2_xml.number(cpu.get("defaultCores"))
+    memory, threads = ec2_xml.number(ec2_xml.group(info.get("memoryInfo")).get("sizeInMiB")), ec2_xml.number(cpu.get("defaultThreadsPerCore"))
+    metal, current = ec2_xml.truth(info.get("bareMetal")), ec2_xml.truth(info.get("currentGeneration"))
+    archs = [ARCHITECTURES[a] for a in ec2_xml.strings(processor.get("supportedArchitectures")) if a in ARCHITECTURES]
     kind, devices = _devices(info)
     return {
         "instance_type": info["instanceType"],
         "status": None if current is None else "current" if current else "previous",
         "arch": archs[0] if archs else None,
         "cpu_vendor": processor.get("manufacturer") or None,
-        "boost_ghz": wire.number(processor.get("sustainedClockSpeedInGhz")),
+        "boost_ghz": ec2_xml.number(processor.get("sustainedClockSpeedInGhz")),
         "vcpus": int(vcpus) if vcpus else None,
         "vcpus_billed": vcpus or None,
         "physical_cores": int(cores) if cores else None,
         "threads_per_core": int(threads) if threads else None,
         "memory_gib": memory / MIB_PER_GIB if memory else None,
-        "burstable": wire.truth(info.get("burstablePerformanceSupported")),
+        "burstable": ec2_xml.truth(info.get("burstablePerformanceSupported")),
         "bare_metal": metal,
         "hypervisor": info.get("hypervisor") or ("none" if metal else None),
         "confidential_computing": _confidential(info, processor),
@@ -132,26 +132,26 @@ def from_api(info: Mapping[str, Any]) -> dict[str, Any]:
         "devices": devices,
         "spec_source": "api",
         **_disks(info),
-        **_network(wire.group(info.get("networkInfo"))),
+        **_network(ec2_xml.group(info.get("networkInfo"))),
     }
 
 
 def from_attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     """One type's attributes in the price list as columns of instance_types."""
-    vcpus, clock = words.whole(row["vcpu"]), words.clock_ghz(row["clock_speed"])
-    storage = words.disks(row["storage"])
-    gpus = words.whole(row["gpu"])
+    vcpus, clock = spec_words.whole(row["vcpu"]), spec_words.clock_ghz(row["clock_speed"])
+    storage = spec_words.disks(row["storage"])
+    gpus = spec_words.whole(row["gpu"])
     return {
         "status": {"Yes": "current", "No": "previous"}.get(row["current_generation"]),
         "boost_ghz": clock,
         "vcpus": vcpus,
         "vcpus_billed": float(vcpus) if vcpus else None,
-        "memory_gib": words.memory_gib(row["memory"]),
+        "memory_gib": spec_words.memory_gib(row["memory"]),
         "bare_metal": "bare metal" in row["product_family"] or ".metal" in row["instance_type"],
         "local_disk_gib": storage.gib if storage else None,
         "local_disk_count": storage.number if storage else None,
         "local_disk_kind": storage.kind if storage else None,
-        "network_gbps_max": words.network_gbps(row["network_performance"]),
+        "network_gbps_max": spec_words.network_gbps(row["network_performance"]),
         "kind": "gpu" if gpus else None,
         # The list counts GPUs and names none; which they are, the type's name tells.
         "devices": [{"vendor_name": None, "count": float(gpus), "memory_gib": None}] if gpus else [],
@@ -188,7 +188,7 @@ def accelerators(name: str, devices: Iterable[Mapping[str, Any]], matcher: Any) 
 def _devices(info: Mapping[str, Any]) -> tuple[str | None, list[dict[str, Any]]]:
     """Accelerators and their kind. One device is listed once: Inferentia comes in both NeuronInfo and InferenceAcceleratorInfo."""
     for kind, holder, listed in ACCELERATOR_LISTS:
-        devices = wire.entries(wire.group(info.get(holder)).get(listed))
+        devices = ec2_xml.entries(ec2_xml.group(info.get(holder)).get(listed))
         if devices:
             own = kind == "inference" and all(d.get("manufacturer") == "AWS" for d in devices)
             return ("neuron" if own else kind), [_device(d) for d in devices]
@@ -197,9 +197,9 @@ def _devices(info: Mapping[str, Any]) -> tuple[str | None, list[dict[str, Any]]]
 
 def _device(device: Mapping[str, Any]) -> dict[str, Any]:
     """Count and memory of one device. A slice of a GPU is a fraction of one, and the memory told is the slice's."""
-    share = wire.number(device.get("gpuPartitionSize"))
-    logical, count = wire.number(device.get("logicalGpuCount")), wire.number(device.get("count"))
-    memory = wire.number(wire.group(device.get("memoryInfo")).get("sizeInMiB"))
+    share = ec2_xml.number(device.get("gpuPartitionSize"))
+    logical, count = ec2_xml.number(device.get("logicalGpuCount")), ec2_xml.number(device.get("count"))
+    memory = ec2_xml.number(ec2_xml.group(device.get("memoryInfo")).get("sizeInMiB"))
     sliced = bool(share and logical)
     return {
         "vendor_name": device.get("name") or None,
@@ -216,23 +216,23 @@ def _kind(accelerator_id: str | None) -> str:
 
 def _confidential(info: Mapping[str, Any], processor: Mapping[str, Any]) -> list[str] | None:
     """AMD SEV-SNP and Nitro Enclaves, as far as the answer speaks of them."""
-    have = ["sev_snp"] if "amd-sev-snp" in wire.strings(processor.get("supportedFeatures")) else []
+    have = ["sev_snp"] if "amd-sev-snp" in ec2_xml.strings(processor.get("supportedFeatures")) else []
     enclaves = info.get("nitroEnclavesSupport")
     return have + (["nitro_enclaves"] if enclaves == "supported" else []) if enclaves or have else None
 
 
 def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
-    storage = wire.group(info.get("instanceStorageInfo"))
-    disks = wire.entries(storage.get("disks"))
+    storage = ec2_xml.group(info.get("instanceStorageInfo"))
+    disks = ec2_xml.entries(storage.get("disks"))
     if not disks:
-        none = wire.truth(info.get("instanceStorageSupported")) is False
+        none = ec2_xml.truth(info.get("instanceStorageSupported")) is False
         return {"local_disk_gib": 0.0 if none else None, "local_disk_count": 0 if none else None, "local_disk_kind": None}
-    total = sum((wire.number(d.get("sizeInGB")) or 0) * (wire.number(d.get("count")) or 0) for d in disks)
+    total = sum((ec2_xml.number(d.get("sizeInGB")) or 0) * (ec2_xml.number(d.get("count")) or 0) for d in disks)
     kind = disks[0].get("type")
     nvme = storage.get("nvmeSupport") in ("required", "supported")
     return {
-        "local_disk_gib": total * words.GIB_PER_GB,
-        "local_disk_count": int(sum(wire.number(d.get("count")) or 0 for d in disks)),
+        "local_disk_gib": total * spec_words.GIB_PER_GB,
+        "local_disk_count": int(sum(ec2_xml.number(d.get("count")) or 0 for d in disks)),
         "local_disk_kind": "nvme_ssd" if kind == "ssd" and nvme else kind if kind in ("ssd", "hdd") else None,
     }
 
@@ -243,11 +243,11 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
     The machine's own figure goes first: two cards of 200 Gbit/s are c6in.32xlarge's 200, not 400, and p6-b200's cards of 200 carry 400
     with EFA. Only where it is no figure ("Moderate") or the answer has cards alone, the cards are summed: p5.48xlarge has 32 of 100.
     """
-    cards = wire.entries(network.get("networkCards"))
-    peak = sum(wire.number(c.get("peakBandwidthInGbps")) or words.network_gbps(c.get("networkPerformance")) or 0 for c in cards)
-    base = sum(wire.number(c.get("baselineBandwidthInGbps")) or 0 for c in cards)
-    most = words.network_gbps(network.get("networkPerformance")) or peak or None
-    efa = wire.truth(network.get("efaSupported"))
+    cards = ec2_xml.entries(network.get("networkCards"))
+    peak = sum(ec2_xml.number(c.get("peakBandwidthInGbps")) or spec_words.network_gbps(c.get("networkPerformance")) or 0 for c in cards)
+    base = sum(ec2_xml.number(c.get("baselineBandwidthInGbps")) or 0 for c in cards)
+    most = spec_words.network_gbps(network.get("networkPerformance")) or peak or None
+    efa = ec2_xml.truth(network.get("efaSupported"))
     return {
         "network_gbps_max": most,
         "network_gbps_baseline": (min(base, most) if most else base) or None,

@@ -7,13 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.inventory import ec2_xml
+from hwprices.providers.aws.prices.spot import region_of
+from hwprices.rows import frames
 from hwprices.schemas.catalog import Availability, Regions, Zones
-
-from . import wire
-from .spot import region_of
 
 PARTITIONS = {"cn-": "china", "us-gov-": "gov"}
 """Regions outside the commercial partition, by how their codes begin.
@@ -44,7 +43,7 @@ class Places:
 
     def add_regions(self, pages: Pages, page: Page) -> None:
         """DescribeRegions (XML)."""
-        for said in wire.items(pages.read(page), "regionInfo"):
+        for said in ec2_xml.items(pages.read(page), "regionInfo"):
             self._meet(said["regionName"], page.retrieved_at, page.sha256)
             self._learn(said["regionName"], status=OPT_IN.get(said.get("optInStatus", "")))
 
@@ -86,7 +85,7 @@ def zones(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
             "raw_sha256": page.sha256,
         }
         for page in landed
-        for said in wire.items(pages.read(page), "availabilityZoneInfo")
+        for said in ec2_xml.items(pages.read(page), "availabilityZoneInfo")
     }
     return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Zones))
 
@@ -104,7 +103,7 @@ def availability(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
             "raw_sha256": page.sha256,
         }
         for page in landed
-        for said in wire.items(pages.read(page), "instanceTypeOfferingSet")
+        for said in ec2_xml.items(pages.read(page), "instanceTypeOfferingSet")
     }
     built = pl.DataFrame(list(rows.values()), schema={n: t for n, t in frames.dtypes(Availability).items() if n not in ("restricted", "restriction_reason")})
     return frames.conform(built.lazy(), Availability).collect()

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.inventory import ec2_xml
+from hwprices.providers.aws.prices.spot import region_of
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import Prices
-
-from . import wire
-from .spot import region_of
 
 OFFER = {
     "instance_type": "instanceType",
@@ -46,7 +45,7 @@ def prices(pages: Pages, landed: Sequence[Page]) -> tuple[pl.LazyFrame, pl.DataF
 
 
 def _offers(pages: Pages, page: Page) -> pl.DataFrame:
-    found = wire.items(pages.read(page), "capacityBlockOfferingSet")
+    found = ec2_xml.items(pages.read(page), "capacityBlockOfferingSet")
     frame = pl.DataFrame([{ours: offer.get(theirs) for ours, theirs in OFFER.items()} for offer in found], schema=dict.fromkeys(OFFER, pl.String))
     return frame.with_columns(observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")), source_url=pl.lit(page.url), raw_sha256=pl.lit(page.sha256))
 

@@ -5,7 +5,7 @@ A million lines have some hundreds of ways to be what they are. The ways are jud
 
 import polars as pl
 
-from . import platforms
+from hwprices.providers.aws.prices import platforms
 
 WORDS = [
     *("term_type", "starting_range", "ending_range", "unit", "currency", "lease", "payment", "offering_class", "product_family", "location_type"),

@@ -13,11 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.prices import classify, rows
 from hwprices.schemas.columns import Money
-
-from . import meaning, terms
 
 COLUMNS = {
     "SKU": "sku_id",
@@ -95,9 +94,9 @@ def read(pages: Pages, page: Page, region: str, own_files: frozenset[str] = froz
     """
     with pages.file(page) as path:
         lines = _compact(_scan(path)).collect(engine="streaming")
-    judged = meaning.judged(_ways(lines), region, own_files - {region})
-    lines = lines.drop(meaning.WAY)
-    read = terms.prices(lines, judged, page)
+    judged = classify.judged(_ways(lines), region, own_files - {region})
+    lines = lines.drop(classify.WAY)
+    read = rows.prices(lines, judged, page)
     listed = lines.lazy().filter(pl.col("on_demand")).join(judged.lazy(), on="way", how="left")
     outside = judged.filter(pl.col("scope").is_not_null()).group_by("scope").agg(pl.col("lines").sum()).sort("scope")
     counts = {f"out_of_scope:{scope}": count for scope, count in outside.iter_rows()}
@@ -130,14 +129,14 @@ def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
     once = ["location", *ATTRIBUTES]
     small = lines.select(
         pl.col("sku_id", "sku_price_id"),
-        pl.col("offer_term_code", "effective_date", "instance_type", *meaning.WORDS).cast(pl.Categorical),
+        pl.col("offer_term_code", "effective_date", "instance_type", *classify.WORDS).cast(pl.Categorical),
         pl.when(on_demand).then(pl.col(once)).cast(pl.Categorical),
         on_demand.fill_null(False).alias("on_demand"),
         pl.col("price_text").cast(Money, strict=False).alias("price"),
         (pl.col("instance_type").fill_null("") == "").alias("unnamed"),
     )
     signed = small.with_columns(sign=pl.when(pl.col("price").is_not_null()).then((pl.col("price") > 0).cast(pl.Int8) - (pl.col("price") < 0).cast(pl.Int8)))
-    return signed.with_columns(way=_number([*(pl.col(name) for name in meaning.WORDS), pl.col("sign") + 1, pl.col("unnamed").cast(pl.UInt8)]))
+    return signed.with_columns(way=_number([*(pl.col(name) for name in classify.WORDS), pl.col("sign") + 1, pl.col("unnamed").cast(pl.UInt8)]))
 
 
 def _number(parts: list[pl.Expr]) -> pl.Expr:
@@ -157,12 +156,12 @@ def _weights(count: int) -> list[int]:
 def _ways(lines: pl.DataFrame) -> pl.DataFrame:
     """The ways there are: number, words, sign, unnamed, and how many lines go each; in the order in which they are met."""
     met = lines.select("way", line=pl.int_range(pl.len(), dtype=pl.UInt32)).group_by("way").agg(pl.col("line").min(), lines=pl.len()).sort("line")
-    return lines.select(meaning.WAY)[met["line"]].with_columns(met["way"], met["lines"])
+    return lines.select(classify.WAY)[met["line"]].with_columns(met["way"], met["lines"])
 
 
 def _skus(listed: pl.LazyFrame) -> pl.LazyFrame:
     """What each SKU of a machine is, for the savings plans that name it."""
-    machines = listed.filter(pl.col("product_family").is_in([*meaning.INSTANCES, meaning.HOSTS]))
+    machines = listed.filter(pl.col("product_family").is_in([*classify.INSTANCES, classify.HOSTS]))
     return machines.select(
         "sku_id",
         pl.col("instance_type").cast(pl.String),
@@ -174,7 +173,7 @@ def _skus(listed: pl.LazyFrame) -> pl.LazyFrame:
 def _attributes(listed: pl.LazyFrame) -> pl.DataFrame:
     """What the price list says of each instance type: one row a distinct set of attributes, with how often it is said."""
     said = ["instance_type", *ATTRIBUTES, "product_family"]
-    machines = listed.filter(pl.col("product_family").is_in(meaning.INSTANCES), pl.col("scope").is_null(), ~pl.col("unnamed"))
+    machines = listed.filter(pl.col("product_family").is_in(classify.INSTANCES), pl.col("scope").is_null(), ~pl.col("unnamed"))
     found = machines.group_by(said).agg(lines=pl.len(), systems=pl.col("os").drop_nulls().unique()).collect()
     return found.with_columns(pl.col(said).cast(pl.String).fill_null(""), pl.col("systems").list.sort()).sort(said)
 

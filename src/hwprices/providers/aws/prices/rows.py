@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import PRICE_KEY, Prices
 

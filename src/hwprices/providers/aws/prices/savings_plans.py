@@ -13,14 +13,13 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.prices.json_stream import JsonStream
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
-
-from .json_stream import JsonStream
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}

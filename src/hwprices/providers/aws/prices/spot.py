@@ -10,15 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.inventory import ec2_xml
+from hwprices.providers.aws.prices import platforms
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spot import SpotAdvice
-
-from . import platforms, wire
 
 VPC_SUFFIX = " (Amazon VPC)"
 QUOTE = ["instance_type", "product", "price_text", "timestamp", "zone"]
@@ -63,7 +63,7 @@ def prices(pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame) -> tup
 
 
 def _quotes(pages: Pages, page: Page) -> pl.DataFrame:
-    found: list[dict[str, Any]] = wire.items(pages.read(page), "spotPriceHistorySet")
+    found: list[dict[str, Any]] = ec2_xml.items(pages.read(page), "spotPriceHistorySet")
     rows = [(q.get("instanceType"), q.get("productDescription"), q.get("spotPrice"), q.get("timestamp"), q.get("availabilityZone")) for q in found]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(QUOTE, pl.String), orient="row")
     return frame.with_columns(observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")), source_url=pl.lit(page.url), raw_sha256=pl.lit(page.sha256))

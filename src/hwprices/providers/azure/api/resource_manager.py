@@ -9,10 +9,10 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hwprices.http import FetchError, check_endpoint, check_same_host, public_url
-from hwprices.landing import Page, Unit
+from hwprices.landing.download import FetchError, check_endpoint, check_same_host, public_url
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.azure.names import is_public_location
+from hwprices.providers.azure.inventory.size_names import is_public_location
 from hwprices.settings import Settings, is_loopback
 
 MOST_PAGES = 500  # a region's sizes are one page today

@@ -9,9 +9,9 @@ from functools import cache
 
 import polars as pl
 
-from hwprices import specs
-from hwprices.providers.azure import names
+from hwprices.providers.azure.inventory import size_names
 from hwprices.schemas.columns import Accelerators
+from hwprices.specs import accelerator_names, sheets
 
 KINDS_BY_FAMILY = {"N": "gpu", "NP": "fpga", "PB": "fpga"}
 """What the family's letters say of a size that the table does not know: N is GPU, NP and PB are FPGA
@@ -48,19 +48,19 @@ def _of(size: str, gpus: str | None) -> tuple[list[dict[str, object]], str, floa
 
 
 def _kind_by_name(size: str) -> str | None:
-    parsed = names.parse_size(size)
+    parsed = size_names.parse_size(size)
     if parsed is None:
         return None
     return KINDS_BY_FAMILY.get(parsed.family) or KINDS_BY_FAMILY.get(parsed.family[:1])
 
 
 @cache
-def _matcher() -> Callable[[str | None, str], specs.Match | None]:
+def _matcher() -> Callable[[str | None, str], accelerator_names.Match | None]:
     """The table, read once a process."""
-    return specs.accelerator_matcher("azure")
+    return accelerator_names.accelerator_matcher("azure")
 
 
 @cache
 def _kinds() -> dict[str, str]:
     """accelerator_id → kind, from the spec sheets."""
-    return dict(specs.load("accelerators").select("accelerator_id", "kind").iter_rows())
+    return dict(sheets.load("accelerators").select("accelerator_id", "kind").iter_rows())

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.providers.azure.sizes import RESTRICTION
+from hwprices.providers.azure.inventory.instance_types import RESTRICTION
+from hwprices.rows import frames
 from hwprices.schemas.catalog import Availability
 
 PLACE = ["region", "instance_type"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.azure import accelerators, names
+from hwprices.providers.azure.inventory import accelerators, size_names
+from hwprices.rows import frames
 from hwprices.schemas.catalog import InstanceTypes
 
 KIND = "skus"
@@ -190,5 +190,5 @@ def _number(capability: str) -> pl.Expr:
 
 def _named(sizes: list[str]) -> list[pl.Series]:
     """series, generation and cpu_vendor, in the sizes' order."""
-    parsed = [names.parse_size(size) for size in sizes]
+    parsed = [size_names.parse_size(size) for size in sizes]
     return [pl.Series(column, [getattr(p, column) if p else None for p in parsed], dtype=pl.String) for column in ("series", "generation", "cpu_vendor")]

@@ -6,11 +6,11 @@ is not in that list (it lags behind new regions, and knows no sovereign clouds) 
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.azure import names
+from hwprices.providers.azure.inventory import size_names
+from hwprices.rows import frames
 from hwprices.schemas.catalog import Regions, Zones
 
 KIND = "locations"
@@ -92,8 +92,8 @@ def _parse(body: bytes, page: Page) -> pl.DataFrame:
 def is_public() -> pl.Expr:
     """``names.is_public_location`` for a frame of locations."""
     field = pl.col("metadata").struct.field
-    testing = pl.any_horizontal(field("geography").str.starts_with(word) for word in names.NOT_PUBLIC)
-    return (field("regionType") == names.PHYSICAL).fill_null(False) & ~testing.fill_null(False)
+    testing = pl.any_horizontal(field("geography").str.starts_with(word) for word in size_names.NOT_PUBLIC)
+    return (field("regionType") == size_names.PHYSICAL).fill_null(False) & ~testing.fill_null(False)
 
 
 def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.providers.azure import items as wire
-from hwprices.providers.azure import names
+from hwprices.providers.azure.inventory import size_names
+from hwprices.providers.azure.prices import items as wire
 
 SERVICE = "Virtual Machines"
 HOUR = "1 Hour"
@@ -57,8 +57,8 @@ def select(items: pl.DataFrame, pages: pl.DataFrame) -> Selected:
 
 def classify(items: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Items with what they are: KEY columns, price, ``aside`` (why out of scope) and ``reason``, ``message`` (why refused)."""
-    tidied = items.with_columns(names.tidy(c) for c in ("productName", "skuName", "meterName", "armSkuName", "armRegionName")).with_row_index("row")
-    facts = names.product_facts(tidied["productName"])
+    tidied = items.with_columns(size_names.tidy(c) for c in ("productName", "skuName", "meterName", "armSkuName", "armRegionName")).with_row_index("row")
+    facts = size_names.product_facts(tidied["productName"])
     terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": pl.Series(list(TERMS.values()), dtype=pl.Int32)})
     return (
         tidied.join(facts, on="productName", how="left", maintain_order="left")
@@ -91,9 +91,9 @@ def _purchase_option() -> pl.Expr:
         .then(pl.lit("dev_test"))
         .when(kind != "Consumption")
         .then(pl.lit(None, dtype=pl.String))
-        .when(sku.str.contains(names.SPOT) | meter.str.contains(names.SPOT))
+        .when(sku.str.contains(size_names.SPOT) | meter.str.contains(size_names.SPOT))
         .then(pl.lit("spot"))
-        .when(sku.str.contains(names.LOW_PRIORITY) | meter.str.contains(names.LOW_PRIORITY))
+        .when(sku.str.contains(size_names.LOW_PRIORITY) | meter.str.contains(size_names.LOW_PRIORITY))
         .then(pl.lit("low_priority"))
         .otherwise(pl.lit("on_demand"))
     )
@@ -109,8 +109,11 @@ def _out_of_scope() -> pl.Expr:
     sku, meter = pl.col("skuName").fill_null(""), pl.col("meterName").fill_null("")
     says = [
         (pl.col("serviceName").fill_null("") != SERVICE, "another_service"),
-        ((pl.col("product_is") == "cloud_services") | sku.str.contains(names.CLOUD_SERVICES) | meter.str.contains(names.CLOUD_SERVICES), "cloud_services"),
-        ((pl.col("product_is") == "promo") | sku.str.contains(names.PROMO) | meter.str.contains(names.PROMO), "promo"),
+        (
+            (pl.col("product_is") == "cloud_services") | sku.str.contains(size_names.CLOUD_SERVICES) | meter.str.contains(size_names.CLOUD_SERVICES),
+            "cloud_services",
+        ),
+        ((pl.col("product_is") == "promo") | sku.str.contains(size_names.PROMO) | meter.str.contains(size_names.PROMO), "promo"),
         (pl.col("unitOfMeasure").fill_null("") != HOUR, "unit_other_than_hour"),
         (wire.money(pl.col("tierMinimumUnits")).fill_null(0) > 0, "later_tier"),
         (wire.wire_time(pl.col("effectiveEndDate")) <= pl.col("observed_at"), "expired"),
@@ -122,7 +125,7 @@ def _out_of_scope() -> pl.Expr:
 
 def _reduced(sku: pl.Expr, meter: pl.Expr) -> pl.Expr:
     """Spot or low priority: dev/test rows repeat those prices without a licence."""
-    return pl.any_horizontal(name.str.contains(rule) for name in (sku, meter) for rule in (names.SPOT, names.LOW_PRIORITY))
+    return pl.any_horizontal(name.str.contains(rule) for name in (sku, meter) for rule in (size_names.SPOT, size_names.LOW_PRIORITY))
 
 
 def _reason() -> pl.Expr:

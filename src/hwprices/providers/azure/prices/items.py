@@ -13,7 +13,7 @@ from decimal import Decimal
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.schemas.columns import Money
 

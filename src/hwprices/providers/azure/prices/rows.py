@@ -10,9 +10,9 @@
 
 import polars as pl
 
-from hwprices import frames
-from hwprices.providers.azure import items as wire
-from hwprices.providers.azure.selection import TERMS
+from hwprices.providers.azure.prices import items as wire
+from hwprices.providers.azure.prices.classify import TERMS
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import Prices
 

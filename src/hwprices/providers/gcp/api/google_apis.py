@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import tenacity
 from pydantic import SecretStr
 
-from hwprices.http import FetchError, check_endpoint, public_url
+from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.providers import Context
 from hwprices.settings import Settings, is_loopback
 

@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import Page
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.specs import accelerator_matcher
-
-from . import rules, tpu
+from hwprices.providers.gcp import sheets
+from hwprices.providers.gcp.inventory import tpu
+from hwprices.specs.accelerator_names import accelerator_matcher
 
 OWN_SSD = {"c4", "c4a", "c4d"}
 """Series whose local SSD has a SKU of its own (C4 Instance Local SSD …); the others pay "SSD backed Local Storage"."""
@@ -105,9 +105,9 @@ def _listed(pages: Pages, page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
 def _spec(raw: dict[str, Any]) -> dict[str, Any]:
     """One type: the API's figures with what its name and description tell."""
     name = raw["name"]
-    series = rules.series_of(name)
+    series = sheets.series_of(name)
     devices = [_accelerator(name, a) for a in raw.get("accelerators") or ()]
-    disks = rules.disks_of(name)
+    disks = sheets.disks_of(name)
     return {
         "instance_type": name,
         "series": series,
@@ -136,7 +136,7 @@ def _accelerator(instance_type: str, raw: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _disk_count(raw: dict[str, Any], disks: rules.Disks | None) -> int:
+def _disk_count(raw: dict[str, Any], disks: sheets.Disks | None) -> int:
     """Local disks: from bundledLocalSsds, the sheet, or the description ("…, 16 local SSDs"), in this order."""
     if disks is None:
         return 0
@@ -152,9 +152,9 @@ def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Rows of NEEDS for one type, the main part first."""
     name, series = spec["instance_type"], spec["series"].series
     accelerators = spec["accelerators"]
-    if accelerators and accelerators[0]["vendor_name"] in rules.tpus():
+    if accelerators and accelerators[0]["vendor_name"] in sheets.tpus():
         device = accelerators[0]
-        sold = rules.tpus()[device["vendor_name"]]
+        sold = sheets.tpus()[device["vendor_name"]]
         yield name, "tpu", f"tpu:{sold.generation}", "tpu", device["count"] / sold.chips_per_unit, _chips(sold.chips_per_unit), True
         return
     if series in SLICED and accelerators:
@@ -178,7 +178,7 @@ def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 def _core_and_memory(spec: dict[str, Any], *, main: bool) -> Iterator[tuple[Any, ...]]:
     """Core and memory. M2 is M1 with an upgrade premium on both."""
     name, series = spec["instance_type"], spec["series"].series
-    vcpus = Decimal(rules.billed_vcpus().get(name, spec["vcpus"]))
+    vcpus = Decimal(sheets.billed_vcpus().get(name, spec["vcpus"]))
     base = "m1" if series == "m2" else series
     yield name, base, "core", "core", vcpus, "vcpu", main
     yield name, base, "ram", "ram", spec["gib"], "gib", False

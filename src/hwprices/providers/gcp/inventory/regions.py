@@ -6,19 +6,18 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import frames
 from hwprices.providers import Pages, Part
+from hwprices.providers.gcp import sheets
+from hwprices.providers.gcp.inventory.instance_types import Machines
+from hwprices.rows import frames
 from hwprices.schemas.catalog import InstanceTypes, Regions, Zones
-
-from . import rules
-from .machines import Machines
 
 
 def places(pages: Pages, machines: Machines, wanted: list[str] | None) -> Iterator[Part]:
     """regions and zones: from the API's lists where they were fetched, else those that machine types are listed in."""
     zones = _listed(pages, "zones") or machines.offers.select("zone", "region", "observed_at", "raw_sha256").unique("zone", keep="first").to_dicts()
     regions = _listed(pages, "regions") or [{**zone, "zone": None} for zone in zones]
-    known = {row["region"]: row for row in rules.sheet("gcp_regions")}
+    known = {row["region"]: row for row in sheets.sheet("gcp_regions")}
     unique = {row["region"]: row for row in reversed(regions) if wanted is None or row["region"] in wanted}
     frame = pl.DataFrame([_region(row, known.get(name, {})) for name, row in sorted(unique.items())], schema_overrides=frames.dtypes(Regions))
     yield Part("regions", frames.conform(frame.lazy(), Regions).collect())
@@ -78,7 +77,7 @@ def _type(spec: dict[str, Any]) -> dict[str, Any]:
         "cpu_vendor": series.cpu_vendor,
         "cpu_models": list(series.cpu_models) if series.cpu_models else None,
         "vcpus": spec["vcpus"],
-        "vcpus_billed": None if spec["vcpus"] is None or series.series in ("f1", "g1") else float(rules.billed_vcpus().get(name, spec["vcpus"])),
+        "vcpus_billed": None if spec["vcpus"] is None or series.series in ("f1", "g1") else float(sheets.billed_vcpus().get(name, spec["vcpus"])),
         "physical_cores": (spec["vcpus"] // threads or None) if threads else None,  # n1-standard-1 is half a core
         "threads_per_core": threads,
         "memory_gib": None if spec["gib"] is None else float(spec["gib"]),
@@ -96,7 +95,7 @@ def _type(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _devices(spec: dict[str, Any]) -> dict[str, Any]:
     devices = [{**d, "count": float(d["count"])} for d in spec["accelerators"]]
-    kind = "none" if not devices else "tpu" if devices[0]["vendor_name"] in rules.tpus() else "gpu"
+    kind = "none" if not devices else "tpu" if devices[0]["vendor_name"] in sheets.tpus() else "gpu"
     sizes = [d["memory_gib"] * d["count"] for d in devices if d["memory_gib"]]
     return {
         "accelerators": devices,
@@ -107,7 +106,7 @@ def _devices(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _network(name: str) -> dict[str, Any]:
-    known = rules.network_of(name)
+    known = sheets.network_of(name)
     return {
         "network_gbps_max": float(known["network_gbps_max"]) if known else None,
         "rdma": known.get("rdma"),

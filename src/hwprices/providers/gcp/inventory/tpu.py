@@ -14,9 +14,8 @@ from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages
-from hwprices.specs import accelerator_matcher
-
-from . import rules
+from hwprices.providers.gcp import sheets
+from hwprices.specs.accelerator_names import accelerator_matcher
 
 
 def chips(topology: str) -> int:
@@ -37,7 +36,7 @@ def slices(pages: Pages) -> Iterator[tuple[str, dict[str, Any]]]:
     for page in pages.of("tpu-types"):
         zone = page.params.get("location", "")
         for raw in json.loads(pages.read(page)).get("acceleratorTypes", ()):
-            found = rules.tpu_slice(raw["type"])
+            found = sheets.tpu_slice(raw["type"])
             configs = raw.get("acceleratorConfigs") or ()
             if found is None or not configs:
                 continue
@@ -55,7 +54,7 @@ def _spec(name: str, vendor_name: str, count: int, page: Any) -> dict[str, Any]:
     }
     return {
         "instance_type": name,
-        "series": rules.Series("tpu", None, None, None, None),
+        "series": sheets.Series("tpu", None, None, None, None),
         "vcpus": None,
         "gib": None,
         "arch": None,

@@ -2,13 +2,12 @@
 
 import polars as pl
 
-from hwprices import frames
+from hwprices.providers.gcp import sheets
+from hwprices.providers.gcp.prices.compose import HOURS_PER_MONTH
+from hwprices.rows import frames
 from hwprices.schemas.columns import Money
 from hwprices.schemas.price import ComponentPrices
-from hwprices.specs import accelerator_matcher
-
-from . import rules
-from .compose import HOURS_PER_MONTH
+from hwprices.specs.accelerator_names import accelerator_matcher
 
 UNITS = {
     "core": "vcpu",
@@ -51,7 +50,7 @@ def _describe(part: str) -> tuple[str, str, int, str | None]:
     """Unit, units of it in one unit of the SKU, and the spec sheet of an accelerator."""
     kind, _, name = part.partition(":")
     if kind == "tpu":
-        tpu = next((t for t in rules.tpus().values() if t.generation == name), None)
+        tpu = next((t for t in sheets.tpus().values() if t.generation == name), None)
         return (part, "chip", tpu.chips_per_unit, tpu.accelerator_id) if tpu else (part, "sku_unit", 1, None)
     unit = UNITS[kind.removesuffix("_custom").removesuffix("_extended")]
     if kind == "slice" and name.endswith("-eighth"):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.providers.gcp import sheets
+from hwprices.providers.gcp.inventory.instance_types import Machines
+from hwprices.providers.gcp.prices.rates import KEY, Rates
 from hwprices.schemas.columns import Money
-
-from . import rules
-from .machines import Machines
-from .rates import KEY, Rates
 
 HOURS_PER_MONTH = 730
 """Google's own: "prices … based on 730 hours in a month", https://cloud.google.com/compute/all-pricing."""
@@ -79,7 +78,7 @@ def _lines(machines: Machines, rates: Rates) -> pl.DataFrame:
 def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
     """Which (region, type, option, term) exist."""
     never = pl.DataFrame(
-        [(s["instance_type"], option) for s in machines.specs for option in sorted(rules.not_sold(s["instance_type"]))],
+        [(s["instance_type"], option) for s in machines.specs for option in sorted(sheets.not_sold(s["instance_type"]))],
         schema={"instance_type": pl.String, "option": pl.String},
         orient="row",
     )

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from . import vocabulary as words
+from hwprices.providers.gcp.prices import vocabulary as words
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages
+from hwprices.providers.gcp.prices import grammar
 from hwprices.schemas.columns import Money
-
-from . import grammar
 
 SKU_KINDS = ("skus", "tpu-skus")
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from . import rules
-from .skus import Catalog
+from hwprices.providers.gcp import sheets
+from hwprices.providers.gcp.prices.skus import Catalog
 
 KEY = ["region", "series", "part", "option", "term_months"]
 
@@ -39,7 +39,7 @@ def build(catalog: Catalog) -> Rates:
 def _prefer(parts: pl.DataFrame) -> pl.DataFrame:
     """Drop a SKU of the name that is not preferred, where one of the preferred name exists for the same key."""
     rule = pl.DataFrame(
-        [(r["region"], r["over"], r["preferred"]) for r in rules.preferred_places()],
+        [(r["region"], r["over"], r["preferred"]) for r in sheets.preferred_places()],
         schema={"region": pl.String, "place": pl.String, "preferred": pl.String},
         orient="row",
     )

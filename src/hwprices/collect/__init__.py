@@ -1,0 +1,1 @@
+"""Run one provider: plan its units, fetch or replay them, and record the run."""

@@ -1,0 +1,1 @@
+"""Download the vendors' pages and keep them as they came, under raw/."""

@@ -1,0 +1,1 @@
+"""Talk to the vendor's servers and land what they send."""

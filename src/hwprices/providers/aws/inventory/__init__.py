@@ -1,0 +1,1 @@
+"""Read regions, zones, machine types and availability from landed pages."""

@@ -1,0 +1,1 @@
+"""Read prices from landed pages."""

@@ -1,0 +1,1 @@
+"""Say everything the dataset knows about one device."""

@@ -1,0 +1,1 @@
+"""Price GCP's custom machines and discounts from a release."""

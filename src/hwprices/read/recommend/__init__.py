@@ -1,0 +1,1 @@
+"""Recommend machines for a language model."""

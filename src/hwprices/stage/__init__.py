@@ -1,0 +1,1 @@
+"""Turn a run's landed pages into checked tables under staged/."""

@@ -1,0 +1,1 @@
+"""Read and write keys below a root that is a folder or an object store."""

@@ -1,0 +1,1 @@
+"""What tests share: servers on loopback, vendor pages, small releases."""

@@ -1,0 +1,1 @@
+"""Build the landed pages under data/sample."""
