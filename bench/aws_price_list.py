@@ -24,7 +24,12 @@ from pathlib import Path
 REGION = "us-east-1"
 GIGABYTE = 1e9
 
-FAMILIES = [f"{letter}{generation}{more}" for letter in "cmrixgtz" for generation in range(3, 9) for more in ("", "a", "d", "dn", "g", "gd", "i", "id")]
+FAMILIES = [
+    f"{letter}{generation}{more}"
+    for letter in "cmrixgtz"
+    for generation in range(3, 9)
+    for more in ("", "a", "d", "dn", "g", "gd", "i", "id")
+]
 SIZES = ["large", "xlarge", *(f"{n}xlarge" for n in (2, 4, 8, 9, 12, 16, 18, 24, 32, 48)), "metal"]
 PLATFORMS = [
     ("Linux", "NA", "No License required", "RunInstances"),
@@ -39,13 +44,21 @@ PLATFORMS = [
     ("Windows", "SQL Std", "No License required", "RunInstances:0006"),
     ("Windows", "NA", "Bring your own license", "RunInstances:0800"),
 ]
-TERMS = list(itertools.product(("1yr", "3yr"), ("standard", "convertible"), ("No Upfront", "Partial Upfront", "All Upfront")))
+TERMS = list(
+    itertools.product(
+        ("1yr", "3yr"),
+        ("standard", "convertible"),
+        ("No Upfront", "Partial Upfront", "All Upfront"),
+    )
+)
 SKU_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 CAPACITIES = ["Used", "UnusedCapacityReservation", "AllocatedCapacityReservation"]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--gigabytes", type=float, default=1.2, help="size of the CSV")
     parser.add_argument("--runs", type=int, default=3, help="runs of each; the fastest counts")
     parser.add_argument("--step", help=argparse.SUPPRESS)
@@ -59,7 +72,10 @@ def main() -> int:
         size = (Path(folder) / "index.csv").stat().st_size / GIGABYTE
         land(Path(folder))
         (Path(folder) / "index.csv").unlink()
-        best = {step: min(measure(step, folder) for _ in range(options.runs)) for step in ("project", "normalise")}
+        best = {
+            step: min(measure(step, folder) for _ in range(options.runs))
+            for step in ("project", "normalise")
+        }
     print(f"price list of {size:.2f} GB, {rows:,} lines, {os.cpu_count()} cores")
     for step, (seconds, peak) in best.items():
         print(f"{step:10} {seconds:6.2f} s   peak {peak:6.0f} MB")
@@ -75,7 +91,18 @@ def generate(path: Path, size: float) -> int:
     header = [*COLUMNS, *(f"Attribute {n}" for n in range(90 - len(COLUMNS)))]
     rows = 0
     with path.open("w", buffering=1 << 20) as file:
-        file.write("".join(f'"{name}","x"\n' for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode")))
+        file.write(
+            "".join(
+                f'"{name}","x"\n'
+                for name in (
+                    "FormatVersion",
+                    "Disclaimer",
+                    "Publication Date",
+                    "Version",
+                    "OfferCode",
+                )
+            )
+        )
         file.write(",".join(f'"{name}"' for name in header) + "\n")
         for line in lines(header):
             file.write(line)
@@ -87,21 +114,43 @@ def generate(path: Path, size: float) -> int:
 
 def lines(header: list[str]) -> Iterator[str]:
     """Lines of the vendor's kind without end: each pass over the types uses families of its own."""
-    draw = random.Random(7)  # SKUs and prices as incompressible as real ones, and the same every time
+    draw = random.Random(
+        7
+    )  # SKUs and prices as incompressible as real ones, and the same every time
     for passage in itertools.count():
         for family, size in itertools.product(FAMILIES, SIZES):
             name = f"{family}{passage or ''}.{size}"
-            for platform, tenancy, capacity in itertools.product(PLATFORMS, ("Shared", "Dedicated"), CAPACITIES):
-                yield from product(header, name, platform, tenancy, capacity, "".join(draw.choices(SKU_LETTERS, k=16)), draw.uniform(0.05, 90))
+            for platform, tenancy, capacity in itertools.product(
+                PLATFORMS, ("Shared", "Dedicated"), CAPACITIES
+            ):
+                yield from product(
+                    header,
+                    name,
+                    platform,
+                    tenancy,
+                    capacity,
+                    "".join(draw.choices(SKU_LETTERS, k=16)),
+                    draw.uniform(0.05, 90),
+                )
 
 
-def product(header: list[str], name: str, platform: tuple[str, str, str, str], tenancy: str, capacity: str, sku: str, price: float) -> Iterator[str]:
+def product(
+    header: list[str],
+    name: str,
+    platform: tuple[str, str, str, str],
+    tenancy: str,
+    capacity: str,
+    sku: str,
+    price: float,
+) -> Iterator[str]:
     system, software, license_model, operation = platform
     said = {
         "SKU": sku,
         "EffectiveDate": "2026-07-01",
         "Currency": "USD",
-        "Product Family": "Compute Instance (bare metal)" if name.endswith("metal") else "Compute Instance",
+        "Product Family": "Compute Instance (bare metal)"
+        if name.endswith("metal")
+        else "Compute Instance",
         "Location": "US East (N. Virginia)",
         "Location Type": "AWS Region",
         "Instance Type": name,
@@ -120,24 +169,47 @@ def product(header: list[str], name: str, platform: tuple[str, str, str, str], t
         "MarketOption": "OnDemand",
         "Pre Installed S/W": software,
         "Region Code": REGION,
-        **{f"Attribute {n}": "Intel AVX; Intel AVX2; Intel AVX512; Intel Turbo" for n in range(0, 90, 9)},
+        **{
+            f"Attribute {n}": "Intel AVX; Intel AVX2; Intel AVX512; Intel Turbo"
+            for n in range(0, 90, 9)
+        },
         **{f"Attribute {n}": "Yes" for n in range(1, 90, 4)},
     }
     fixed = [said.get(column, "") for column in header]
     places = {column: i for i, column in enumerate(header)}
     dimensions: list[dict[str, str]] = [
-        {"OfferTermCode": "JRTCKXETXF", "TermType": "OnDemand", "Unit": "Hrs", "PricePerUnit": f"{price:.5f}00000", "StartingRange": "0", "EndingRange": "Inf"}
+        {
+            "OfferTermCode": "JRTCKXETXF",
+            "TermType": "OnDemand",
+            "Unit": "Hrs",
+            "PricePerUnit": f"{price:.5f}00000",
+            "StartingRange": "0",
+            "EndingRange": "Inf",
+        }
     ]
     for number, (lease, offering, payment) in enumerate(TERMS if capacity == "Used" else []):
-        term = {"OfferTermCode": f"TERM{number:06}", "TermType": "Reserved", "LeaseContractLength": lease, "OfferingClass": offering, "PurchaseOption": payment}
+        term = {
+            "OfferTermCode": f"TERM{number:06}",
+            "TermType": "Reserved",
+            "LeaseContractLength": lease,
+            "OfferingClass": offering,
+            "PurchaseOption": payment,
+        }
         dimensions.append(
             term
-            | {"Unit": "Hrs", "PricePerUnit": "0.0000000000" if payment[0] == "A" else f"{price * 0.6:.5f}00000", "StartingRange": "0", "EndingRange": "Inf"}
+            | {
+                "Unit": "Hrs",
+                "PricePerUnit": "0.0000000000" if payment[0] == "A" else f"{price * 0.6:.5f}00000",
+                "StartingRange": "0",
+                "EndingRange": "Inf",
+            }
         )
         if payment != "No Upfront":
             dimensions.append(term | {"Unit": "Quantity", "PricePerUnit": f"{price * 4000:.0f}"})
     for dimension in dimensions:
-        dimension["RateCode"] = f"{sku}.{dimension['OfferTermCode']}.{'6YS6EN2CT7' if dimension['Unit'] == 'Hrs' else '2TG2D8R56U'}"
+        dimension["RateCode"] = (
+            f"{sku}.{dimension['OfferTermCode']}.{'6YS6EN2CT7' if dimension['Unit'] == 'Hrs' else '2TG2D8R56U'}"
+        )
         row = fixed.copy()
         for column, value in dimension.items():
             row[places[column]] = value
@@ -149,13 +221,30 @@ def land(folder: Path) -> None:
 
     unit, now = Unit("aws", "prices", REGION), datetime(2026, 7, 20, tzinfo=UTC)
     landing = Landing(folder / "raw")
-    page = landing.land(unit, Downloaded(folder / "index.csv", "identity", "https://bench.test/index.csv", {}, 200, "text/csv", now), suffix="csv")
+    page = landing.land(
+        unit,
+        Downloaded(
+            folder / "index.csv",
+            "identity",
+            "https://bench.test/index.csv",
+            {},
+            200,
+            "text/csv",
+            now,
+        ),
+        suffix="csv",
+    )
     landing.write_run(Run("bench", "aws", "live", now, "bench", (UnitResult(unit, "ok", (page,)),)))
 
 
 def measure(step: str, folder: str) -> tuple[float, float]:
     """Seconds and peak megabytes of one step, in a process of its own; starting Python and importing is not counted in the time."""
-    done = subprocess.run([sys.executable, __file__, "--step", step, "--folder", folder], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, __file__, "--step", step, "--folder", folder],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     seconds, peak = done.stdout.split()[-2:]
     return float(seconds), float(peak)
 
@@ -175,7 +264,9 @@ def project(folder: Path) -> None:
     began = time.perf_counter()
     path = landing.store.local(page.key)
     assert path is not None
-    pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS)).sink_parquet(folder / "projected.parquet")
+    pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS)).sink_parquet(
+        folder / "projected.parquet"
+    )
     report(began)
 
 

@@ -67,18 +67,37 @@ def variants(size: int) -> Iterator[dict[str, Any]]:
     product, name = f"Virtual Machines Dv5{size % 150} Series", f"D{size} v5"
     price = 0.0131 * (size + 1)
     yield {
-        "savingsPlan": [{"term": term, "unitPrice": round(price * f, 6), "retailPrice": round(price * f, 6)} for term, f in (("1 Year", 0.7), ("3 Years", 0.5))]
+        "savingsPlan": [
+            {"term": term, "unitPrice": round(price * f, 6), "retailPrice": round(price * f, 6)}
+            for term, f in (("1 Year", 0.7), ("3 Years", 0.5))
+        ]
     }
     yield {"productName": f"{product} Windows", "retailPrice": round(price * 1.8, 6)}
     for end, factor in ((" Spot", 0.2), (" Low Priority", 0.25)):
         for system in ("", " Windows"):
-            yield {"productName": product + system, "skuName": name + end, "meterName": name + end, "retailPrice": round(price * factor, 6)}
+            yield {
+                "productName": product + system,
+                "skuName": name + end,
+                "meterName": name + end,
+                "retailPrice": round(price * factor, 6),
+            }
     if size % 12 == 0:
-        yield {"productName": f"Dv5{size % 150} Series Cloud Services", "retailPrice": round(price * 1.8, 6)}
+        yield {
+            "productName": f"Dv5{size % 150} Series Cloud Services",
+            "retailPrice": round(price * 1.8, 6),
+        }
     yield {"type": "DevTestConsumption", "productName": f"{product} Windows"}
-    yield {"type": "DevTestConsumption", "productName": f"{product} Windows", "skuName": f"{name} Spot"}
+    yield {
+        "type": "DevTestConsumption",
+        "productName": f"{product} Windows",
+        "skuName": f"{name} Spot",
+    }
     for term, years in (("1 Year", 1), ("3 Years", 3)):
-        yield {"type": "Reservation", "reservationTerm": term, "retailPrice": float(round(price * 8760 * years * 0.6))}
+        yield {
+            "type": "Reservation",
+            "reservationTerm": term,
+            "retailPrice": float(round(price * 8760 * years * 0.6)),
+        }
 
 
 def land(folder: Path, total: int) -> Pages:
@@ -87,12 +106,37 @@ def land(folder: Path, total: int) -> Pages:
     results = []
     for region in range(REGIONS):
         of_region = list(items(region, total // REGIONS + (region < total % REGIONS)))
-        for word, kind in (("consumption", "Consumption"), ("devtest", "DevTestConsumption"), ("reservation", "Reservation")):
+        for word, kind in (
+            ("consumption", "Consumption"),
+            ("devtest", "DevTestConsumption"),
+            ("reservation", "Reservation"),
+        ):
             unit = Unit("azure", f"retail-{word}-usd", f"region{region}")
             some = [i for i in of_region if i["type"] == kind]
             chunks = [some[start : start + PAGE] for start in range(0, len(some), PAGE)]
-            bodies = [json.dumps({"BillingCurrency": "USD", "Items": chunk, "NextPageLink": None, "Count": len(chunk)}).encode() for chunk in chunks]
-            results.append(UnitResult(unit, "ok", tuple(landing.land_bytes(unit, body, url="https://prices.azure.com", retrieved_at=WHEN) for body in bodies)))
+            bodies = [
+                json.dumps(
+                    {
+                        "BillingCurrency": "USD",
+                        "Items": chunk,
+                        "NextPageLink": None,
+                        "Count": len(chunk),
+                    }
+                ).encode()
+                for chunk in chunks
+            ]
+            results.append(
+                UnitResult(
+                    unit,
+                    "ok",
+                    tuple(
+                        landing.land_bytes(
+                            unit, body, url="https://prices.azure.com", retrieved_at=WHEN
+                        )
+                        for body in bodies
+                    ),
+                )
+            )
     return Pages(Run("bench", "azure", "live", WHEN, "bench", tuple(results)), landing)
 
 
@@ -104,10 +148,15 @@ def main() -> int:
         times = []
         for _ in range(3):
             start = time.perf_counter()
-            rows = {part.table: part.frame.lazy().collect().height for part in get("azure").normalise(pages)}
+            rows = {
+                part.table: part.frame.lazy().collect().height
+                for part in get("azure").normalise(pages)
+            }
             times.append(time.perf_counter() - start)
     best = min(times)
-    print(f"{total:,} items on {count} pages → {rows['prices']:,} prices in {best:.2f} s (best of {', '.join(f'{t:.2f}' for t in times)})")
+    print(
+        f"{total:,} items on {count} pages → {rows['prices']:,} prices in {best:.2f} s (best of {', '.join(f'{t:.2f}' for t in times)})"
+    )
     return int(best > LIMIT_SECONDS * total / 200_000)
 
 

@@ -27,18 +27,40 @@ AT = datetime(2026, 11, 21, tzinfo=UTC)
 T = TypeVar("T")
 
 
-def sku(number: int, description: str, group: str, usage: str, region: str, unit: str, family: str = "Compute") -> dict[str, Any]:
-    price = {"currencyCode": "USD", "units": str(number % 3), "nanos": 1_000_000 + number * 7_919 % 900_000_000}
+def sku(
+    number: int,
+    description: str,
+    group: str,
+    usage: str,
+    region: str,
+    unit: str,
+    family: str = "Compute",
+) -> dict[str, Any]:
+    price = {
+        "currencyCode": "USD",
+        "units": str(number % 3),
+        "nanos": 1_000_000 + number * 7_919 % 900_000_000,
+    }
     return {
         "name": f"services/6F81-5844-456A/skus/{number:04X}",
         "skuId": f"{number:04X}",
         "description": description,
-        "category": {"serviceDisplayName": "Compute Engine", "resourceFamily": family, "resourceGroup": group, "usageType": usage},
+        "category": {
+            "serviceDisplayName": "Compute Engine",
+            "resourceFamily": family,
+            "resourceGroup": group,
+            "usageType": usage,
+        },
         "serviceRegions": [region],
         "pricingInfo": [
             {
                 "summary": "",
-                "pricingExpression": {"usageUnit": unit, "displayQuantity": 1, "tieredRates": [{"startUsageAmount": 0, "unitPrice": price}], "baseUnit": "s"},
+                "pricingExpression": {
+                    "usageUnit": unit,
+                    "displayQuantity": 1,
+                    "tieredRates": [{"startUsageAmount": 0, "unitPrice": price}],
+                    "baseUnit": "s",
+                },
                 "currencyConversionRate": 1,
                 "effectiveTime": "2026-11-01T00:00:00Z",
             }
@@ -52,39 +74,111 @@ def catalog(regions: list[str]) -> list[dict[str, Any]]:
     """Every series by every mode in every region, GPUs, disks, licences, and storage SKUs up to the number."""
     found: list[dict[str, Any]] = []
 
-    def add(description: str, group: str, usage: str, region: str, unit: str = "h", family: str = "Compute") -> None:
+    def add(
+        description: str,
+        group: str,
+        usage: str,
+        region: str,
+        unit: str = "h",
+        family: str = "Compute",
+    ) -> None:
         found.append(sku(len(found), description, group, usage, region, unit, family))
 
     series = {meaning: word for word, meaning in reversed(vocabulary.SERIES.items())}
     gpus = {meaning: word for word, meaning in reversed(vocabulary.GPUS.items())}
     for region in regions:
         for meaning, word in series.items():
-            for part, group, unit in (("Core", "N1Standard" if meaning == "n1" else "CPU", "h"), ("Ram", "N1Standard" if meaning == "n1" else "RAM", "GiBy.h")):
+            for part, group, unit in (
+                ("Core", "N1Standard" if meaning == "n1" else "CPU", "h"),
+                ("Ram", "N1Standard" if meaning == "n1" else "RAM", "GiBy.h"),
+            ):
                 for mode, usage in (
                     ("", "OnDemand"),
                     ("Spot Preemptible ", "Preemptible"),
                     ("DWS Calendar Mode ", "OnDemand"),
                     ("DWS Defined Duration ", "OnDemand"),
                 ):
-                    add(f"{mode}{word} Instance {part} running in {region}", group, usage, region, unit)
+                    add(
+                        f"{mode}{word} Instance {part} running in {region}",
+                        group,
+                        usage,
+                        region,
+                        unit,
+                    )
                 what = "" if meaning == "n1" else f"{word} "
                 for years in (1, 3):
                     commit = {"Core": "Cpu", "Ram": "Ram"}[part]
-                    add(f"Commitment v1: {what}{commit} in {region} for {years} Year", {"Core": "CPU", "Ram": "RAM"}[part], f"Commit{years}Yr", region, unit)
-                add(f"{word} Sole Tenancy Instance {part} running in {region}", group, "OnDemand", region, unit)
+                    add(
+                        f"Commitment v1: {what}{commit} in {region} for {years} Year",
+                        {"Core": "CPU", "Ram": "RAM"}[part],
+                        f"Commit{years}Yr",
+                        region,
+                        unit,
+                    )
+                add(
+                    f"{word} Sole Tenancy Instance {part} running in {region}",
+                    group,
+                    "OnDemand",
+                    region,
+                    unit,
+                )
         for word in gpus.values():
             add(f"{word} GPU running in {region}", "GPU", "OnDemand", region)
-            add(f"{word} GPU attached to Spot Preemptible VMs running in {region}", "GPU", "Preemptible", region)
-            add(f"{word} GPU attached to DWS Defined Duration VMs running in {region}", "GPU", "OnDemand", region)
+            add(
+                f"{word} GPU attached to Spot Preemptible VMs running in {region}",
+                "GPU",
+                "Preemptible",
+                region,
+            )
+            add(
+                f"{word} GPU attached to DWS Defined Duration VMs running in {region}",
+                "GPU",
+                "OnDemand",
+                region,
+            )
             for years in (1, 3):
-                add(f"Commitment v1: {word} GPU in {region} for {years} Year", "GPU", f"Commit{years}Yr", region)
-        for word in ("SSD backed Local Storage", "C4 Instance Local SSD running", "C4A Instance Local SSD running", "C4D Instance Local SSD running"):
+                add(
+                    f"Commitment v1: {word} GPU in {region} for {years} Year",
+                    "GPU",
+                    f"Commit{years}Yr",
+                    region,
+                )
+        for word in (
+            "SSD backed Local Storage",
+            "C4 Instance Local SSD running",
+            "C4A Instance Local SSD running",
+            "C4D Instance Local SSD running",
+        ):
             add(f"{word} in {region}", "LocalSSD", "OnDemand", region, "GiBy.mo")
-        add(f"SSD backed Local Storage attached to Spot Preemptible VMs in {region}", "LocalSSD", "Preemptible", region, "GiBy.mo")
-    add("Licensing Fee for Windows Server 2025 Datacenter Edition on VM", "Google", "OnDemand", "global", family="License")
-    add("Licensing Fee for SUSE Linux Enterprise Server 15 (CPU cost)", "Google", "OnDemand", "global", family="License")
+        add(
+            f"SSD backed Local Storage attached to Spot Preemptible VMs in {region}",
+            "LocalSSD",
+            "Preemptible",
+            region,
+            "GiBy.mo",
+        )
+    add(
+        "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
+        "Google",
+        "OnDemand",
+        "global",
+        family="License",
+    )
+    add(
+        "Licensing Fee for SUSE Linux Enterprise Server 15 (CPU cost)",
+        "Google",
+        "OnDemand",
+        "global",
+        family="License",
+    )
     for band in ("up to 8 VCPU", "9 to 127 VCPU", "128 VCPU or more"):
-        add(f"Licensing Fee for Red Hat Enterprise Linux 9 on VM with {band}", "Google", "OnDemand", "global", family="License")
+        add(
+            f"Licensing Fee for Red Hat Enterprise Linux 9 on VM with {band}",
+            "Google",
+            "OnDemand",
+            "global",
+            family="License",
+        )
     while len(found) < SKUS:
         add(
             f"Network Inter Region Data Transfer Out number {len(found)}",
@@ -102,7 +196,9 @@ def land(root: Path) -> Pages:
     import gzip
 
     landing = Landing(root)
-    bundled = next(f for f in Path(str(sheets.sheet_directory())).glob("gcp_machine_types_*.json.gz"))
+    bundled = next(
+        f for f in Path(str(sheets.sheet_directory())).glob("gcp_machine_types_*.json.gz")
+    )
     types = json.loads(gzip.decompress(bundled.read_bytes()))
     regions = sorted({zone.removeprefix("zones/").rpartition("-")[0] for zone in types["items"]})
     everything = catalog(regions)
@@ -110,7 +206,12 @@ def land(root: Path) -> Pages:
     results = []
     for kind, listed in (("skus", bodies), ("machine-types", [types])):
         unit = Unit("gcp", kind)
-        pages = tuple(landing.land_bytes(unit, json.dumps(body).encode(), url="https://bench.example", retrieved_at=AT) for body in listed)
+        pages = tuple(
+            landing.land_bytes(
+                unit, json.dumps(body).encode(), url="https://bench.example", retrieved_at=AT
+            )
+            for body in listed
+        )
         results.append(UnitResult(unit, "ok", pages))
     return Pages(Run("bench", "gcp", "live", AT, "bench", tuple(results)), landing)
 
@@ -127,7 +228,9 @@ def main() -> None:
         pages = land(Path(folder))
         found = timed("read machine types", lambda: instance_types.read(pages))
         read = timed("read and parse SKUs", lambda: skus.read(pages))
-        print(f"{SKUS} SKUs, {found.offers.height} type-zone pairs, {read.parts.height} priced parts")
+        print(
+            f"{SKUS} SKUs, {found.offers.height} type-zone pairs, {read.parts.height} priced parts"
+        )
         assert found.offers.height >= PAIRS
 
         def work() -> tuple[compose.Composed, licenses.Licensed]:
@@ -136,8 +239,13 @@ def main() -> None:
             return linux, licenses.license(found, priced, linux)
 
         linux, licensed = timed("COMPOSE: rates, machines, licences (aim 3 s)", work)
-        print(f"{linux.prices.height} Linux prices, {licensed.prices.height} with a licence, {linux.components.height} components")
-        parts = timed("everything: landed pages to all tables", lambda: list(providers.get("gcp").normalise(pages)))
+        print(
+            f"{linux.prices.height} Linux prices, {licensed.prices.height} with a licence, {linux.components.height} components"
+        )
+        parts = timed(
+            "everything: landed pages to all tables",
+            lambda: list(providers.get("gcp").normalise(pages)),
+        )
         tables = sorted({p.table for p in parts})
         print({t: sum(p.frame.height for p in parts if p.table == t) for t in tables})  # type: ignore[union-attr]
 

@@ -35,7 +35,10 @@ def _runner() -> Any:
     try:
         from prefect_dask import DaskTaskRunner
     except ImportError:
-        raise HwpricesError("HWPRICES_DASK_SCHEDULER is set, but prefect-dask is not installed", "pip install 'hwprices[dask]'.") from None
+        raise HwpricesError(
+            "HWPRICES_DASK_SCHEDULER is set, but prefect-dask is not installed",
+            "pip install 'hwprices[dask]'.",
+        ) from None
     return DaskTaskRunner(address=scheduler)
 
 
@@ -45,7 +48,9 @@ def _settings(flags: dict[str, Any]) -> Settings:
 
 
 @task(task_run_name="plan {provider}", cache_policy=NO_CACHE)
-def plan(provider: str, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None) -> list[Unit]:
+def plan(
+    provider: str, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
+) -> list[Unit]:
     """Units to fetch."""
     return steps.plan(_settings(flags), provider, regions, kinds)
 
@@ -59,11 +64,24 @@ def fetch(provider: str, unit: Unit, flags: dict[str, Any]) -> UnitResult:
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
 def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
     """Landed pages to checked, staged tables."""
-    return stage_run(_settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}"))
+    return stage_run(
+        _settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}")
+    )
 
 
-@flow(name="collect", task_runner=_runner(), flow_run_name="collect {provider}", validate_parameters=False)
-def collect(provider: str, source: Source | None = None, root: str | None = None, regions: list[str] | None = None, kinds: list[str] | None = None) -> Staged:
+@flow(
+    name="collect",
+    task_runner=_runner(),
+    flow_run_name="collect {provider}",
+    validate_parameters=False,
+)
+def collect(
+    provider: str,
+    source: Source | None = None,
+    root: str | None = None,
+    regions: list[str] | None = None,
+    kinds: list[str] | None = None,
+) -> Staged:
     """Collect one provider: fetch every unit in parallel, keep the raw pages, normalise, validate and stage.
 
     A unit that fails keeps its last good pages and is reported; regions or kinds not asked for stay as they were.
@@ -81,14 +99,27 @@ def collect(provider: str, source: Source | None = None, root: str | None = None
     units = plan(provider, flags, regions, kinds)
     console.step(provider, "fetch", done=0, total=len(units))
     results: list[UnitResult] = []
-    futures: list[PrefectFuture[UnitResult]] = [fetch.submit(provider, unit, flags) for unit in units]
+    futures: list[PrefectFuture[UnitResult]] = [
+        fetch.submit(provider, unit, flags) for unit in units
+    ]
     for future in as_completed(futures):
         results.append(future.result())
         console.step(provider, "fetch", done=len(results), total=len(units))
     ordered = sorted(results, key=lambda r: r.unit.name)
-    run = steps.record(_settings(flags), provider, started_at, ordered, narrowed=bool(regions or kinds), kinds=kinds)
+    run = steps.record(
+        _settings(flags),
+        provider,
+        started_at,
+        ordered,
+        narrowed=bool(regions or kinds),
+        kinds=kinds,
+    )
     console.step(provider, "normalise")
     staged = stage(provider, run, flags)
-    create_markdown_artifact(key=f"collect-{provider}", markdown=reports.collected(staged), description=f"What was collected from {provider}")
+    create_markdown_artifact(
+        key=f"collect-{provider}",
+        markdown=reports.collected(staged),
+        description=f"What was collected from {provider}",
+    )
     console.end(provider, f"{staged.rows('prices'):,} prices staged")
     return staged

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 
 class Reporter:
@@ -15,10 +23,19 @@ class Reporter:
         self.console = console
         self._lock = threading.Lock()
         self._tasks: dict[str, TaskID] = {}
-        columns = [SpinnerColumn(), TextColumn("[bold]{task.fields[who]:<8}"), TextColumn("{task.description:<34}"), BarColumn(24)]
-        self.progress = Progress(*columns, MofNCompleteColumn(), TimeElapsedColumn(), console=console)
+        columns = [
+            SpinnerColumn(),
+            TextColumn("[bold]{task.fields[who]:<8}"),
+            TextColumn("{task.description:<34}"),
+            BarColumn(24),
+        ]
+        self.progress = Progress(
+            *columns, MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
 
-    def step(self, who: str, what: str, *, done: int | None = None, total: int | None = None) -> None:
+    def step(
+        self, who: str, what: str, *, done: int | None = None, total: int | None = None
+    ) -> None:
         """``who`` (a provider, or publish) is now doing ``what``."""
         with self._lock:
             if who not in self._tasks:

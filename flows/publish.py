@@ -15,7 +15,9 @@ from hwprices.storage.store import Store
 def gate_join_release(root: str | None, accept: list[str]) -> Published:
     """The new release, or the one in force if there is nothing new."""
     store = Store(load(root=root).root)
-    return release.publish(store, accepted=accept, progress=lambda what: console.step("publish", what))
+    return release.publish(
+        store, accepted=accept, progress=lambda what: console.step("publish", what)
+    )
 
 
 @flow(name="publish", validate_parameters=False)
@@ -28,6 +30,10 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
     """
     console.step("publish", "gate")
     published = gate_join_release(root, accept or [])
-    create_markdown_artifact(key="publish", markdown=reports.published(published), description="What was published")
-    console.end("publish", f"release {published.version}" if published.new else "nothing new to say")
+    create_markdown_artifact(
+        key="publish", markdown=reports.published(published), description="What was published"
+    )
+    console.end(
+        "publish", f"release {published.version}" if published.new else "nothing new to say"
+    )
     return published

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-if __name__ == "__main__":  # as a script: find the package flows, keep Prefect's state out of the home folder and its log short
+if (
+    __name__ == "__main__"
+):  # as a script: find the package flows, keep Prefect's state out of the home folder and its log short
     sys.path.insert(0, str(CHECKOUT))
     os.environ.setdefault("PREFECT_HOME", str(CHECKOUT / "data" / ".prefect"))
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
@@ -81,17 +83,36 @@ def _reason(error: object, name: str) -> str:
 
 def main(
     source: Annotated[
-        str, typer.Option(help="sample replays the bundled landing directory, offline; live asks the vendors.", envvar="HWPRICES_SOURCE")
+        str,
+        typer.Option(
+            help="sample replays the bundled landing directory, offline; live asks the vendors.",
+            envvar="HWPRICES_SOURCE",
+        ),
     ] = "sample",
-    provider: Annotated[list[str] | None, typer.Option(help="Only this provider; may be given several times. Default: all there are.")] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this provider; may be given several times. Default: all there are."
+        ),
+    ] = None,
     region: Annotated[
         list[str] | None,
-        typer.Option(help="Only this region; may be given several times. Others stay as they were (of GCP, whose catalog is one, they are left out)."),
+        typer.Option(
+            help="Only this region; may be given several times. Others stay as they were (of GCP, whose catalog is one, they are left out)."
+        ),
     ] = None,
     root: Annotated[
-        str | None, typer.Option(help="Where the data lives: a folder or s3://, gs://, az://.", envvar="HWPRICES_ROOT", show_default="data/")
+        str | None,
+        typer.Option(
+            help="Where the data lives: a folder or s3://, gs://, az://.",
+            envvar="HWPRICES_ROOT",
+            show_default="data/",
+        ),
     ] = None,
-    accept: Annotated[list[str] | None, typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone.")] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
+    ] = None,
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
@@ -118,7 +139,10 @@ def main(
             if r.outcome == "stop"
         ]
         wide = Console(width=max(screen.width, summary.WIDE))
-        wide.print(summary.render(Dataset(Store(settings.root), published.version), new=published.new), crop=False)
+        wide.print(
+            summary.render(Dataset(Store(settings.root), published.version), new=published.new),
+            crop=False,
+        )
         for line in stopped:
             errors.print(Text(line, style="yellow"), soft_wrap=True)
     for line in failed.values():
@@ -128,8 +152,13 @@ def main(
 
 def _help_of_settings() -> str:
     """One paragraph a setting: typer keeps those apart."""
-    lines = [f"{name}: {meaning}" + (f" Default {default}." if default else "") for name, default, meaning in described()]
-    return "\n\n".join(["Environment:", *lines, "AWS_ENDPOINT_URL_EC2: boto3's own, redirects EC2 calls."])
+    lines = [
+        f"{name}: {meaning}" + (f" Default {default}." if default else "")
+        for name, default, meaning in described()
+    ]
+    return "\n\n".join(
+        ["Environment:", *lines, "AWS_ENDPOINT_URL_EC2: boto3's own, redirects EC2 calls."]
+    )
 
 
 if __name__ == "__main__":

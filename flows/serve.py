@@ -19,14 +19,33 @@ def main() -> None:
     """Start everything; the schedules of prefect.yaml are then in force."""
     os.environ.setdefault("PREFECT_HOME", str(CHECKOUT / "data" / ".prefect"))
     os.environ["PREFECT_API_URL"] = f"{URL}/api"
-    server = subprocess.Popen([PREFECT, "server", "start", "--host", "127.0.0.1", "--port", "4200"], cwd=CHECKOUT)
+    server = subprocess.Popen(
+        [PREFECT, "server", "start", "--host", "127.0.0.1", "--port", "4200"], cwd=CHECKOUT
+    )
     try:
         _wait()
-        subprocess.run([PREFECT, "--no-prompt", "work-pool", "create", "--type", "process", "--overwrite", "hwprices"], cwd=CHECKOUT, check=True)
+        subprocess.run(
+            [
+                PREFECT,
+                "--no-prompt",
+                "work-pool",
+                "create",
+                "--type",
+                "process",
+                "--overwrite",
+                "hwprices",
+            ],
+            cwd=CHECKOUT,
+            check=True,
+        )
         subprocess.run([PREFECT, "--no-prompt", "deploy", "--all"], cwd=CHECKOUT, check=True)
-        print(f"\nOpen {URL}. A run now: {PREFECT} deployment run refresh/refresh --param source=sample --watch\n")
+        print(
+            f"\nOpen {URL}. A run now: {PREFECT} deployment run refresh/refresh --param source=sample --watch\n"
+        )
         with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-            subprocess.run([PREFECT, "worker", "start", "--pool", "hwprices"], cwd=CHECKOUT, check=False)
+            subprocess.run(
+                [PREFECT, "worker", "start", "--pool", "hwprices"], cwd=CHECKOUT, check=False
+            )
     finally:
         server.terminate()
         server.wait(timeout=30)

@@ -18,17 +18,46 @@ from .spot import SpotAdvice
 TABLES: dict[str, type[Table]] = {
     table_name(model): model
     for model in (
-        *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices, SpotAdvice, Quarantine),
-        *(Offers, SoldAccelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
+        *(
+            Regions,
+            Zones,
+            InstanceTypes,
+            Availability,
+            Prices,
+            PriceComponents,
+            ComponentPrices,
+            SpotAdvice,
+            Quarantine,
+        ),
+        *(
+            Offers,
+            SoldAccelerators,
+            Cpus,
+            CpuFamilies,
+            LocalHardware,
+            Benchmarks,
+            PowerCoefficients,
+        ),
     )
 }
 
 SHEETS: dict[str, type[Table]] = {
-    table_name(model): model for model in (Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, RegionFootprint)
+    table_name(model): model
+    for model in (
+        Accelerators,
+        Cpus,
+        CpuFamilies,
+        LocalHardware,
+        Benchmarks,
+        PowerCoefficients,
+        RegionFootprint,
+    )
 }
 """The curated tables: their rows are kept in data/specs. region_footprint is not published by itself, it fills the regions table."""
 
-CHECK_SHEETS: dict[str, type[Table]] = {table_name(model): model for model in (SecondSources, SparseFigures, RatioExceptions)}
+CHECK_SHEETS: dict[str, type[Table]] = {
+    table_name(model): model for model in (SecondSources, SparseFigures, RatioExceptions)
+}
 """Kept beside the sheets to hold them against; never published."""
 
 __all__ = ["CHECK_SHEETS", "SHEETS", "TABLES", "Table", "column", "key", "table_name"]

@@ -19,27 +19,60 @@ class Benchmarks(Table):
     metric.
     """
 
-    accelerator_id: pl.String = column("Accelerator of the system; key of accelerators.", str_matches=ID_PATTERN)
+    accelerator_id: pl.String = column(
+        "Accelerator of the system; key of accelerators.", str_matches=ID_PATTERN
+    )
     suite: pl.String = column("Benchmark suite.", isin=SUITES)
     model: pl.String = column("Benchmark, as MLPerf spells it: llama2-70b-99, llama2_70b_lora …")
-    scenario: pl.String = column("MLPerf Inference scenario; training for MLPerf Training.", isin=SCENARIOS)
-    round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
-    system: pl.String = column("submitter/system as submitted; median where the row stands for several systems.")
-    system_count: pl.Int32 = column("Systems the row stands for: 1, or how many the median is of.", gt=0)
-    accelerator_count: pl.Float64 = column("Accelerators of the system; null for a median over systems.", nullable=True, gt=0)
-    result: pl.Float64 = column("What was measured, for the whole system; null for a median over systems.", nullable=True, gt=0)
-    result_unit: pl.String = column("Unit of result and of the per-accelerator figures: a rate, or minutes to train.", isin=RESULT_UNITS)
-    per_accelerator: pl.Float64 = column(
-        "Rate per accelerator: result / accelerator_count, or the median of that over the systems. Null for a time.", nullable=True, gt=0
+    scenario: pl.String = column(
+        "MLPerf Inference scenario; training for MLPerf Training.", isin=SCENARIOS
     )
-    per_accelerator_best: pl.Float64 = column("Highest rate per accelerator among the systems.", nullable=True, gt=0)
-    accelerator_hours: pl.Float64 = column("Training: minutes × accelerators / 60.", unit="h", nullable=True, gt=0)
+    round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
+    system: pl.String = column(
+        "submitter/system as submitted; median where the row stands for several systems."
+    )
+    system_count: pl.Int32 = column(
+        "Systems the row stands for: 1, or how many the median is of.", gt=0
+    )
+    accelerator_count: pl.Float64 = column(
+        "Accelerators of the system; null for a median over systems.", nullable=True, gt=0
+    )
+    result: pl.Float64 = column(
+        "What was measured, for the whole system; null for a median over systems.",
+        nullable=True,
+        gt=0,
+    )
+    result_unit: pl.String = column(
+        "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
+        isin=RESULT_UNITS,
+    )
+    per_accelerator: pl.Float64 = column(
+        "Rate per accelerator: result / accelerator_count, or the median of that over the systems. Null for a time.",
+        nullable=True,
+        gt=0,
+    )
+    per_accelerator_best: pl.Float64 = column(
+        "Highest rate per accelerator among the systems.", nullable=True, gt=0
+    )
+    accelerator_hours: pl.Float64 = column(
+        "Training: minutes × accelerators / 60.", unit="h", nullable=True, gt=0
+    )
     runs: pl.Int32 = column("Training: runs the minutes are the mean of.", nullable=True, gt=0)
-    derived: pl.Boolean = column("The row has a figure worked out here (per accelerator, accelerator-hours), which MLPerf does not score.")
-    official: pl.Boolean = column("Read from MLCommons' own repository; false for an unofficial copy or an unscaled time.")
-    precision: pl.String = column("Number format of the weights, where the submission says.", nullable=True)
+    derived: pl.Boolean = column(
+        "The row has a figure worked out here (per accelerator, accelerator-hours), which MLPerf does not score."
+    )
+    official: pl.Boolean = column(
+        "Read from MLCommons' own repository; false for an unofficial copy or an unscaled time."
+    )
+    precision: pl.String = column(
+        "Number format of the weights, where the submission says.", nullable=True
+    )
     software: pl.String = column("Software, where the submission says.", nullable=True)
-    division: pl.String = column("Division: closed or open; null when the source does not say.", nullable=True, isin=["closed", "open"])
+    division: pl.String = column(
+        "Division: closed or open; null when the source does not say.",
+        nullable=True,
+        isin=["closed", "open"],
+    )
     source_url: pl.String = column("Where the result was read.", str_matches=URL_PATTERN)
     as_of: pl.Date = column("Day it was read.", unit="date")
     confidence: pl.String = column("high, medium, low: how good the copy is.", isin=CONFIDENCE)
@@ -48,7 +81,9 @@ class Benchmarks(Table):
     @pa.dataframe_check(name="derived_is_marked")
     def derived_is_marked(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """A per-accelerator figure is not MLPerf's and says so."""
-        worked_out = pl.any_horizontal(pl.col("per_accelerator", "per_accelerator_best", "accelerator_hours").is_not_null())
+        worked_out = pl.any_horizontal(
+            pl.col("per_accelerator", "per_accelerator_best", "accelerator_hours").is_not_null()
+        )
         return data.lazyframe.select(worked_out == pl.col("derived"))
 
     class Config:

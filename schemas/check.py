@@ -11,12 +11,17 @@ class SecondSources(Table):
     """A figure of the accelerator sheet as another, independent source gives it."""
 
     accelerator_id: pl.String = column("Key of accelerators.", str_matches=ID_PATTERN)
-    figure: pl.String = column("Column of accelerators that the value belongs to.", str_matches=r"^[a-z0-9_]+$")
+    figure: pl.String = column(
+        "Column of accelerators that the value belongs to.", str_matches=r"^[a-z0-9_]+$"
+    )
     source: pl.String = column("Who says it.")
     value: pl.Float64 = column("The value, in the unit of the column.", gt=0)
     source_url: pl.String = column("Where it is published.", str_matches=URL_PATTERN)
     as_of: pl.Date = column("Day the source was read, or the day of its edition.", unit="date")
-    explanation: pl.String = column("Why it differs by more than 3 %, and which one is right; null where it agrees.", nullable=True)
+    explanation: pl.String = column(
+        "Why it differs by more than 3 %, and which one is right; null where it agrees.",
+        nullable=True,
+    )
 
     class Config:
         name = "second_sources"
@@ -27,9 +32,15 @@ class SparseFigures(Table):
     """Rates that a maker prints with structured sparsity, often without saying so: what the dense columns must not hold."""
 
     accelerator_id: pl.String = column("Key of accelerators.", str_matches=ID_PATTERN)
-    figure: pl.String = column("Dense column that the rate must not end up in.", str_matches=r"^[a-z0-9]+_dense_t(fl)?ops$")
-    sparse_rate: pl.Float64 = column("The rate as printed, for one device.", unit="TFLOPS or TOPS", gt=0)
-    sparse_over_dense: pl.Float64 = column("How many times the dense rate it is: 2 for 2:4 sparsity, with exceptions.", gt=1)
+    figure: pl.String = column(
+        "Dense column that the rate must not end up in.", str_matches=r"^[a-z0-9]+_dense_t(fl)?ops$"
+    )
+    sparse_rate: pl.Float64 = column(
+        "The rate as printed, for one device.", unit="TFLOPS or TOPS", gt=0
+    )
+    sparse_over_dense: pl.Float64 = column(
+        "How many times the dense rate it is: 2 for 2:4 sparsity, with exceptions.", gt=1
+    )
     source_url: pl.String = column("Where it is printed.", str_matches=URL_PATTERN)
     as_of: pl.Date = column("Day it was read.", unit="date")
     notes: pl.String = column("How the figure for one device was worked out.", nullable=True)

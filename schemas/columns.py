@@ -39,7 +39,12 @@ def column(
     **checks: Any,
 ) -> Any:
     """Declare one column: what it means, its unit, its FOCUS counterpart and pandera checks (``gt=0``, ``isin=[…]`` …)."""
-    return pa.Field(description=description, nullable=nullable, metadata={"unit": unit, "focus": focus}, **checks)
+    return pa.Field(
+        description=description,
+        nullable=nullable,
+        metadata={"unit": unit, "focus": focus},
+        **checks,
+    )
 
 
 class Table(pa.DataFrameModel):

@@ -18,7 +18,13 @@ POWER_BASES = ["microarchitecture", "average"]
 
 
 def _usd(description: str) -> Any:
-    return column(description + " Linux, shared tenancy, licence included.", unit="USD/h", focus="ListUnitPrice", nullable=True, gt=0)
+    return column(
+        description + " Linux, shared tenancy, licence included.",
+        unit="USD/h",
+        focus="ListUnitPrice",
+        nullable=True,
+        gt=0,
+    )
 
 
 def _upfront(description: str) -> Any:
@@ -30,7 +36,12 @@ def _unit_price(description: str, unit: str) -> Any:
 
 
 def _discount(description: str) -> Any:
-    return column(description + " 1 - price / on-demand price; negative where it is dearer.", unit="ratio", nullable=True, le=1)
+    return column(
+        description + " 1 - price / on-demand price; negative where it is dearer.",
+        unit="ratio",
+        nullable=True,
+        le=1,
+    )
 
 
 def _spec(description: str, unit: str | None = None) -> Any:
@@ -53,117 +64,266 @@ class Offers(Table):
     prices: recurring + upfront / (years × 8760). Prices flagged as placeholders are left out.
     """
 
-    provider: pl.String = column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
+    provider: pl.String = column(
+        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
+    )
     region: pl.String = column("Region.", focus="RegionId", str_length={"min_value": 1})
     instance_type: pl.String = column("Machine type.", str_length={"min_value": 1})
     country: pl.String = column("Country of the region, ISO 3166-1 alpha-2.", nullable=True)
     family: pl.String = column("Family the vendor groups the type in.", nullable=True)
     arch: pl.String = column("Instruction set of the CPU.", nullable=True, isin=["x86_64", "arm64"])
-    cpu_microarchitecture: pl.String = column("CPU microarchitecture, where the vendor commits the type to one.", nullable=True)
+    cpu_microarchitecture: pl.String = column(
+        "CPU microarchitecture, where the vendor commits the type to one.", nullable=True
+    )
     vcpus: pl.Int32 = column("vCPUs as sold.", nullable=True, gt=0)
     memory_gib: pl.Float64 = column("Main memory.", unit="GiB", nullable=True, gt=0)
-    local_disk_gib: pl.Float64 = column("Local disk of the machine in all; 0 where there is none.", unit="GiB", nullable=True, ge=0)
-    network_gbps_max: pl.Float64 = column("Highest network bandwidth, over all cards.", unit="Gbit/s", nullable=True, gt=0)
+    local_disk_gib: pl.Float64 = column(
+        "Local disk of the machine in all; 0 where there is none.", unit="GiB", nullable=True, ge=0
+    )
+    network_gbps_max: pl.Float64 = column(
+        "Highest network bandwidth, over all cards.", unit="Gbit/s", nullable=True, gt=0
+    )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
-    accelerator_kind: pl.String = column("What sort of accelerator the machine has; none.", nullable=True, isin=ACCELERATOR_KINDS)
+    accelerator_kind: pl.String = column(
+        "What sort of accelerator the machine has; none.", nullable=True, isin=ACCELERATOR_KINDS
+    )
     accelerator_id: pl.String = column(
-        "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or without a match.", nullable=True
+        "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or without a match.",
+        nullable=True,
     )
     accelerator_name: pl.String = column("Name of the accelerator.", nullable=True)
-    accelerator_count: pl.Float64 = column("Accelerators of the machine; fractions are real; 0 where there is none.", nullable=True, ge=0)
-    accelerator_memory_gib: pl.Float64 = column("Accelerator memory of the whole machine, as the cloud reports it.", unit="GiB", nullable=True, gt=0)
-    accelerator_interconnect: pl.String = column("How the accelerators of one machine are connected.", nullable=True)
-    accelerator_memory_bandwidth_gbs: pl.Float64 = _spec("Memory bandwidth of one accelerator.", "GB/s")
+    accelerator_count: pl.Float64 = column(
+        "Accelerators of the machine; fractions are real; 0 where there is none.",
+        nullable=True,
+        ge=0,
+    )
+    accelerator_memory_gib: pl.Float64 = column(
+        "Accelerator memory of the whole machine, as the cloud reports it.",
+        unit="GiB",
+        nullable=True,
+        gt=0,
+    )
+    accelerator_interconnect: pl.String = column(
+        "How the accelerators of one machine are connected.", nullable=True
+    )
+    accelerator_memory_bandwidth_gbs: pl.Float64 = _spec(
+        "Memory bandwidth of one accelerator.", "GB/s"
+    )
     accelerator_fp16_tflops: pl.Float64 = _spec("Dense FP16 rate of one accelerator.", "TFLOPS")
     accelerator_bf16_tflops: pl.Float64 = _spec("Dense BF16 rate of one accelerator.", "TFLOPS")
     accelerator_fp8_tflops: pl.Float64 = _spec("Dense FP8 rate of one accelerator.", "TFLOPS")
     accelerator_int8_tops: pl.Float64 = _spec("Dense INT8 rate of one accelerator.", "TOPS")
-    accelerator_tdp_w: pl.Float64 = _spec("Thermal design power of one accelerator that its maker publishes.", "W")
-    accelerator_power_w: pl.Float64 = _spec("Power of one accelerator at full load: its default power limit where the maker states one, else its TDP.", "W")
-    accelerator_embodied_kgco2e: pl.Float64 = _spec("Emissions of making one accelerator.", "kgCO2e")
+    accelerator_tdp_w: pl.Float64 = _spec(
+        "Thermal design power of one accelerator that its maker publishes.", "W"
+    )
+    accelerator_power_w: pl.Float64 = _spec(
+        "Power of one accelerator at full load: its default power limit where the maker states one, else its TDP.",
+        "W",
+    )
+    accelerator_embodied_kgco2e: pl.Float64 = _spec(
+        "Emissions of making one accelerator.", "kgCO2e"
+    )
 
-    currency: pl.String = column("Currency the place is priced in, ISO 4217.", focus="PricingCurrency", str_matches=CURRENCIES)
-    on_demand_hourly: Money = column("On-demand price in that currency.", unit="currency/h", focus="ListUnitPrice", nullable=True, gt=0)
+    currency: pl.String = column(
+        "Currency the place is priced in, ISO 4217.",
+        focus="PricingCurrency",
+        str_matches=CURRENCIES,
+    )
+    on_demand_hourly: Money = column(
+        "On-demand price in that currency.",
+        unit="currency/h",
+        focus="ListUnitPrice",
+        nullable=True,
+        gt=0,
+    )
     on_demand_usd_per_hour: Money = _usd("On-demand price.")
-    on_demand_usd_per_year: Money = column("On-demand price × 8760.", unit="USD/year", nullable=True, gt=0)
-    on_demand_reason: pl.String = column("Why there is no on-demand price; null where there is one.", nullable=True)
+    on_demand_usd_per_year: Money = column(
+        "On-demand price × 8760.", unit="USD/year", nullable=True, gt=0
+    )
+    on_demand_reason: pl.String = column(
+        "Why there is no on-demand price; null where there is one.", nullable=True
+    )
     spot_usd_per_hour: Money = _usd("Spot price of the cheapest zone.")
-    spot_zone: pl.String = column("That zone; null where spot is priced by region.", focus="AvailabilityZone", nullable=True)
+    spot_zone: pl.String = column(
+        "That zone; null where spot is priced by region.", focus="AvailabilityZone", nullable=True
+    )
     spot_discount: pl.Float64 = _discount("Spot against on-demand.")
     low_priority_usd_per_hour: Money = _usd("Low-priority price (Azure Batch and scale sets).")
     dev_test_usd_per_hour: Money = _usd("Price for development and test subscriptions.")
-    reserved_1y_no_upfront_usd_per_hour: Money = _usd("Standard reservation, 1 year, nothing or a month at a time paid.")
-    reserved_1y_partial_upfront_usd_per_hour: Money = _usd("Standard reservation, 1 year, part paid upfront: effective hourly.")
+    reserved_1y_no_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 1 year, nothing or a month at a time paid."
+    )
+    reserved_1y_partial_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 1 year, part paid upfront: effective hourly."
+    )
     reserved_1y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    reserved_1y_all_upfront_usd_per_hour: Money = _usd("Standard reservation, 1 year, all paid upfront: effective hourly.")
+    reserved_1y_all_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 1 year, all paid upfront: effective hourly."
+    )
     reserved_1y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    reserved_3y_no_upfront_usd_per_hour: Money = _usd("Standard reservation, 3 years, nothing or a month at a time paid.")
-    reserved_3y_partial_upfront_usd_per_hour: Money = _usd("Standard reservation, 3 years, part paid upfront: effective hourly.")
+    reserved_3y_no_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 3 years, nothing or a month at a time paid."
+    )
+    reserved_3y_partial_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 3 years, part paid upfront: effective hourly."
+    )
     reserved_3y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    reserved_3y_all_upfront_usd_per_hour: Money = _usd("Standard reservation, 3 years, all paid upfront: effective hourly.")
+    reserved_3y_all_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 3 years, all paid upfront: effective hourly."
+    )
     reserved_3y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    reserved_5y_no_upfront_usd_per_hour: Money = _usd("Standard reservation, 5 years, nothing or a month at a time paid.")
-    reserved_5y_partial_upfront_usd_per_hour: Money = _usd("Standard reservation, 5 years, part paid upfront: effective hourly.")
+    reserved_5y_no_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 5 years, nothing or a month at a time paid."
+    )
+    reserved_5y_partial_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 5 years, part paid upfront: effective hourly."
+    )
     reserved_5y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    reserved_5y_all_upfront_usd_per_hour: Money = _usd("Standard reservation, 5 years, all paid upfront: effective hourly.")
+    reserved_5y_all_upfront_usd_per_hour: Money = _usd(
+        "Standard reservation, 5 years, all paid upfront: effective hourly."
+    )
     reserved_5y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
-    compute_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd("Compute savings plan, 1 year, nothing upfront.")
-    compute_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd("Compute savings plan, 1 year, half upfront.")
-    compute_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd("Compute savings plan, 1 year, all upfront.")
-    compute_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd("Compute savings plan, 3 years, nothing upfront.")
-    compute_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd("Compute savings plan, 3 years, half upfront.")
-    compute_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd("Compute savings plan, 3 years, all upfront.")
-    ec2_instance_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 1 year, nothing upfront.")
-    ec2_instance_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 1 year, half upfront.")
-    ec2_instance_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 1 year, all upfront.")
-    ec2_instance_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 3 years, nothing upfront.")
-    ec2_instance_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 3 years, half upfront.")
-    ec2_instance_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd("EC2 Instance savings plan, 3 years, all upfront.")
+    compute_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 1 year, nothing upfront."
+    )
+    compute_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 1 year, half upfront."
+    )
+    compute_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 1 year, all upfront."
+    )
+    compute_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 3 years, nothing upfront."
+    )
+    compute_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 3 years, half upfront."
+    )
+    compute_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd(
+        "Compute savings plan, 3 years, all upfront."
+    )
+    ec2_instance_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 1 year, nothing upfront."
+    )
+    ec2_instance_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 1 year, half upfront."
+    )
+    ec2_instance_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 1 year, all upfront."
+    )
+    ec2_instance_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 3 years, nothing upfront."
+    )
+    ec2_instance_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 3 years, half upfront."
+    )
+    ec2_instance_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd(
+        "EC2 Instance savings plan, 3 years, all upfront."
+    )
     committed_use_1y_usd_per_hour: Money = _usd("Resource-based committed use discount, 1 year.")
     committed_use_3y_usd_per_hour: Money = _usd("Resource-based committed use discount, 3 years.")
-    flexible_committed_use_1y_usd_per_hour: Money = _usd("Flexible (spend-based) committed use discount, 1 year.")
-    flexible_committed_use_3y_usd_per_hour: Money = _usd("Flexible (spend-based) committed use discount, 3 years.")
+    flexible_committed_use_1y_usd_per_hour: Money = _usd(
+        "Flexible (spend-based) committed use discount, 1 year."
+    )
+    flexible_committed_use_3y_usd_per_hour: Money = _usd(
+        "Flexible (spend-based) committed use discount, 3 years."
+    )
     capacity_block_usd_per_hour: Money = _usd("Capacity Block for ML, cheapest offering.")
     dws_calendar_usd_per_hour: Money = _usd("Dynamic Workload Scheduler, calendar mode.")
     dws_flex_start_usd_per_hour: Money = _usd("Dynamic Workload Scheduler, flex start.")
     dws_defined_duration_usd_per_hour: Money = _usd("Dynamic Workload Scheduler, defined duration.")
     best_1y_usd_per_hour: Money = _usd("Cheapest of the 1-year commitments above.")
-    best_1y_option: pl.String = column("Which one: the column's name without _usd_per_hour.", nullable=True)
+    best_1y_option: pl.String = column(
+        "Which one: the column's name without _usd_per_hour.", nullable=True
+    )
     best_1y_discount: pl.Float64 = _discount("Cheapest 1-year commitment against on-demand.")
     best_3y_usd_per_hour: Money = _usd("Cheapest of the 3-year commitments above.")
-    best_3y_option: pl.String = column("Which one: the column's name without _usd_per_hour.", nullable=True)
+    best_3y_option: pl.String = column(
+        "Which one: the column's name without _usd_per_hour.", nullable=True
+    )
     best_3y_discount: pl.Float64 = _discount("Cheapest 3-year commitment against on-demand.")
 
-    usd_per_vcpu_hour: Money = _unit_price("On-demand price / vcpus; only for machines without accelerators.", "USD/(vCPU·h)")
-    usd_per_accelerator_hour: Money = _unit_price("On-demand price / accelerator_count.", "USD/(accelerator·h)")
-    spot_usd_per_accelerator_hour: Money = _unit_price("Spot price / accelerator_count.", "USD/(accelerator·h)")
-    usd_per_gib_accelerator_memory_hour: Money = _unit_price("On-demand price / accelerator_memory_gib.", "USD/(GiB·h)")
-    usd_per_pflop_hour_bf16: Money = _unit_price("On-demand price / dense BF16 PFLOPS of all accelerators.", "USD/(PFLOPS·h)")
-    usd_per_pflop_hour_fp8: Money = _unit_price("On-demand price / dense FP8 PFLOPS of all accelerators.", "USD/(PFLOPS·h)")
-    tflops_per_watt_bf16: pl.Float64 = _spec("Dense BF16 rate / TDP of one accelerator, at the peak.", "TFLOPS/W")
+    usd_per_vcpu_hour: Money = _unit_price(
+        "On-demand price / vcpus; only for machines without accelerators.", "USD/(vCPU·h)"
+    )
+    usd_per_accelerator_hour: Money = _unit_price(
+        "On-demand price / accelerator_count.", "USD/(accelerator·h)"
+    )
+    spot_usd_per_accelerator_hour: Money = _unit_price(
+        "Spot price / accelerator_count.", "USD/(accelerator·h)"
+    )
+    usd_per_gib_accelerator_memory_hour: Money = _unit_price(
+        "On-demand price / accelerator_memory_gib.", "USD/(GiB·h)"
+    )
+    usd_per_pflop_hour_bf16: Money = _unit_price(
+        "On-demand price / dense BF16 PFLOPS of all accelerators.", "USD/(PFLOPS·h)"
+    )
+    usd_per_pflop_hour_fp8: Money = _unit_price(
+        "On-demand price / dense FP8 PFLOPS of all accelerators.", "USD/(PFLOPS·h)"
+    )
+    tflops_per_watt_bf16: pl.Float64 = _spec(
+        "Dense BF16 rate / TDP of one accelerator, at the peak.", "TFLOPS/W"
+    )
 
-    power_basis: pl.String = column("Which CPU coefficient the watts use: that of the microarchitecture, or the average.", nullable=True, isin=POWER_BASES)
-    cpu_min_watts_per_vcpu: pl.Float64 = column("Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0)
+    power_basis: pl.String = column(
+        "Which CPU coefficient the watts use: that of the microarchitecture, or the average.",
+        nullable=True,
+        isin=POWER_BASES,
+    )
+    cpu_min_watts_per_vcpu: pl.Float64 = column(
+        "Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0
+    )
     cpu_max_watts_per_vcpu: pl.Float64 = _spec("Power of one vCPU at full load.", "W/vCPU")
-    cpu_utilisation: pl.Float64 = column("CPU utilisation the watts assume.", unit="ratio", in_range={"min_value": 0, "max_value": 1})
-    accelerator_utilisation: pl.Float64 = column("Share of the accelerators' power the watts assume.", unit="ratio", in_range={"min_value": 0, "max_value": 1})
+    cpu_utilisation: pl.Float64 = column(
+        "CPU utilisation the watts assume.", unit="ratio", in_range={"min_value": 0, "max_value": 1}
+    )
+    accelerator_utilisation: pl.Float64 = column(
+        "Share of the accelerators' power the watts assume.",
+        unit="ratio",
+        in_range={"min_value": 0, "max_value": 1},
+    )
     cpu_watts: pl.Float64 = _spec("vcpus × (idle + utilisation × (full load - idle)).", "W")
     memory_watts: pl.Float64 = _spec("memory_gib × W/GiB.", "W")
     local_disk_watts: pl.Float64 = column("Local disk in TB × W/TB.", unit="W", nullable=True, ge=0)
-    accelerator_watts: pl.Float64 = column("accelerator_count × accelerator_power_w × utilisation; 0 without accelerators.", unit="W", nullable=True, ge=0)
-    estimated_watts: pl.Float64 = _spec("Estimated power of the machine before the building's share: CPU + memory + local disk + accelerators.", "W")
-    estimated_watts_from_tdp_estimate: pl.Float64 = _spec(
-        "The same where the accelerator's maker publishes no power and somebody's estimate of its TDP is used. Never in estimated_watts.", "W"
+    accelerator_watts: pl.Float64 = column(
+        "accelerator_count × accelerator_power_w × utilisation; 0 without accelerators.",
+        unit="W",
+        nullable=True,
+        ge=0,
     )
-    pue: pl.Float64 = column("Power usage effectiveness of the region.", unit="ratio", nullable=True, ge=1)
-    grid_gco2e_per_kwh: pl.Float64 = column("Carbon intensity of the region's grid, location based (I of SCI).", unit="gCO2e/kWh", nullable=True, ge=0)
+    estimated_watts: pl.Float64 = _spec(
+        "Estimated power of the machine before the building's share: CPU + memory + local disk + accelerators.",
+        "W",
+    )
+    estimated_watts_from_tdp_estimate: pl.Float64 = _spec(
+        "The same where the accelerator's maker publishes no power and somebody's estimate of its TDP is used. Never in estimated_watts.",
+        "W",
+    )
+    pue: pl.Float64 = column(
+        "Power usage effectiveness of the region.", unit="ratio", nullable=True, ge=1
+    )
+    grid_gco2e_per_kwh: pl.Float64 = column(
+        "Carbon intensity of the region's grid, location based (I of SCI).",
+        unit="gCO2e/kWh",
+        nullable=True,
+        ge=0,
+    )
     energy_kwh_per_hour: pl.Float64 = _spec("estimated_watts / 1000 × pue (E of SCI).", "kWh/h")
     operational_gco2e_per_hour: pl.Float64 = column("E × I.", unit="gCO2e/h", nullable=True, ge=0)
-    embodied_lifetime_hours: pl.Float64 = column("Service life over which making the machine is spread.", unit="h", gt=0)
-    embodied_gco2e_per_hour: pl.Float64 = column(
-        "Making the accelerators / service life (M of SCI); null where it is not published.", unit="gCO2e/h", nullable=True, ge=0
+    embodied_lifetime_hours: pl.Float64 = column(
+        "Service life over which making the machine is spread.", unit="h", gt=0
     )
-    gco2e_per_hour: pl.Float64 = column("Software Carbon Intensity for one hour: E × I + M; null where one of them is.", unit="gCO2e/h", nullable=True, ge=0)
+    embodied_gco2e_per_hour: pl.Float64 = column(
+        "Making the accelerators / service life (M of SCI); null where it is not published.",
+        unit="gCO2e/h",
+        nullable=True,
+        ge=0,
+    )
+    gco2e_per_hour: pl.Float64 = column(
+        "Software Carbon Intensity for one hour: E × I + M; null where one of them is.",
+        unit="gCO2e/h",
+        nullable=True,
+        ge=0,
+    )
 
     usd_per_million_tokens_llama2_70b: Money = _tokens("Llama 2 70B (llama2-70b-99)")
     usd_per_million_tokens_llama3_1_8b: Money = _tokens("Llama 3.1 8B")
@@ -171,14 +331,21 @@ class Offers(Table):
     usd_per_million_tokens_mixtral_8x7b: Money = _tokens("Mixtral 8x7B")
     usd_per_million_tokens_deepseek_r1: Money = _tokens("DeepSeek-R1")
     usd_per_million_tokens_gpt_oss_120b: Money = _tokens("gpt-oss-120b")
-    benchmark_rounds: pl.List(pl.String) = column("The measurements those prices rest on: model/round/system of the benchmarks table.")
+    benchmark_rounds: pl.List(pl.String) = column(
+        "The measurements those prices rest on: model/round/system of the benchmarks table."
+    )
     minutes_per_llama2_70b_lora: pl.Float64 = _spec(
-        "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, a system with the same accelerators and as many.", "min"
+        "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, a system with the same accelerators and as many.",
+        "min",
     )
     usd_per_llama2_70b_lora: Money = _unit_price("On-demand price of those minutes.", "USD")
 
-    flags: pl.List(pl.String) = column("What the on-demand and spot rows of prices warn of, sorted; empty when nothing.")
-    on_demand_price_id: pl.String = column("The row of prices that the on-demand price is.", nullable=True)
+    flags: pl.List(pl.String) = column(
+        "What the on-demand and spot rows of prices warn of, sorted; empty when nothing."
+    )
+    on_demand_price_id: pl.String = column(
+        "The row of prices that the on-demand price is.", nullable=True
+    )
     spot_price_id: pl.String = column("The row of prices that the spot price is.", nullable=True)
     observed_at: Timestamp = column("Oldest fetch among the prices of the row.", unit="UTC")
 
@@ -186,12 +353,16 @@ class Offers(Table):
     def one_currency(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """Figures in USD only where the place is priced in USD."""
         usd = [name for name in data.lazyframe.collect_schema() if "usd" in name]
-        return data.lazyframe.select((pl.col("currency") == "USD") | pl.all_horizontal(pl.col(usd).is_null()))
+        return data.lazyframe.select(
+            (pl.col("currency") == "USD") | pl.all_horizontal(pl.col(usd).is_null())
+        )
 
     @pa.dataframe_check(name="on_demand_or_reason")
     def on_demand_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """A missing on-demand price says why."""
-        return data.lazyframe.select(pl.col("on_demand_hourly").is_null() == pl.col("on_demand_reason").is_not_null())
+        return data.lazyframe.select(
+            pl.col("on_demand_hourly").is_null() == pl.col("on_demand_reason").is_not_null()
+        )
 
     class Config:
         name = "offers"
@@ -201,18 +372,32 @@ class Offers(Table):
 class SoldAccelerators(Accelerators):
     """The accelerator sheet, with where each device can be had in this release. One device as the cloud counts it."""
 
-    providers: pl.List(pl.String) = column("Clouds that have a machine type with it, sorted; empty where none has.")
+    providers: pl.List(pl.String) = column(
+        "Clouds that have a machine type with it, sorted; empty where none has."
+    )
     instance_type_count: pl.Int32 = column("Machine types with it, over all clouds.", ge=0)
-    regions: pl.List(pl.String) = column("Where a cloud lists a machine type with it, or prices one: provider/region, sorted.")
+    regions: pl.List(pl.String) = column(
+        "Where a cloud lists a machine type with it, or prices one: provider/region, sorted."
+    )
     region_count: pl.Int32 = column("How many regions these are, over all clouds.", ge=0)
     min_usd_per_accelerator_hour: Money = column(
-        "Cheapest on-demand price of one device in any machine and region.", unit="USD/(accelerator·h)", nullable=True, gt=0
+        "Cheapest on-demand price of one device in any machine and region.",
+        unit="USD/(accelerator·h)",
+        nullable=True,
+        gt=0,
     )
-    min_spot_usd_per_accelerator_hour: Money = column("Cheapest spot price of one device.", unit="USD/(accelerator·h)", nullable=True, gt=0)
+    min_spot_usd_per_accelerator_hour: Money = column(
+        "Cheapest spot price of one device.", unit="USD/(accelerator·h)", nullable=True, gt=0
+    )
     min_part_usd_per_hour: Money = column(
-        "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip), without the machine around it.", unit="USD/h", nullable=True, gt=0
+        "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip), without the machine around it.",
+        unit="USD/h",
+        nullable=True,
+        gt=0,
     )
-    local_devices: pl.List(pl.String) = column("Machines with it that one can buy; key of local_hardware, sorted.")
+    local_devices: pl.List(pl.String) = column(
+        "Machines with it that one can buy; key of local_hardware, sorted."
+    )
 
     class Config:
         name = "accelerators"

@@ -9,11 +9,16 @@ from .columns import PROVIDER_PATTERN, Table, Timestamp, column
 class Quarantine(Table):
     """Every row that was refused, with the reason and where it came from."""
 
-    provider: pl.String = column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
+    provider: pl.String = column(
+        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
+    )
     table: pl.String = column("Table the row was meant for.")
     row_hash: pl.String = column("Hash of table, reason and row.", str_matches=r"^[0-9a-f]{24}$")
     region: pl.String = column("Region, where the row names one.", focus="RegionId", nullable=True)
-    reason: pl.String = column("Reason code: unknown_grammar, duplicate_key, platform_disagrees, check:<name> …", str_matches=r"^[a-z0-9_:.()]+$")
+    reason: pl.String = column(
+        "Reason code: unknown_grammar, duplicate_key, platform_disagrees, check:<name> …",
+        str_matches=r"^[a-z0-9_:.()]+$",
+    )
     message: pl.String = column("The reason in words, with the values that clash.")
     row: pl.String = column("The refused row as JSON, as far as it was understood.")
     occurrences: pl.Int32 = column("How often this same row was refused.", gt=0)

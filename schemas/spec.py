@@ -23,11 +23,19 @@ DTYPES = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"]
 
 
 def _rate(dtype: str, unit: str = "TFLOPS", more: str = "") -> Any:
-    return column(f"Peak {dtype} rate of one device, dense (no structured sparsity).{more}", unit=unit, nullable=True, ge=0)
+    return column(
+        f"Peak {dtype} rate of one device, dense (no structured sparsity).{more}",
+        unit=unit,
+        nullable=True,
+        ge=0,
+    )
 
 
 def _support(dtype: str) -> Any:
-    return column(f"Whether the device computes in {dtype}; supported without a rate means that the maker gives none.", isin=SUPPORT)
+    return column(
+        f"Whether the device computes in {dtype}; supported without a rate means that the maker gives none.",
+        isin=SUPPORT,
+    )
 
 
 def _url(description: str, *, nullable: bool = True) -> Any:
@@ -35,7 +43,9 @@ def _url(description: str, *, nullable: bool = True) -> Any:
 
 
 def source_url() -> Any:
-    return _url("Page that the row's figures come from; the maker's own where there is one.", nullable=False)
+    return _url(
+        "Page that the row's figures come from; the maker's own where there is one.", nullable=False
+    )
 
 
 def as_of() -> Any:
@@ -50,11 +60,16 @@ def confidence() -> Any:
 
 
 def verified() -> Any:
-    return column("An independent second source agrees within 3 %. Never true where confidence is low.")
+    return column(
+        "An independent second source agrees within 3 %. Never true where confidence is low."
+    )
 
 
 def notes() -> Any:
-    return column("What to know before using the row: conflicts between sources, how a thing is counted.", nullable=True)
+    return column(
+        "What to know before using the row: conflicts between sources, how a thing is counted.",
+        nullable=True,
+    )
 
 
 class Sourced(Table):
@@ -69,29 +84,57 @@ class Sourced(Table):
 class Accelerators(Sourced):
     """One device as the cloud counts it: half a board for K80 and M60, one chip for TPU, Trainium and Inferentia."""
 
-    accelerator_id: pl.String = column("Stable id; keeps form factor and memory, because those are different devices.", str_matches=ID_PATTERN)
+    accelerator_id: pl.String = column(
+        "Stable id; keeps form factor and memory, because those are different devices.",
+        str_matches=ID_PATTERN,
+    )
     name: pl.String = column("Name the maker sells it under.")
     vendor: pl.String = column("Maker.")
     product_line: pl.String = column("Product line.", nullable=True)
-    kind: pl.String = column("gpu, tpu, neuron (AWS), fpga, media, inference (inference only), asic (other AI processors), soc.", isin=SPEC_KINDS)
-    architecture: pl.String = column("Microarchitecture or chip generation.", nullable=True)
-    form_factor: pl.String = column("sxm, oam, pcie, superchip, chip, card, module, board, wafer …", nullable=True)
-    counted_as: pl.String = column(
-        "What one device is, where the maker's product and the cloud's count differ: half_board, chip, gpu_of_superchip.", nullable=True
+    kind: pl.String = column(
+        "gpu, tpu, neuron (AWS), fpga, media, inference (inference only), asic (other AI processors), soc.",
+        isin=SPEC_KINDS,
     )
-    release_year: pl.Int32 = column("Year it could first be had.", unit="year", nullable=True, in_range={"min_value": 2008, "max_value": 2030})
+    architecture: pl.String = column("Microarchitecture or chip generation.", nullable=True)
+    form_factor: pl.String = column(
+        "sxm, oam, pcie, superchip, chip, card, module, board, wafer …", nullable=True
+    )
+    counted_as: pl.String = column(
+        "What one device is, where the maker's product and the cloud's count differ: half_board, chip, gpu_of_superchip.",
+        nullable=True,
+    )
+    release_year: pl.Int32 = column(
+        "Year it could first be had.",
+        unit="year",
+        nullable=True,
+        in_range={"min_value": 2008, "max_value": 2030},
+    )
     memory_gb: pl.Float64 = column(
-        "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a part of it is reserved.", unit="GB", nullable=True, gt=0
+        "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a part of it is reserved.",
+        unit="GB",
+        nullable=True,
+        gt=0,
     )
     memory_type: pl.String = column("Kind of memory.", nullable=True)
-    memory_bandwidth_gbs: pl.Float64 = column("Peak memory bandwidth of one device.", unit="GB/s", nullable=True, gt=0)
+    memory_bandwidth_gbs: pl.Float64 = column(
+        "Peak memory bandwidth of one device.", unit="GB/s", nullable=True, gt=0
+    )
     memory_bus_bits: pl.Int32 = column("Width of the memory bus.", unit="bit", nullable=True, gt=0)
-    memory_gbit_per_pin: pl.Float64 = column("Data rate of one pin of the memory bus: bus bits / 8 × this = bandwidth.", unit="Gbit/s", nullable=True, gt=0)
+    memory_gbit_per_pin: pl.Float64 = column(
+        "Data rate of one pin of the memory bus: bus bits / 8 × this = bandwidth.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+    )
     fp64_dense_tflops: pl.Float64 = _rate("FP64", more=" Vector rate; matrix units apart.")
     fp64_matrix_dense_tflops: pl.Float64 = _rate("FP64", more=" Through the matrix units.")
-    fp32_dense_tflops: pl.Float64 = _rate("FP32", more=" Vector rate; where the maker only states one, that one.")
+    fp32_dense_tflops: pl.Float64 = _rate(
+        "FP32", more=" Vector rate; where the maker only states one, that one."
+    )
     tf32_dense_tflops: pl.Float64 = _rate("TF32")
-    fp16_dense_tflops: pl.Float64 = _rate("FP16", more=" FP32 accumulate; through the matrix units where there are some.")
+    fp16_dense_tflops: pl.Float64 = _rate(
+        "FP16", more=" FP32 accumulate; through the matrix units where there are some."
+    )
     bf16_dense_tflops: pl.Float64 = _rate("BF16", more=" FP32 accumulate.")
     fp8_dense_tflops: pl.Float64 = _rate("FP8", more=" FP32 accumulate.")
     fp4_dense_tflops: pl.Float64 = _rate("FP4")
@@ -104,31 +147,78 @@ class Accelerators(Sourced):
     fp8_support: pl.String = _support("FP8")
     fp4_support: pl.String = _support("FP4")
     int8_support: pl.String = _support("INT8")
-    structured_sparsity: pl.String = column("Structured sparsity the maker quotes higher rates for (2:4 …); none; null when not known.", nullable=True)
-    tensor_generation: pl.String = column("Matrix unit and its generation: Tensor Core 4, Matrix Core 3, MXU …; none.", nullable=True)
-    ai_features: pl.List(pl.String) = column("Features that matter to AI work, in the maker's words shortened.")
-    software_stack: pl.List(pl.String) = column("Software that runs on it: cuda, rocm, neuron, jax_xla, pytorch_xla, synapseai, cann, mlx, openvino …")
-    interconnect: pl.String = column("Link between devices and its generation; none; null when not known.", nullable=True)
-    interconnect_gbs: pl.Float64 = column("Bandwidth of that link, one device, both directions together.", unit="GB/s", nullable=True, gt=0)
-    tdp_w: pl.Float64 = column("Thermal design or board power that the maker publishes; null where it publishes none.", unit="W", nullable=True, gt=0)
-    tdp_estimate_w: pl.Float64 = column("Somebody's estimate where the maker publishes none. Never mixed into tdp_w.", unit="W", nullable=True, gt=0)
+    structured_sparsity: pl.String = column(
+        "Structured sparsity the maker quotes higher rates for (2:4 …); none; null when not known.",
+        nullable=True,
+    )
+    tensor_generation: pl.String = column(
+        "Matrix unit and its generation: Tensor Core 4, Matrix Core 3, MXU …; none.", nullable=True
+    )
+    ai_features: pl.List(pl.String) = column(
+        "Features that matter to AI work, in the maker's words shortened."
+    )
+    software_stack: pl.List(pl.String) = column(
+        "Software that runs on it: cuda, rocm, neuron, jax_xla, pytorch_xla, synapseai, cann, mlx, openvino …"
+    )
+    interconnect: pl.String = column(
+        "Link between devices and its generation; none; null when not known.", nullable=True
+    )
+    interconnect_gbs: pl.Float64 = column(
+        "Bandwidth of that link, one device, both directions together.",
+        unit="GB/s",
+        nullable=True,
+        gt=0,
+    )
+    tdp_w: pl.Float64 = column(
+        "Thermal design or board power that the maker publishes; null where it publishes none.",
+        unit="W",
+        nullable=True,
+        gt=0,
+    )
+    tdp_estimate_w: pl.Float64 = column(
+        "Somebody's estimate where the maker publishes none. Never mixed into tdp_w.",
+        unit="W",
+        nullable=True,
+        gt=0,
+    )
     tdp_estimate_source: pl.String = column("Who estimates it.", nullable=True)
     power_limit_default_w: pl.Float64 = column(
-        "Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.", unit="W", nullable=True, gt=0
+        "Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.",
+        unit="W",
+        nullable=True,
+        gt=0,
     )
     power_limit_source: pl.String = _url("Where that limit is published.")
-    measured_power_mean_w: pl.Float64 = column("Mean power under load that the maker measured and published.", unit="W", nullable=True, gt=0)
-    measured_power_max_w: pl.Float64 = column("Highest power that the maker measured and published.", unit="W", nullable=True, gt=0)
+    measured_power_mean_w: pl.Float64 = column(
+        "Mean power under load that the maker measured and published.",
+        unit="W",
+        nullable=True,
+        gt=0,
+    )
+    measured_power_max_w: pl.Float64 = column(
+        "Highest power that the maker measured and published.", unit="W", nullable=True, gt=0
+    )
     measured_power_source: pl.String = _url("Where that measurement is published.")
     launch_price_usd: Money = column("Price at launch.", unit="USD", nullable=True, gt=0)
     launch_price_source: pl.String = _url("Where the launch price is published.")
-    sold_locally: pl.Boolean = column("One can buy the device or a machine with it; null when not known.", nullable=True)
-    purchase_price_usd: Money = column("What one device was offered for.", unit="USD", nullable=True, gt=0)
-    purchase_price_date: pl.Date = column("Day, or first day of the year or month, that price stands for.", unit="date", nullable=True)
+    sold_locally: pl.Boolean = column(
+        "One can buy the device or a machine with it; null when not known.", nullable=True
+    )
+    purchase_price_usd: Money = column(
+        "What one device was offered for.", unit="USD", nullable=True, gt=0
+    )
+    purchase_price_date: pl.Date = column(
+        "Day, or first day of the year or month, that price stands for.", unit="date", nullable=True
+    )
     purchase_price_source: pl.String = column("Who offered or reported it.", nullable=True)
-    embodied_kgco2e: pl.Float64 = column("Emissions of making one device.", unit="kgCO2e", nullable=True, gt=0)
+    embodied_kgco2e: pl.Float64 = column(
+        "Emissions of making one device.", unit="kgCO2e", nullable=True, gt=0
+    )
     embodied_source: pl.String = _url("Where the embodied emissions are published.")
-    disclosure: pl.String = column("How much the maker publishes: datasheet, partial, none.", isin=["datasheet", "partial", "none"])
+    disclosure: pl.String = column(
+        "How much the maker publishes: datasheet, partial, none.",
+        isin=["datasheet", "partial", "none"],
+    )
     source_url: pl.String = source_url()
     as_of: pl.Date = as_of()
     confidence: pl.String = confidence()
@@ -147,18 +237,38 @@ class Cpus(Sourced):
     name: pl.String = column("Name of the model.")
     vendor: pl.String = column("Maker.")
     model_pattern: pl.String = column(
-        "Regular expression, whole string and case ignored, for the names that clouds and /proc/cpuinfo give this model.", nullable=True
+        "Regular expression, whole string and case ignored, for the names that clouds and /proc/cpuinfo give this model.",
+        nullable=True,
     )
     microarchitecture: pl.String = column("Microarchitecture; key of power_coefficients.")
     arch: pl.String = column("Instruction set.", isin=["x86_64", "arm64"])
-    isa: pl.String = column("Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True)
-    release_year: pl.Int32 = column("Year it could first be had.", unit="year", nullable=True, in_range={"min_value": 2008, "max_value": 2030})
+    isa: pl.String = column(
+        "Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True
+    )
+    release_year: pl.Int32 = column(
+        "Year it could first be had.",
+        unit="year",
+        nullable=True,
+        in_range={"min_value": 2008, "max_value": 2030},
+    )
     cores: pl.Int32 = column("Physical cores of one socket.", nullable=True, gt=0)
-    threads_per_core: pl.Int32 = column("Hardware threads per core.", nullable=True, in_range={"min_value": 1, "max_value": 8})
+    threads_per_core: pl.Int32 = column(
+        "Hardware threads per core.", nullable=True, in_range={"min_value": 1, "max_value": 8}
+    )
     base_ghz: pl.Float64 = column("Base clock.", unit="GHz", nullable=True, gt=0)
     boost_ghz: pl.Float64 = column("Highest clock of one core.", unit="GHz", nullable=True, gt=0)
-    all_core_boost_ghz: pl.Float64 = column("Highest clock of all cores together, as the cloud states it.", unit="GHz", nullable=True, gt=0)
-    tdp_w: pl.Float64 = column("TDP of one socket that the maker publishes; null for models made for one cloud.", unit="W", nullable=True, gt=0)
+    all_core_boost_ghz: pl.Float64 = column(
+        "Highest clock of all cores together, as the cloud states it.",
+        unit="GHz",
+        nullable=True,
+        gt=0,
+    )
+    tdp_w: pl.Float64 = column(
+        "TDP of one socket that the maker publishes; null for models made for one cloud.",
+        unit="W",
+        nullable=True,
+        gt=0,
+    )
     amx_int8: pl.String = _support("AMX INT8 tiles")
     amx_bf16: pl.String = _support("AMX BF16 tiles")
     amx_fp16: pl.String = _support("AMX FP16 tiles")
@@ -175,7 +285,9 @@ class Cpus(Sourced):
     sve2: pl.String = _support("SVE2")
     sme: pl.String = _support("SME")
     sme2: pl.String = _support("SME2")
-    software_stack: pl.List(pl.String) = column("Inference and math software made for it: openvino, onednn, zendnn, acl, kleidiai, onnxruntime …")
+    software_stack: pl.List(pl.String) = column(
+        "Inference and math software made for it: openvino, onednn, zendnn, acl, kleidiai, onnxruntime …"
+    )
     source_url: pl.String = source_url()
     as_of: pl.Date = as_of()
     confidence: pl.String = confidence()
@@ -190,10 +302,14 @@ class Cpus(Sourced):
 class CpuFamilies(Sourced):
     """Which CPU models a family of machine types runs on, where the vendor says so."""
 
-    provider: pl.String = column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
+    provider: pl.String = column(
+        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
+    )
     family: pl.String = column("Series of machine types: m7i (AWS), c3 (GCP), Dsv6 (Azure).")
     cpu_id: pl.String = column("A model it runs on.", str_matches=ID_PATTERN)
-    only: pl.Boolean = column("The vendor promises this model; false where it may give one of several.")
+    only: pl.Boolean = column(
+        "The vendor promises this model; false where it may give one of several."
+    )
     source_url: pl.String = source_url()
     as_of: pl.Date = as_of()
     confidence: pl.String = confidence()
@@ -205,7 +321,18 @@ class CpuFamilies(Sourced):
         metadata = {"key": ["provider", "family", "cpu_id"]}
 
 
-LOCAL_KINDS = ["server", "board", "workstation", "desktop", "laptop", "mini_pc", "devkit", "sbc", "cluster", "card"]
+LOCAL_KINDS = [
+    "server",
+    "board",
+    "workstation",
+    "desktop",
+    "laptop",
+    "mini_pc",
+    "devkit",
+    "sbc",
+    "cluster",
+    "card",
+]
 
 
 class LocalHardware(Sourced):
@@ -215,32 +342,72 @@ class LocalHardware(Sourced):
     name: pl.String = column("Name.")
     vendor: pl.String = column("Maker or seller.")
     kind: pl.String = column("What sort of machine it is.", isin=LOCAL_KINDS)
-    release_year: pl.Int32 = column("Year it could first be had.", unit="year", nullable=True, in_range={"min_value": 2008, "max_value": 2030})
-    complete: pl.Boolean = column("A whole machine; false for a board or card that still needs a host.")
-    accelerator_id: pl.String = column("Its accelerator; key of accelerators. Null where it has none.", nullable=True, str_matches=ID_PATTERN)
+    release_year: pl.Int32 = column(
+        "Year it could first be had.",
+        unit="year",
+        nullable=True,
+        in_range={"min_value": 2008, "max_value": 2030},
+    )
+    complete: pl.Boolean = column(
+        "A whole machine; false for a board or card that still needs a host."
+    )
+    accelerator_id: pl.String = column(
+        "Its accelerator; key of accelerators. Null where it has none.",
+        nullable=True,
+        str_matches=ID_PATTERN,
+    )
     accelerator_count: pl.Float64 = column("How many; 0 where there is none.", ge=0)
-    accelerator_memory_gb: pl.Float64 = column("Accelerator memory of the machine; unified memory counts here too.", unit="GB", nullable=True, gt=0)
+    accelerator_memory_gb: pl.Float64 = column(
+        "Accelerator memory of the machine; unified memory counts here too.",
+        unit="GB",
+        nullable=True,
+        gt=0,
+    )
     unified_memory: pl.Boolean = column("CPU and accelerator share one memory.")
     cpu: pl.String = column("CPU.", nullable=True)
     arch: pl.String = column("Instruction set of the CPU.", nullable=True, isin=["x86_64", "arm64"])
     cpu_cores: pl.Int32 = column("Physical CPU cores of the machine.", nullable=True, gt=0)
-    memory_gib: pl.Float64 = column("Main memory (the unified memory where there is one).", unit="GiB", nullable=True, gt=0)
+    memory_gib: pl.Float64 = column(
+        "Main memory (the unified memory where there is one).", unit="GiB", nullable=True, gt=0
+    )
     storage_tb: pl.Float64 = column("Storage that comes with it.", unit="TB", nullable=True, gt=0)
-    network_gbps: pl.Float64 = column("Network for traffic between machines, over all ports.", unit="Gbit/s", nullable=True, gt=0)
-    max_power_w: pl.Float64 = column("Highest power the maker states; null where it states none.", unit="W", nullable=True, gt=0)
-    power_estimate_w: pl.Float64 = column("Estimate of the power under load where the maker states none.", unit="W", nullable=True, gt=0)
+    network_gbps: pl.Float64 = column(
+        "Network for traffic between machines, over all ports.", unit="Gbit/s", nullable=True, gt=0
+    )
+    max_power_w: pl.Float64 = column(
+        "Highest power the maker states; null where it states none.", unit="W", nullable=True, gt=0
+    )
+    power_estimate_w: pl.Float64 = column(
+        "Estimate of the power under load where the maker states none.",
+        unit="W",
+        nullable=True,
+        gt=0,
+    )
     power_estimate_source: pl.String = column("How the estimate was made.", nullable=True)
-    price: Money = column("What the machine costs as described, without tax.", unit="currency", nullable=True, gt=0)
-    price_high: Money = column("Upper end, where the source gives a range.", unit="currency", nullable=True, gt=0)
-    price_currency: pl.String = column("Currency of the price, ISO 4217.", focus="PricingCurrency", nullable=True, str_matches=r"^[A-Z]{3}$")
-    price_date: pl.Date = column("Day, or first day of the year or month, the price stands for.", unit="date", nullable=True)
+    price: Money = column(
+        "What the machine costs as described, without tax.", unit="currency", nullable=True, gt=0
+    )
+    price_high: Money = column(
+        "Upper end, where the source gives a range.", unit="currency", nullable=True, gt=0
+    )
+    price_currency: pl.String = column(
+        "Currency of the price, ISO 4217.",
+        focus="PricingCurrency",
+        nullable=True,
+        str_matches=r"^[A-Z]{3}$",
+    )
+    price_date: pl.Date = column(
+        "Day, or first day of the year or month, the price stands for.", unit="date", nullable=True
+    )
     price_kind: pl.String = column(
         "list: the maker's price; street: a shop's; reported: press or notes; sum: of parts, see notes.",
         nullable=True,
         isin=["list", "street", "reported", "sum"],
     )
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
-    embodied_kgco2e: pl.Float64 = column("Emissions of making the machine.", unit="kgCO2e", nullable=True, gt=0)
+    embodied_kgco2e: pl.Float64 = column(
+        "Emissions of making the machine.", unit="kgCO2e", nullable=True, gt=0
+    )
     embodied_source: pl.String = _url("Where the embodied emissions are published.")
     source_url: pl.String = source_url()
     as_of: pl.Date = as_of()
@@ -251,7 +418,9 @@ class LocalHardware(Sourced):
     @pa.dataframe_check(name="price_has_its_date_and_source")
     def price_has_its_date_and_source(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """A price without a date, a currency and a source is not a price."""
-        known = pl.all_horizontal(pl.col("price_currency", "price_date", "price_kind", "price_source").is_not_null())
+        known = pl.all_horizontal(
+            pl.col("price_currency", "price_date", "price_kind", "price_source").is_not_null()
+        )
         return data.lazyframe.select(pl.col("price").is_null() | known)
 
     class Config:

@@ -17,7 +17,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     for item in items:
         if item.get_closest_marker("shared") and not os.environ.get("CI"):
-            item.add_marker(pytest.mark.skip(reason="needs ../shared, the research folder beside the project, which is not here"))
+            item.add_marker(
+                pytest.mark.skip(
+                    reason="needs ../shared, the research folder beside the project, which is not here"
+                )
+            )
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,9 @@ def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
 def test_the_key_is_never_shown(monkeypatch):
     monkeypatch.setenv("HWPRICES_GCP_API_KEY", "SECRET-KEY")
     settings = load()
-    assert "SECRET-KEY" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
+    assert (
+        "SECRET-KEY" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
+    )
     assert settings.gcp_api_key.get_secret_value() == "SECRET-KEY"
 
 
@@ -49,4 +51,7 @@ def test_what_does_not_fit_is_one_line_that_names_the_variable(monkeypatch, vari
 
 
 def test_loopback_may_be_plain():
-    assert load(aws_price_list_url="http://127.0.0.1:9999/").aws_price_list_url == "http://127.0.0.1:9999"
+    assert (
+        load(aws_price_list_url="http://127.0.0.1:9999/").aws_price_list_url
+        == "http://127.0.0.1:9999"
+    )

@@ -34,7 +34,9 @@ class Difference:
 
 def squeeze(name: str) -> str:
     plain = re.sub("[^a-z0-9]", "", name.lower()).removeprefix("standard")
-    return plain.replace("rtxpro6000bsev6", "rtx6kv6")  # one size, two names: see data/sample/README.md
+    return plain.replace(
+        "rtxpro6000bsev6", "rtx6kv6"
+    )  # one size, two names: see data/sample/README.md
 
 
 def load(path: Path) -> Any:
@@ -47,7 +49,9 @@ def ours() -> dict[tuple[str, str], Decimal]:
     run = landing.latest_run("azure")
     assert run is not None
     (part,) = [p for p in get("azure").normalise(Pages(run, landing)) if p.table == "prices"]
-    rows = part.frame.lazy().collect().filter(os="linux", purchase_option="on_demand", currency="USD")
+    rows = (
+        part.frame.lazy().collect().filter(os="linux", purchase_option="on_demand", currency="USD")
+    )
     return {(r, s): p for r, s, p in rows.select("region", "instance_type", "hourly").iter_rows()}
 
 
@@ -57,7 +61,9 @@ def compare(research: Path) -> tuple[list[Difference], Counter[str]]:
     mine = ours()
     differences, counts = [], Counter[str]()
     for region in REGIONS:
-        meters = list(load(research / "recordings" / "azure" / "radar" / f"vm-{region}.json.gz").values())
+        meters = list(
+            load(research / "recordings" / "azure" / "radar" / f"vm-{region}.json.gz").values()
+        )
         for size, price in theirs[region].items():
             own = mine.get((region, size))
             if own is None:
@@ -65,8 +71,18 @@ def compare(research: Path) -> tuple[list[Difference], Counter[str]]:
             elif own == price:
                 counts["equal"] += 1
             else:
-                differences.append(Difference(region, size, own, Decimal(price), verdict(size, own, Decimal(price), meters)))
-        counts["only ours"] += sum(1 for r, size in mine if r == region and size not in theirs[region])
+                differences.append(
+                    Difference(
+                        region,
+                        size,
+                        own,
+                        Decimal(price),
+                        verdict(size, own, Decimal(price), meters),
+                    )
+                )
+        counts["only ours"] += sum(
+            1 for r, size in mine if r == region and size not in theirs[region]
+        )
     return differences, counts
 
 
@@ -74,13 +90,21 @@ def verdict(size: str, own: Decimal, other: Decimal, meters: list[dict[str, Any]
     """Which meters of the size bear the two prices."""
     same = [m for m in meters if squeeze(m["skuName"]) == squeeze(size)]
     named = [(m["productName"], Decimal(m["retailPrice"])) for m in same]
-    linux = {price for product, price in named if not re.search("Windows|Win$|Cloud ?Services|promo", product)}
+    linux = {
+        price
+        for product, price in named
+        if not re.search("Windows|Win$|Cloud ?Services|promo", product)
+    }
     windows = {price for product, price in named if re.search("Windows|Win$", product)}
     cloud = {price for product, price in named if re.search("Cloud ?Services", product)}
     assert linux == {own}, f"{size}: {own} is not the Linux meter of {named}"
     if other in cloud:
         return "theirs is the Cloud Services meter's"
-    return "theirs is the Windows meter's" if other in windows else "no meter has theirs: the price changed between June and August"
+    return (
+        "theirs is the Windows meter's"
+        if other in windows
+        else "no meter has theirs: the price changed between June and August"
+    )
 
 
 def render(differences: list[Difference], counts: Counter[str]) -> str:

@@ -25,7 +25,14 @@ def render() -> str:
 
 def _section(name: str, model: type[Table]) -> str:
     schema = model.to_schema()
-    lines = [f"## {name}", "", " ".join(str(schema.description or "").split()), "", f"Key: {', '.join(f'`{c}`' for c in key(model))}", ""]
+    lines = [
+        f"## {name}",
+        "",
+        " ".join(str(schema.description or "").split()),
+        "",
+        f"Key: {', '.join(f'`{c}`' for c in key(model))}",
+        "",
+    ]
     lines += ["| column | type | unit | null | FOCUS | meaning |", "|---|---|---|---|---|---|"]
     for column, declared in schema.columns.items():
         notes = declared.metadata or {}
@@ -42,7 +49,14 @@ def _section(name: str, model: type[Table]) -> str:
 
 
 def _meaning(declared: Any) -> str:
-    allowed = next((check.statistics["allowed_values"] for check in declared.checks if "allowed_values" in (check.statistics or {})), None)
+    allowed = next(
+        (
+            check.statistics["allowed_values"]
+            for check in declared.checks
+            if "allowed_values" in (check.statistics or {})
+        ),
+        None,
+    )
     text = str(declared.description or "")
     return text if allowed is None else f"{text} One of: {', '.join(f'`{v}`' for v in allowed)}."
 
@@ -54,7 +68,14 @@ def _dtype(dtype: pl.DataType) -> str:
         return "struct(" + ", ".join(f"{f.name} {_dtype(f.dtype)}" for f in dtype.fields) + ")"  # type: ignore[arg-type]
     if isinstance(dtype, pl.Decimal):
         return f"decimal({dtype.precision},{dtype.scale})"
-    return {"String": "string", "Float64": "float64", "Int32": "int32", "Int64": "int64", "Boolean": "boolean", "Date": "date"}.get(str(dtype), "timestamp UTC")
+    return {
+        "String": "string",
+        "Float64": "float64",
+        "Int32": "int32",
+        "Int64": "int64",
+        "Boolean": "boolean",
+        "Date": "date",
+    }.get(str(dtype), "timestamp UTC")
 
 
 def _first_line(model: type[Table]) -> str:
@@ -67,7 +88,9 @@ def main(arguments: list[str]) -> int:
     if "--check" in arguments:
         if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
             return 0
-        sys.stderr.write(f"error: docs/{TARGET.name} does not follow the schemas: run make docs and commit it\n")
+        sys.stderr.write(
+            f"error: docs/{TARGET.name} does not follow the schemas: run make docs and commit it\n"
+        )
         return 1
     TARGET.write_text(text, encoding="utf-8")
     return 0

@@ -28,7 +28,14 @@ def report(directory: Path | None = None) -> str:
     both = spec_lint.compared(sheet, sheets.load("second_sources", directory))
     exceptions = sheets.load("ratio_exceptions", directory)
     sparse = sheets.load("sparse_figures", directory)
-    sections = [INTRODUCTION, *_numbers(sheet, both), *_differences(both), *_unverified(sheet, both), *_exceptions(exceptions), *_sparse(sheet, sparse)]
+    sections = [
+        INTRODUCTION,
+        *_numbers(sheet, both),
+        *_differences(both),
+        *_unverified(sheet, both),
+        *_exceptions(exceptions),
+        *_sparse(sheet, sparse),
+    ]
     return "\n\n".join(sections) + "\n"
 
 
@@ -38,7 +45,12 @@ def _numbers(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
     yield "## In numbers"
     rows = [
         ("devices", sheet.height),
-        ("of high / medium / low confidence", " / ".join(str(sheet.filter(confidence=level).height) for level in ("high", "medium", "low"))),
+        (
+            "of high / medium / low confidence",
+            " / ".join(
+                str(sheet.filter(confidence=level).height) for level in ("high", "medium", "low")
+            ),
+        ),
         ("verified", sheet.filter("verified").height),
         ("devices with a second source", devices),
         ("figures compared", both.height),
@@ -49,20 +61,32 @@ def _numbers(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
 
 
 def _differences(both: pl.DataFrame) -> Iterator[str]:
-    apart = both.filter(pl.col("difference").abs() > spec_lint.TOLERANCE).sort("accelerator_id", "figure", "source")
+    apart = both.filter(pl.col("difference").abs() > spec_lint.TOLERANCE).sort(
+        "accelerator_id", "figure", "source"
+    )
     yield "## Where another source differs"
     columns = ["accelerator_id", "figure", "ours", "source", "value", "difference", "explanation"]
-    rows = [(d, f, _number(o), s, _number(v), f"{x:+.0%}", e) for d, f, o, s, v, x, e in apart.select(columns).iter_rows()]
+    rows = [
+        (d, f, _number(o), s, _number(v), f"{x:+.0%}", e)
+        for d, f, o, s, v, x, e in apart.select(columns).iter_rows()
+    ]
     yield _table(["device", "figure", "here", "source", "there", "difference", "why"], rows)
 
 
 def _unverified(sheet: pl.DataFrame, both: pl.DataFrame) -> Iterator[str]:
-    agree = dict(both.filter(pl.col("difference").abs() <= spec_lint.TOLERANCE).group_by("accelerator_id").len().iter_rows())
+    agree = dict(
+        both.filter(pl.col("difference").abs() <= spec_lint.TOLERANCE)
+        .group_by("accelerator_id")
+        .len()
+        .iter_rows()
+    )
     compared = set(both["accelerator_id"])
     yield "## Not verified"
     rows = [
         (device, confidence, _why(confidence, disclosure, device in compared, agree.get(device, 0)))
-        for device, confidence, disclosure in sheet.filter(~pl.col("verified")).select("accelerator_id", "confidence", "disclosure").iter_rows()
+        for device, confidence, disclosure in sheet.filter(~pl.col("verified"))
+        .select("accelerator_id", "confidence", "disclosure")
+        .iter_rows()
     ]
     yield _table(["device", "confidence", "why"], rows)
 
@@ -88,7 +112,10 @@ def _sparse(sheet: pl.DataFrame, sparse: pl.DataFrame) -> Iterator[str]:
     yield "The dense column holds the printed rate divided by the factor. Lists that skip the division are twice too high."
     rates = {row["accelerator_id"]: row for row in sheet.iter_rows(named=True)}
     columns = ["accelerator_id", "figure", "sparse_rate", "sparse_over_dense", "notes"]
-    rows = [(d, f, _number(rates[d][f]), _number(s), f"{k:.3g}", n or "") for d, f, s, k, n in sparse.select(columns).iter_rows()]
+    rows = [
+        (d, f, _number(rates[d][f]), _number(s), f"{k:.3g}", n or "")
+        for d, f, s, k, n in sparse.select(columns).iter_rows()
+    ]
     yield _table(["device", "figure", "dense, here", "printed, sparse", "factor", "notes"], rows)
 
 

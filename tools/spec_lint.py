@@ -64,7 +64,10 @@ def lint(directory: Path | None = None) -> list[Finding]:
         HwpricesError: a sheet cannot be read.
     """
     sheet = sheets.load("accelerators", directory)
-    checks = {name: sheets.load(name, directory) for name in ("second_sources", "sparse_figures", "ratio_exceptions")}
+    checks = {
+        name: sheets.load(name, directory)
+        for name in ("second_sources", "sparse_figures", "ratio_exceptions")
+    }
     findings = [
         *strangers(sheet, checks),
         *implausible(sheet),
@@ -84,10 +87,16 @@ def strangers(sheet: pl.DataFrame, checks: dict[str, pl.DataFrame]) -> Iterator[
     known = sheet["accelerator_id"].to_list()
     for name, frame in checks.items():
         for row in frame.filter(~pl.col("accelerator_id").is_in(known)).iter_rows(named=True):
-            yield Finding("unknown_device", row["accelerator_id"], f"{name}.csv names it, accelerators.csv does not")
+            yield Finding(
+                "unknown_device",
+                row["accelerator_id"],
+                f"{name}.csv names it, accelerators.csv does not",
+            )
         for figure in frame["figure"].unique().to_list() if "figure" in frame.columns else []:
             if figure not in sheet.columns:
-                yield Finding("unknown_figure", "", f"{name}.csv: accelerators has no column {figure}")
+                yield Finding(
+                    "unknown_figure", "", f"{name}.csv: accelerators has no column {figure}"
+                )
 
 
 def implausible(sheet: pl.DataFrame) -> Iterator[Finding]:
@@ -101,22 +110,36 @@ def unsupported_with_figure(sheet: pl.DataFrame) -> Iterator[Finding]:
     """A rate belongs to a supported format only; unsupported and unknown have none."""
     for dtype in DTYPES:
         has_rate = pl.col(rate_column(dtype)).is_not_null()
-        for device, support in _where(sheet, has_rate & (pl.col(f"{dtype}_support") != "supported"), f"{dtype}_support"):
+        for device, support in _where(
+            sheet, has_rate & (pl.col(f"{dtype}_support") != "supported"), f"{dtype}_support"
+        ):
             yield Finding("rate_of_unsupported", device, f"{dtype} is {support} and has a rate")
-    matrix = pl.col("fp64_matrix_dense_tflops").is_not_null() & (pl.col("fp64_support") != "supported")
+    matrix = pl.col("fp64_matrix_dense_tflops").is_not_null() & (
+        pl.col("fp64_support") != "supported"
+    )
     for device, _ in _where(sheet, matrix, "fp64_support"):
-        yield Finding("rate_of_unsupported", device, "fp64_matrix has a rate and fp64 is not supported")
+        yield Finding(
+            "rate_of_unsupported", device, "fp64_matrix has a rate and fp64 is not supported"
+        )
 
 
 def sparse_as_dense(sheet: pl.DataFrame, sparse: pl.DataFrame) -> Iterator[Finding]:
     """A rate that is the maker's sparse one, or that is not the sparse one over its stated factor."""
     dense = _long(sheet, sparse["figure"].unique().to_list())
-    for row in sparse.join(dense, on=["accelerator_id", "figure"], how="left").iter_rows(named=True):
+    for row in sparse.join(dense, on=["accelerator_id", "figure"], how="left").iter_rows(
+        named=True
+    ):
         device, figure, value = row["accelerator_id"], row["figure"], row["value"]
         if value is None:
-            yield Finding("sparse_without_dense", device, f"{figure} is empty, yet a sparse rate is printed")
+            yield Finding(
+                "sparse_without_dense", device, f"{figure} is empty, yet a sparse rate is printed"
+            )
         elif not _close(value * row["sparse_over_dense"], row["sparse_rate"]):
-            yield Finding("sparse_as_dense", device, f"{figure} {value} × {row['sparse_over_dense']} is not the sparse rate {row['sparse_rate']}")
+            yield Finding(
+                "sparse_as_dense",
+                device,
+                f"{figure} {value} × {row['sparse_over_dense']} is not the sparse rate {row['sparse_rate']}",
+            )
 
 
 def broken_ratios(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Finding]:
@@ -125,24 +148,46 @@ def broken_ratios(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Fin
     for row in sheet.iter_rows(named=True):
         for rule, numerator, denominator, factor in RATIOS:
             above, below = row[rate_column(numerator)], row[rate_column(denominator)]
-            asked = denominator != "bf16" or row["fp16_dense_tflops"] is None or (row["accelerator_id"], rule) in named
+            asked = (
+                denominator != "bf16"
+                or row["fp16_dense_tflops"] is None
+                or (row["accelerator_id"], rule) in named
+            )
             if above is None or below is None or not asked:
                 continue
             holds, excused = _close(above, below * factor), (row["accelerator_id"], rule) in named
             if not holds and not excused:
-                yield Finding(rule, row["accelerator_id"], f"{numerator} {above} is not {factor} × {denominator} {below}; correct it or name the exception")
+                yield Finding(
+                    rule,
+                    row["accelerator_id"],
+                    f"{numerator} {above} is not {factor} × {denominator} {below}; correct it or name the exception",
+                )
             if holds and excused:
-                yield Finding(rule, row["accelerator_id"], "named as an exception, but the rule holds: remove the exception")
+                yield Finding(
+                    rule,
+                    row["accelerator_id"],
+                    "named as an exception, but the rule holds: remove the exception",
+                )
 
 
 def bandwidth(sheet: pl.DataFrame) -> Iterator[Finding]:
     """Bandwidth is bus width × rate of a pin; one of the two without the other says nothing."""
     for row in sheet.iter_rows(named=True):
-        bus, pin, stated = row["memory_bus_bits"], row["memory_gbit_per_pin"], row["memory_bandwidth_gbs"]
+        bus, pin, stated = (
+            row["memory_bus_bits"],
+            row["memory_gbit_per_pin"],
+            row["memory_bandwidth_gbs"],
+        )
         if (bus is None) != (pin is None):
-            yield Finding("bandwidth", row["accelerator_id"], "bus width and rate of a pin go together")
+            yield Finding(
+                "bandwidth", row["accelerator_id"], "bus width and rate of a pin go together"
+            )
         elif bus is not None and (stated is None or not _close(stated, bus / 8 * pin)):
-            yield Finding("bandwidth", row["accelerator_id"], f"{bus} bit × {pin} Gbit/s / 8 = {bus / 8 * pin:.1f} GB/s, not {stated}")
+            yield Finding(
+                "bandwidth",
+                row["accelerator_id"],
+                f"{bus} bit × {pin} Gbit/s / 8 = {bus / 8 * pin:.1f} GB/s, not {stated}",
+            )
 
 
 def compared(sheet: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
@@ -156,19 +201,44 @@ def disagreements(both: pl.DataFrame) -> Iterator[Finding]:
     """Differences that nobody explained, explanations of nothing, second sources of an empty cell."""
     apart = pl.col("difference").abs() > TOLERANCE
     for row in both.filter(apart & pl.col("explanation").is_null()).iter_rows(named=True):
-        yield Finding("unexplained", row["accelerator_id"], f"{row['figure']} is {row['ours']}, {row['source']} says {row['value']}: correct or explain it")
+        yield Finding(
+            "unexplained",
+            row["accelerator_id"],
+            f"{row['figure']} is {row['ours']}, {row['source']} says {row['value']}: correct or explain it",
+        )
     for row in both.filter(~apart & pl.col("explanation").is_not_null()).iter_rows(named=True):
-        yield Finding("needless_explanation", row["accelerator_id"], f"{row['figure']} agrees with {row['source']}: remove the explanation")
+        yield Finding(
+            "needless_explanation",
+            row["accelerator_id"],
+            f"{row['figure']} agrees with {row['source']}: remove the explanation",
+        )
     for row in both.filter(pl.col("ours").is_null()).iter_rows(named=True):
-        yield Finding("second_source_of_nothing", row["accelerator_id"], f"{row['figure']} is empty, {row['source']} says {row['value']}")
+        yield Finding(
+            "second_source_of_nothing",
+            row["accelerator_id"],
+            f"{row['figure']} is empty, {row['source']} says {row['value']}",
+        )
 
 
 def verified_without_second_source(sheet: pl.DataFrame, second: pl.DataFrame) -> Iterator[Finding]:
     """Verified rows have enough figures that agree, and are never of low confidence."""
-    agree = compared(sheet, second).filter(pl.col("difference").abs() <= TOLERANCE).group_by("accelerator_id").len("agreeing")
-    verified = sheet.filter("verified").join(agree, on="accelerator_id", how="left").with_columns(pl.col("agreeing").fill_null(0))
+    agree = (
+        compared(sheet, second)
+        .filter(pl.col("difference").abs() <= TOLERANCE)
+        .group_by("accelerator_id")
+        .len("agreeing")
+    )
+    verified = (
+        sheet.filter("verified")
+        .join(agree, on="accelerator_id", how="left")
+        .with_columns(pl.col("agreeing").fill_null(0))
+    )
     for device, number in _where(verified, pl.col("agreeing") < AGREEING_FIGURES, "agreeing"):
-        yield Finding("verified", device, f"only {number} figures agree with a second source; {AGREEING_FIGURES} make it verified")
+        yield Finding(
+            "verified",
+            device,
+            f"only {number} figures agree with a second source; {AGREEING_FIGURES} make it verified",
+        )
     for device, _ in _where(verified, pl.col("confidence") == "low", "confidence"):
         yield Finding("verified", device, "low confidence is never verified")
 
@@ -185,9 +255,13 @@ def figures_without_source(sheet: pl.DataFrame) -> Iterator[Finding]:
         ("embodied_kgco2e", "embodied_source"),
     ]
     for figure, source in pairs:
-        for device, _ in _where(sheet, pl.col(figure).is_null() != pl.col(source).is_null(), figure):
+        for device, _ in _where(
+            sheet, pl.col(figure).is_null() != pl.col(source).is_null(), figure
+        ):
             yield Finding("source", device, f"{figure} and {source} go together")
-    for device, _ in _where(sheet, pl.col("tdp_w").is_not_null() & pl.col("tdp_estimate_w").is_not_null(), "tdp_w"):
+    for device, _ in _where(
+        sheet, pl.col("tdp_w").is_not_null() & pl.col("tdp_estimate_w").is_not_null(), "tdp_w"
+    ):
         yield Finding("estimate", device, "an estimate beside a published TDP: remove it")
 
 

@@ -24,7 +24,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Root = Annotated[str, typer.Option(envvar="HWPRICES_ROOT", help="The dataset: a folder, or s3://, gs://, az://.")]
+Root = Annotated[
+    str, typer.Option(envvar="HWPRICES_ROOT", help="The dataset: a folder, or s3://, gs://, az://.")
+]
 Version = Annotated[str, typer.Option(help="A release's version; hwprices releases lists them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
@@ -35,7 +37,16 @@ WIDE = 160  # columns of the widest table here, a recommendation
 
 def default_root() -> str:
     """A checkout's data folder when run inside one, else ./data."""
-    return str(next((p / "data" for p in (Path.cwd(), *Path.cwd().parents) if (p / "data" / "latest.json").is_file()), Path("data")))
+    return str(
+        next(
+            (
+                p / "data"
+                for p in (Path.cwd(), *Path.cwd().parents)
+                if (p / "data" / "latest.json").is_file()
+            ),
+            Path("data"),
+        )
+    )
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -47,15 +58,22 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             try:
                 command(*args, **kwargs)
             except ModuleNotFoundError as missing:
-                raise HwpricesError(f"this command needs {missing.name}, a part of the pipeline", "pip install 'hwprices[pipeline]'.") from None
+                raise HwpricesError(
+                    f"this command needs {missing.name}, a part of the pipeline",
+                    "pip install 'hwprices[pipeline]'.",
+                ) from None
         except HwpricesError as error:
-            Console(stderr=True).print(Text.assemble(("error: ", "red"), str(error)), soft_wrap=True)
+            Console(stderr=True).print(
+                Text.assemble(("error: ", "red"), str(error)), soft_wrap=True
+            )
             raise typer.Exit(2) from None
 
     return run
 
 
-def _print(frame: pl.DataFrame, as_json: bool, draw: Callable[[pl.DataFrame], RenderableType]) -> None:
+def _print(
+    frame: pl.DataFrame, as_json: bool, draw: Callable[[pl.DataFrame], RenderableType]
+) -> None:
     if as_json:
         typer.echo(json.dumps(frame.to_dicts(), indent=1, default=str))
         return
@@ -72,21 +90,31 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
         typer.echo(json.dumps(listed, indent=1))
         return
     if not listed:
-        raise HwpricesError(f"no release in {root or default_root()}", "Run the refresh flow (make run), or give --root.")
+        raise HwpricesError(
+            f"no release in {root or default_root()}",
+            "Run the refresh flow (make run), or give --root.",
+        )
     table = Table(box=None, pad_edge=False)
     for heading in ("version", "prices", "offers", "providers", ""):
         table.add_column(heading, justify="right" if heading in ("prices", "offers") else "left")
     for entry in listed:
         providers = "; ".join(f"{name} ({how})" for name, how in entry["providers"].items())
         table.add_row(
-            entry["version"], f"{entry['rows'].get('prices', 0):,}", f"{entry['rows'].get('offers', 0):,}", providers, "latest" if entry["latest"] else ""
+            entry["version"],
+            f"{entry['rows'].get('prices', 0):,}",
+            f"{entry['rows'].get('offers', 0):,}",
+            providers,
+            "latest" if entry["latest"] else "",
         )
     screen.print(table)
 
 
 @app.command()
 @one_line_errors
-def verify(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
+def verify(
+    version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest",
+    root: Root = "",
+) -> None:
     """Check every file of a release against its manifest's checksums. Exit status 1 when something does not match."""
     opened = dataset.open(root or default_root(), version)
     faults = opened.verify()
@@ -95,22 +123,34 @@ def verify(version: Annotated[str, typer.Argument(help="Which release; default t
     count = sum(len(entry["files"]) for entry in opened.manifest["tables"].values())
     if faults:
         raise typer.Exit(1)
-    screen.print(f"release {opened.version} is whole: {count} files match their checksums", highlight=False)
+    screen.print(
+        f"release {opened.version} is whole: {count} files match their checksums", highlight=False
+    )
 
 
 @app.command()
 @one_line_errors
-def show(version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest", root: Root = "") -> None:
+def show(
+    version: Annotated[str, typer.Argument(help="Which release; default the latest.")] = "latest",
+    root: Root = "",
+) -> None:
     """Show a release in a screenful: rows, freshness, what an H100 hour costs."""
     from hwprices.read import summary
 
-    Console(width=max(screen.width, summary.WIDE)).print(summary.render(dataset.open(root or default_root(), version)), crop=False)
+    Console(width=max(screen.width, summary.WIDE)).print(
+        summary.render(dataset.open(root or default_root(), version)), crop=False
+    )
 
 
 @app.command()
 @one_line_errors
 def query(
-    sql: Annotated[str, typer.Argument(help="SQL over the tables, such as: select region, effective_hourly from prices where instance_type = 'g6.xlarge'")],
+    sql: Annotated[
+        str,
+        typer.Argument(
+            help="SQL over the tables, such as: select region, effective_hourly from prices where instance_type = 'g6.xlarge'"
+        ),
+    ],
     root: Root = "",
     version: Version = "latest",
     as_json: AsJson = False,
@@ -122,7 +162,9 @@ def query(
     try:
         result = opened.duckdb.sql(sql)
     except duckdb.Error as error:
-        raise HwpricesError(str(error).split("\n")[0], f"Tables: {', '.join(opened.tables)}.") from None
+        raise HwpricesError(
+            str(error).split("\n")[0], f"Tables: {', '.join(opened.tables)}."
+        ) from None
     if result is None:
         return
     if as_json:
@@ -135,7 +177,12 @@ def query(
 @app.command()
 @one_line_errors
 def device(
-    name: Annotated[str, typer.Argument(help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'."
+        ),
+    ],
     root: Root = "",
     version: Version = "latest",
     as_json: AsJson = False,
@@ -150,19 +197,39 @@ def device(
 @app.command()
 @one_line_errors
 def recommend(
-    parameters: Annotated[str, typer.Option(help="The model: a number of parameters (7e9, 70B) or a name (llama-3.1-70b).")],
-    workload: Annotated[str, typer.Option(help="inference, lora, full_finetune or pretrain.")] = "inference",
-    precision: Annotated[str, typer.Option(help="Number format of the weights: bf16, fp16, fp8, int8, fp4 …")] = "bf16",
+    parameters: Annotated[
+        str,
+        typer.Option(
+            help="The model: a number of parameters (7e9, 70B) or a name (llama-3.1-70b)."
+        ),
+    ],
+    workload: Annotated[
+        str, typer.Option(help="inference, lora, full_finetune or pretrain.")
+    ] = "inference",
+    precision: Annotated[
+        str, typer.Option(help="Number format of the weights: bf16, fp16, fp8, int8, fp4 …")
+    ] = "bf16",
     context: Annotated[int, typer.Option(min=1, help="Tokens of context.")] = 4096,
     objective: Annotated[str, typer.Option(help="Rank by cost, carbon or speed.")] = "cost",
-    budget: Annotated[float | None, typer.Option(min=0, help="USD for the job; for inference USD an hour.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="USD for the job; for inference USD an hour.")
+    ] = None,
     tokens: Annotated[float | None, typer.Option(min=0, help="Tokens to train on.")] = None,
-    days: Annotated[float | None, typer.Option(min=0, help="Deadline of a training, in days; sets the number of machines.")] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(min=0, help="Deadline of a training, in days; sets the number of machines."),
+    ] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
-    max_nodes: Annotated[int | None, typer.Option(min=1, help="Most machines to use together.")] = None,
-    where: Annotated[str | None, typer.Option(help="Only cloud, or only local; default both.")] = None,
+    max_nodes: Annotated[
+        int | None, typer.Option(min=1, help="Most machines to use together.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Only cloud, or only local; default both.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 10,
-    excluded: Annotated[int, typer.Option(min=0, help="How many of those left out to show, with the reason.")] = 0,
+    excluded: Annotated[
+        int, typer.Option(min=0, help="How many of those left out to show, with the reason.")
+    ] = 0,
     root: Root = "",
     version: Version = "latest",
     as_json: AsJson = False,
@@ -193,9 +260,13 @@ def recommend(
 @one_line_errors
 def tco(
     lifetime_years: Annotated[float, typer.Option(help="Years the machine is used.")] = 5,
-    utilisation: Annotated[float, typer.Option(help="Share of all hours in which it works, 0 to 1.")] = 0.5,
+    utilisation: Annotated[
+        float, typer.Option(help="Share of all hours in which it works, 0 to 1.")
+    ] = 0.5,
     usd_per_kwh: Annotated[float, typer.Option(help="Price of electricity.")] = 0.13,
-    pue: Annotated[float, typer.Option(help="Facility energy over IT energy; 1 for a desk.")] = 1.56,
+    pue: Annotated[
+        float, typer.Option(help="Facility energy over IT energy; 1 for a desk.")
+    ] = 1.56,
     root: Root = "",
     version: Version = "latest",
     as_json: AsJson = False,
@@ -204,8 +275,14 @@ def tco(
     from hwprices.read.ownership import Ownership, break_even
     from hwprices.read.terminal import render_break_even
 
-    ownership = Ownership(lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue)
-    _print(break_even(dataset.open(root or default_root(), version), ownership), as_json, render_break_even)
+    ownership = Ownership(
+        lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue
+    )
+    _print(
+        break_even(dataset.open(root or default_root(), version), ownership),
+        as_json,
+        render_break_even,
+    )
 
 
 @app.command()
@@ -213,8 +290,12 @@ def tco(
 def explain(
     what: Annotated[str, typer.Argument(help="A price_id, or an instance type.")],
     region: Annotated[str | None, typer.Option(help="Only this region.")] = None,
-    os: Annotated[str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")] = None,
-    option: Annotated[str | None, typer.Option(help="Only this purchase option: on_demand, spot, reserved …")] = None,
+    os: Annotated[
+        str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
+    ] = None,
+    option: Annotated[
+        str | None, typer.Option(help="Only this purchase option: on_demand, spot, reserved …")
+    ] = None,
     root: Root = "",
     version: Version = "latest",
 ) -> None:
@@ -227,7 +308,11 @@ def explain(
 
     opened = dataset.open(root or default_root(), version)
     found = tracing.find(opened, what, region=region, os=os, purchase_option=option)
-    drawn = render_explanation(tracing.explain(opened, found["price_id"][0])) if found.height == 1 else render_prices(found)
+    drawn = (
+        render_explanation(tracing.explain(opened, found["price_id"][0]))
+        if found.height == 1
+        else render_prices(found)
+    )
     Console(width=max(screen.width, WIDE)).print(drawn, crop=False)
 
 
@@ -245,7 +330,9 @@ def prune(
     if not yes:
         typer.confirm(f"Delete all but the newest {keep} releases in {where}?", abort=True)
     gone = release.prune(Store(where), keep)
-    screen.print(f"deleted {len(gone)}: {', '.join(gone)}" if gone else "nothing to delete", highlight=False)
+    screen.print(
+        f"deleted {len(gone)}: {', '.join(gone)}" if gone else "nothing to delete", highlight=False
+    )
 
 
 def main() -> None:

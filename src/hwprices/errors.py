@@ -13,4 +13,8 @@ class HwpricesError(Exception):
         self.remedy = " ".join(remedy.split())
 
     def __str__(self) -> str:
-        return f"{self.message} {self.remedy}".strip() if self.message.endswith((".", "!", "?")) or not self.remedy else f"{self.message}. {self.remedy}"
+        return (
+            f"{self.message} {self.remedy}".strip()
+            if self.message.endswith((".", "!", "?")) or not self.remedy
+            else f"{self.message}. {self.remedy}"
+        )

@@ -10,7 +10,9 @@ from operator import add
 
 import polars as pl
 
-Money = pl.Decimal(20, 10)  # hwprices.schemas.columns.Money; named again so that readers need no pandera
+Money = pl.Decimal(
+    20, 10
+)  # hwprices.schemas.columns.Money; named again so that readers need no pandera
 
 Wide = pl.Decimal(38, 10)
 """Money on its way: what a formula gives. Ten integer digits hold every price and no cost of an absurd job; tables cast to Money."""
@@ -139,19 +141,33 @@ def energy_usd_per_hour(watts: pl.Expr, pue: pl.Expr, usd_per_kwh: pl.Expr) -> p
     return energy_kwh_per_hour(watts, pue).cast(Wide) * usd_per_kwh.cast(Wide)
 
 
-def capital_usd_per_hour(price_usd: pl.Expr, lifetime_years: pl.Expr, utilisation: pl.Expr) -> pl.Expr:
+def capital_usd_per_hour(
+    price_usd: pl.Expr, lifetime_years: pl.Expr, utilisation: pl.Expr
+) -> pl.Expr:
     """price / (lifetime × 8760 × utilisation), in USD for one hour of use: a machine that idles half the time costs twice as much."""
     return divide(price_usd, lifetime_years * HOURS_PER_YEAR * utilisation)
 
 
-def tco_usd_per_hour(*, price_usd: pl.Expr, lifetime_years: pl.Expr, utilisation: pl.Expr, watts: pl.Expr, pue: pl.Expr, usd_per_kwh: pl.Expr) -> pl.Expr:
+def tco_usd_per_hour(
+    *,
+    price_usd: pl.Expr,
+    lifetime_years: pl.Expr,
+    utilisation: pl.Expr,
+    watts: pl.Expr,
+    pue: pl.Expr,
+    usd_per_kwh: pl.Expr,
+) -> pl.Expr:
     """Cost of owning a machine for one hour of use, in USD: capital_usd_per_hour + energy_usd_per_hour.
 
     Not in it: space, people, network, repair, resale, and what it draws while idle.
     """
-    return capital_usd_per_hour(price_usd, lifetime_years, utilisation) + energy_usd_per_hour(watts, pue, usd_per_kwh)
+    return capital_usd_per_hour(price_usd, lifetime_years, utilisation) + energy_usd_per_hour(
+        watts, pue, usd_per_kwh
+    )
 
 
-def break_even_hours(price_usd: pl.Expr, energy_usd: pl.Expr, cloud_usd_per_hour: pl.Expr) -> pl.Expr:
+def break_even_hours(
+    price_usd: pl.Expr, energy_usd: pl.Expr, cloud_usd_per_hour: pl.Expr
+) -> pl.Expr:
     """Hours of use after which owning is cheaper: price / (cloud USD/h - energy USD/h). Null where the cloud costs less than the power."""
     return divide(price_usd, cloud_usd_per_hour - energy_usd).cast(pl.Float64)

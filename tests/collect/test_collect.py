@@ -21,7 +21,9 @@ def settings(tmp_path):
 
 def ok(settings, unit, content=b"x"):
     landing = Landing(f"{settings.root}/raw")
-    return UnitResult(unit, "ok", (landing.land_bytes(unit, content, url="https://x.example", retrieved_at=T0),))
+    return UnitResult(
+        unit, "ok", (landing.land_bytes(unit, content, url="https://x.example", retrieved_at=T0),)
+    )
 
 
 def status(run):
@@ -30,7 +32,12 @@ def status(run):
 
 def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
     collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")])
+    run = collector.record(
+        settings,
+        "aws",
+        T0 + timedelta(days=1),
+        [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")],
+    )
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("carried", True)}
     assert run.results[1].pages[0].retrieved_at == T0
     assert run.results[1].reason == "timed out"
@@ -38,13 +45,20 @@ def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
 
 def test_a_region_that_was_skipped_is_not_carried(settings):
     collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")])
+    run = collector.record(
+        settings,
+        "aws",
+        T0 + timedelta(days=1),
+        [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")],
+    )
     assert status(run)["us-west-2"] == ("skipped", False)
 
 
 def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
     collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True)
+    run = collector.record(
+        settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True
+    )
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
     assert run.results[1].carried_from == collector.run_id(T0)
 
@@ -56,25 +70,41 @@ def test_some_kinds_alone_are_no_price_list(settings):
         collector.record(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
     assert Landing(f"{settings.root}/raw").runs("aws") == []
     collector.record(settings, "aws", T0, [ok(settings, EAST)])
-    run = collector.record(settings, "aws", T0 + timedelta(hours=1), [ok(settings, spot)], narrowed=True, kinds=["spot"])
+    run = collector.record(
+        settings,
+        "aws",
+        T0 + timedelta(hours=1),
+        [ok(settings, spot)],
+        narrowed=True,
+        kinds=["spot"],
+    )
     assert {r.unit.kind for r in run.results} == {"spot", "prices"}
 
 
 def test_a_whole_run_drops_what_is_no_longer_planned(settings):
     collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    assert status(collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {"us-east-1": ("ok", True)}
+    assert status(
+        collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])
+    ) == {"us-east-1": ("ok", True)}
 
 
 def test_all_failed_is_an_error_and_records_nothing(settings):
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
-        collector.record(settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)])
+        collector.record(
+            settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)]
+        )
     assert Landing(f"{settings.root}/raw").runs("aws") == []
 
 
 def test_live_never_stands_on_the_sample(settings):
     sample = settings.model_copy(update={"source": "sample"})
     collector.record(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")])
+    run = collector.record(
+        settings,
+        "aws",
+        T0 + timedelta(days=1),
+        [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")],
+    )
     assert status(run)["us-west-2"] == ("failed", False)
 
 

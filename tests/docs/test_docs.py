@@ -26,7 +26,9 @@ def test_the_commands_of_the_readme_exist(project):
 def test_nothing_names_the_machine_it_was_made_on(project):
     import subprocess
 
-    files = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False).stdout.split()
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False
+    ).stdout.split()
     for name in files:
         path = project / name
         if path.is_file() and path.stat().st_size < 2_000_000:

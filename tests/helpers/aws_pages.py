@@ -23,10 +23,51 @@ from tests.helpers.stub_server import Reply, StubServer
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
 
 HEADER = [
-    *("SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate", "StartingRange", "EndingRange", "Unit", "PricePerUnit"),
-    *("Currency", "RelatedTo", "LeaseContractLength", "PurchaseOption", "OfferingClass", "Product Family", "serviceCode", "Location", "Location Type"),
-    *("Instance Type", "Current Generation", "Instance Family", "vCPU", "Physical Processor", "Clock Speed", "Memory", "Storage", "Network Performance"),
-    *("Processor Architecture", "Tenancy", "Operating System", "License Model", "usageType", "operation", "CapacityStatus", "GPU", "MarketOption"),
+    *(
+        "SKU",
+        "OfferTermCode",
+        "RateCode",
+        "TermType",
+        "PriceDescription",
+        "EffectiveDate",
+        "StartingRange",
+        "EndingRange",
+        "Unit",
+        "PricePerUnit",
+    ),
+    *(
+        "Currency",
+        "RelatedTo",
+        "LeaseContractLength",
+        "PurchaseOption",
+        "OfferingClass",
+        "Product Family",
+        "serviceCode",
+        "Location",
+        "Location Type",
+    ),
+    *(
+        "Instance Type",
+        "Current Generation",
+        "Instance Family",
+        "vCPU",
+        "Physical Processor",
+        "Clock Speed",
+        "Memory",
+        "Storage",
+        "Network Performance",
+    ),
+    *(
+        "Processor Architecture",
+        "Tenancy",
+        "Operating System",
+        "License Model",
+        "usageType",
+        "operation",
+        "CapacityStatus",
+        "GPU",
+        "MarketOption",
+    ),
     *("Pre Installed S/W", "serviceName", "Region Code"),
 ]
 
@@ -75,10 +116,19 @@ def line(price: str = "0.0960000000", **said: str) -> dict[str, str]:
     }
 
 
-def reserved(lease: str, offering: str, payment: str, hourly: str | None, fee: str | None, **said: str) -> list[dict[str, str]]:
+def reserved(
+    lease: str, offering: str, payment: str, hourly: str | None, fee: str | None, **said: str
+) -> list[dict[str, str]]:
     """The lines of one reserved term."""
-    term = {"TermType": "Reserved", "LeaseContractLength": lease, "OfferingClass": offering, "PurchaseOption": payment}
-    term["OfferTermCode"] = hashlib.sha256(f"{lease}{offering}{payment}".encode()).hexdigest()[:10].upper()
+    term = {
+        "TermType": "Reserved",
+        "LeaseContractLength": lease,
+        "OfferingClass": offering,
+        "PurchaseOption": payment,
+    }
+    term["OfferTermCode"] = (
+        hashlib.sha256(f"{lease}{offering}{payment}".encode()).hexdigest()[:10].upper()
+    )
     lines = [line(hourly, **term, **said)] if hourly is not None else []
     return lines + ([line(fee, Unit="Quantity", **term, **said)] if fee is not None else [])
 
@@ -87,7 +137,9 @@ def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes
     out = io.StringIO()
     for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode"):
         out.write(f'"{name}","x"\n')
-    writer = csv.DictWriter(out, header, quoting=csv.QUOTE_ALL, lineterminator="\n", restval="", extrasaction="ignore")
+    writer = csv.DictWriter(
+        out, header, quoting=csv.QUOTE_ALL, lineterminator="\n", restval="", extrasaction="ignore"
+    )
     writer.writeheader()
     writer.writerows(lines)
     return out.getvalue().encode()
@@ -95,9 +147,7 @@ def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes
 
 def xml(action: str, inner: str) -> bytes:
     """An EC2 answer."""
-    return (
-        f'<?xml version="1.0"?><{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>{inner}</{action}Response>'.encode()
-    )
+    return f'<?xml version="1.0"?><{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>{inner}</{action}Response>'.encode()
 
 
 def element(name: str, value: Any) -> str:
@@ -117,7 +167,11 @@ def described(*infos: dict[str, Any]) -> bytes:
 def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
     """A DescribeSpotPriceHistory answer: zone, type, product, price, time."""
     names = ("availabilityZone", "instanceType", "productDescription", "spotPrice", "timestamp")
-    return xml("DescribeSpotPriceHistory", element("spotPriceHistorySet", [dict(zip(names, row, strict=True)) for row in rows]) + "<nextToken/>")
+    return xml(
+        "DescribeSpotPriceHistory",
+        element("spotPriceHistorySet", [dict(zip(names, row, strict=True)) for row in rows])
+        + "<nextToken/>",
+    )
 
 
 class World:
@@ -127,9 +181,16 @@ class World:
         self.landing = Landing(folder)
         self.results: list[UnitResult] = []
 
-    def add(self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", at: datetime = NOW) -> "World":
+    def add(
+        self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", at: datetime = NOW
+    ) -> "World":
         unit = Unit("aws", kind, region)
-        pages = tuple(self.landing.land_bytes(unit, body, url=f"https://aws.test/{kind}/{region}", retrieved_at=at, suffix=suffix) for body in bodies)
+        pages = tuple(
+            self.landing.land_bytes(
+                unit, body, url=f"https://aws.test/{kind}/{region}", retrieved_at=at, suffix=suffix
+            )
+            for body in bodies
+        )
         self.results.append(UnitResult(unit, "ok", pages))
         return self
 
@@ -158,29 +219,67 @@ class World:
         return {name: n for part in self.parts() for name, n in part.counts.items()}
 
 
-def bulk_server(server: StubServer, files: dict[str, bytes], plans: dict[str, bytes] | None = None, partition: str = "aws") -> StubServer:
+def bulk_server(
+    server: StubServer,
+    files: dict[str, bytes],
+    plans: dict[str, bytes] | None = None,
+    partition: str = "aws",
+) -> StubServer:
     """The price-list host: service index, region index, a file a region, savings plans, spot advisor."""
     root = f"/offers/v1.0/{partition}"
-    offer = {"offerCode": "AmazonEC2", "currentRegionIndexUrl": f"{root}/AmazonEC2/current/region_index.json"}
+    offer = {
+        "offerCode": "AmazonEC2",
+        "currentRegionIndexUrl": f"{root}/AmazonEC2/current/region_index.json",
+    }
     if plans is not None:
-        offer["currentSavingsPlanIndexUrl"] = f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json"
+        offer["currentSavingsPlanIndexUrl"] = (
+            f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json"
+        )
     server.on(f"{root}/index.json", Reply.json({"offers": {"AmazonEC2": offer}}))
-    listed = {code: {"regionCode": code, "currentVersionUrl": f"{root}/AmazonEC2/20260720/{code}/index.json"} for code in files}
+    listed = {
+        code: {
+            "regionCode": code,
+            "currentVersionUrl": f"{root}/AmazonEC2/20260720/{code}/index.json",
+        }
+        for code in files
+    }
     server.on(f"{root}/AmazonEC2/current/region_index.json", Reply.json({"regions": listed}))
     for code, body in files.items():
-        server.on(f"{root}/AmazonEC2/20260720/{code}/index.csv", Reply(body, content_type="text/csv"))
-    index = [{"regionCode": code, "versionUrl": f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json"} for code in plans or {}]
-    server.on(f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json", Reply.json({"regions": index}))
+        server.on(
+            f"{root}/AmazonEC2/20260720/{code}/index.csv", Reply(body, content_type="text/csv")
+        )
+    index = [
+        {
+            "regionCode": code,
+            "versionUrl": f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json",
+        }
+        for code in plans or {}
+    ]
+    server.on(
+        f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json",
+        Reply.json({"regions": index}),
+    )
     for code, body in (plans or {}).items():
-        server.on(f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json", Reply(body))
-    advice = {"ranges": [{"index": 0, "label": "<5%", "max": 5}], "spot_advisor": {"us-east-1": {"Linux": {"m5.large": {"r": 0, "s": 61}}}}}
+        server.on(
+            f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json",
+            Reply(body),
+        )
+    advice = {
+        "ranges": [{"index": 0, "label": "<5%", "max": 5}],
+        "spot_advisor": {"us-east-1": {"Linux": {"m5.large": {"r": 0, "s": 61}}}},
+    }
     return server.on("/spot-advisor-data.json", Reply.json(advice))
 
 
 def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str, str]]]) -> bytes:
     """A savings-plan file: (plan SKU, family, term, payment, [(discounted SKU, price)])."""
     products = [
-        {"sku": sku, "productFamily": family, "serviceCode": "ComputeSavingsPlans", "attributes": {"purchaseOption": payment, "purchaseTerm": term}}
+        {
+            "sku": sku,
+            "productFamily": family,
+            "serviceCode": "ComputeSavingsPlans",
+            "attributes": {"purchaseOption": payment, "purchaseTerm": term},
+        }
         for sku, family, term, payment, _ in plans
     ]
     terms = [
@@ -202,7 +301,14 @@ def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str,
         }
         for sku, _, term, _, rates in plans
     ]
-    return json.dumps({"version": "1", "regionCode": region, "products": products, "terms": {"savingsPlan": terms}}).encode()
+    return json.dumps(
+        {
+            "version": "1",
+            "regionCode": region,
+            "products": products,
+            "terms": {"savingsPlan": terms},
+        }
+    ).encode()
 
 
 @contextmanager
@@ -211,7 +317,9 @@ def moto_server() -> Iterator[str]:
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    server = make_server(
+        "127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True
+    )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -48,14 +48,27 @@ def item(price: float | str, **more: Any) -> dict[str, Any]:
 
 
 def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
-    envelope = {"BillingCurrency": "USD", "CustomerEntityId": "Default", "CustomerEntityType": "Retail"}
+    envelope = {
+        "BillingCurrency": "USD",
+        "CustomerEntityId": "Default",
+        "CustomerEntityType": "Retail",
+    }
     return envelope | {"Items": list(items), "NextPageLink": link, "Count": len(items)} | more
 
 
-def sku(name: str, family: str = "standardDSv3Family", location: str = "eastus", **more: Any) -> dict[str, Any]:
+def sku(
+    name: str, family: str = "standardDSv3Family", location: str = "eastus", **more: Any
+) -> dict[str, Any]:
     """One resource SKU; capabilities as keyword arguments, None leaves one out; zones and restrictions as lists."""
     zones, restrictions = more.pop("zones", []), more.pop("restrictions", [])
-    given = {"vCPUs": "2", "vCPUsAvailable": "2", "vCPUsPerCore": "2", "MemoryGB": "8", "CpuArchitectureType": "x64", "MaxResourceVolumeMB": "16384"} | more
+    given = {
+        "vCPUs": "2",
+        "vCPUsAvailable": "2",
+        "vCPUsPerCore": "2",
+        "MemoryGB": "8",
+        "CpuArchitectureType": "x64",
+        "MaxResourceVolumeMB": "16384",
+    } | more
     return {
         "resourceType": "virtualMachines",
         "name": name,
@@ -64,7 +77,16 @@ def sku(name: str, family: str = "standardDSv3Family", location: str = "eastus",
         "family": family,
         "locations": [location],
         "locationInfo": [
-            {"location": location, "zones": zones, "zoneDetails": [{"Name": zones, "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}]}]}
+            {
+                "location": location,
+                "zones": zones,
+                "zoneDetails": [
+                    {
+                        "Name": zones,
+                        "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}],
+                    }
+                ],
+            }
         ],
         "capabilities": [{"name": n, "value": v} for n, v in given.items() if v is not None],
         "restrictions": restrictions,
@@ -73,7 +95,12 @@ def sku(name: str, family: str = "standardDSv3Family", location: str = "eastus",
 
 def barred(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
     info = {"locations": [location]} | ({"zones": zones} if zones else {})
-    return {"type": kind, "values": [location], "restrictionInfo": info, "reasonCode": "NotAvailableForSubscription"}
+    return {
+        "type": kind,
+        "values": [location],
+        "restrictionInfo": info,
+        "reasonCode": "NotAvailableForSubscription",
+    }
 
 
 class Landed:
@@ -83,15 +110,36 @@ class Landed:
         self.landing = Landing(str(folder))
         self.results: list[UnitResult] = []
 
-    def retail(self, items: Sequence[dict[str, Any]], kind: str = "retail-consumption-usd", region: str = "eastus", at: datetime = NOW) -> "Landed":
+    def retail(
+        self,
+        items: Sequence[dict[str, Any]],
+        kind: str = "retail-consumption-usd",
+        region: str = "eastus",
+        at: datetime = NOW,
+    ) -> "Landed":
         return self.add(kind, region, json.dumps(answer(items)).encode(), at)
 
-    def skus(self, *skus: dict[str, Any], region: str = "eastus", params: dict[str, str] | None = None) -> "Landed":
+    def skus(
+        self, *skus: dict[str, Any], region: str = "eastus", params: dict[str, str] | None = None
+    ) -> "Landed":
         return self.add("skus", region, json.dumps({"value": skus}).encode(), NOW, params)
 
-    def add(self, kind: str, region: str, body: bytes, at: datetime = NOW, params: dict[str, str] | None = None) -> "Landed":
+    def add(
+        self,
+        kind: str,
+        region: str,
+        body: bytes,
+        at: datetime = NOW,
+        params: dict[str, str] | None = None,
+    ) -> "Landed":
         unit = Unit("azure", kind, region)
-        page = self.landing.land_bytes(unit, body, url="https://prices.azure.com/api/retail/prices", retrieved_at=at, params=params)
+        page = self.landing.land_bytes(
+            unit,
+            body,
+            url="https://prices.azure.com/api/retail/prices",
+            retrieved_at=at,
+            params=params,
+        )
         self.results.append(UnitResult(unit, "ok", (page,)))
         return self
 
@@ -134,12 +182,20 @@ class RetailServer:
         if told is not None:
             return told
         fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]
-        return Reply.json(answer(fitting[skip : skip + self.page], self.link(request, skip + self.page) if skip + self.page < len(fitting) else None))
+        return Reply.json(
+            answer(
+                fitting[skip : skip + self.page],
+                self.link(request, skip + self.page) if skip + self.page < len(fitting) else None,
+            )
+        )
 
     @staticmethod
     def fits(i: dict[str, Any], query: str) -> bool:
         wanted = f"priceType eq '{i['type']}'" in query
-        return wanted and (f"armRegionName eq '{i['armRegionName'].lower()}'" in query or f"armSkuName eq '{i.get('armSkuName')}'" in query)
+        return wanted and (
+            f"armRegionName eq '{i['armRegionName'].lower()}'" in query
+            or f"armSkuName eq '{i.get('armSkuName')}'" in query
+        )
 
     def link(self, request: Request, skip: int) -> str:
         from urllib.parse import urlencode

@@ -52,7 +52,13 @@ TYPE: dict[str, Any] = {
     "raw_sha256": "0" * 64,
 }
 
-REGION: dict[str, Any] = {"provider": "aws", "region": "us-east-1", "kind": "region", "observed_at": AT, "raw_sha256": "0" * 64}
+REGION: dict[str, Any] = {
+    "provider": "aws",
+    "region": "us-east-1",
+    "kind": "region",
+    "observed_at": AT,
+    "raw_sha256": "0" * 64,
+}
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -60,7 +66,9 @@ def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
     model = TABLES[name]
     want = frames.dtypes(model)
     given = [c for c in want if any(c in row for row in rows)]
-    frame = pl.DataFrame([{c: row.get(c) for c in given} for row in rows], schema={c: want[c] for c in given})
+    frame = pl.DataFrame(
+        [{c: row.get(c) for c in given} for row in rows], schema={c: want[c] for c in given}
+    )
     return frames.conform(frame.lazy(), model).collect()
 
 
@@ -75,20 +83,44 @@ def prices(*changes: dict[str, Any]) -> pl.DataFrame:
     return table("prices", rows).with_columns(frames.price_id()).select(list(frames.dtypes(Prices)))
 
 
-def stage_frames(store: Store, run_id: str, by_table: dict[str, pl.DataFrame], *, provider: str = "aws", origin: str = "live") -> Staged:
+def stage_frames(
+    store: Store,
+    run_id: str,
+    by_table: dict[str, pl.DataFrame],
+    *,
+    provider: str = "aws",
+    origin: str = "live",
+) -> Staged:
     """Put frames in force as a provider's staged tables."""
     directory = f"staged/{provider}/{run_id}"
-    files = tuple(parquet.write(store, directory, parquet.file_key(name, provider), name, frame) for name, frame in by_table.items())
+    files = tuple(
+        parquet.write(store, directory, parquet.file_key(name, provider), name, frame)
+        for name, frame in by_table.items()
+    )
     staged = Staged(provider, run_id, origin, files, units={"ok": 1})
     _point(store, staged)
     return staged
 
 
-def world(count: int = 300, *, price: str = "0.1", region: str = "us-east-1", provider: str = "aws") -> dict[str, pl.DataFrame]:
+def world(
+    count: int = 300, *, price: str = "0.1", region: str = "us-east-1", provider: str = "aws"
+) -> dict[str, pl.DataFrame]:
     """A provider's tables: ``count`` types with one on-demand price each."""
     names = [f"m{i}.large" for i in range(count)]
     return {
         "regions": table("regions", [{**REGION, "provider": provider, "region": region}]),
-        "instance_types": table("instance_types", [{**TYPE, "provider": provider, "instance_type": n} for n in names]),
-        "prices": prices(*({"provider": provider, "region": region, "instance_type": n, "hourly": Decimal(price)} for n in names)),
+        "instance_types": table(
+            "instance_types", [{**TYPE, "provider": provider, "instance_type": n} for n in names]
+        ),
+        "prices": prices(
+            *(
+                {
+                    "provider": provider,
+                    "region": region,
+                    "instance_type": n,
+                    "hourly": Decimal(price),
+                }
+                for n in names
+            )
+        ),
     }

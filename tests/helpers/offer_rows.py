@@ -21,12 +21,38 @@ def rows(table: str, *given: dict[str, Any]) -> pl.DataFrame:
 
 
 def region(provider: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"provider": provider, "region": name, "kind": "region", "observed_at": SEEN, "raw_sha256": SHA, **more}
+    return {
+        "provider": provider,
+        "region": name,
+        "kind": "region",
+        "observed_at": SEEN,
+        "raw_sha256": SHA,
+        **more,
+    }
 
 
-def machine(provider: str, name: str, *, device: str | None = None, count: float = 0, gib: float = 0, **more: Any) -> dict[str, Any]:
+def machine(
+    provider: str,
+    name: str,
+    *,
+    device: str | None = None,
+    count: float = 0,
+    gib: float = 0,
+    **more: Any,
+) -> dict[str, Any]:
     """A machine type; ``device`` × ``count`` of ``gib`` GiB each."""
-    devices = [{"accelerator_id": device, "vendor_name": device or "?", "count": float(count), "memory_gib": float(gib)}] if count else []
+    devices = (
+        [
+            {
+                "accelerator_id": device,
+                "vendor_name": device or "?",
+                "count": float(count),
+                "memory_gib": float(gib),
+            }
+        ]
+        if count
+        else []
+    )
     base = {
         "provider": provider,
         "instance_type": name,

@@ -13,49 +13,240 @@ from hwprices.publish import join
 from hwprices.specs.sheets import load
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 
-SOURCED = {"source_url": "https://example.org/", "as_of": date(2026, 11, 21), "confidence": "high", "verified": False}
+SOURCED = {
+    "source_url": "https://example.org/",
+    "as_of": date(2026, 11, 21),
+    "confidence": "high",
+    "verified": False,
+}
 
 POWER = [  # the coefficients of Cloud Carbon Footprint, https://www.cloudcarbonfootprint.org/docs/methodology/
-    {"provider": "aws", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.74, "max_watts": 3.5, "unit": "vcpu"},
-    {"provider": "gcp", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.71, "max_watts": 4.26, "unit": "vcpu"},
-    {"provider": "azure", "component": "vcpu", "microarchitecture": "average", "min_watts": 0.78, "max_watts": 3.76, "unit": "vcpu"},
-    {"provider": "aws", "component": "vcpu", "microarchitecture": "Cascade Lake", "min_watts": 0.690298, "max_watts": 4.063194, "unit": "vcpu"},
-    {"provider": "aws", "component": "vcpu", "microarchitecture": "Neoverse V1", "min_watts": 0.474262, "max_watts": 1.692962, "unit": "vcpu"},
-    {"provider": "any", "component": "memory", "microarchitecture": "any", "min_watts": 0.392, "max_watts": 0.392, "unit": "gb"},
-    {"provider": "any", "component": "ssd", "microarchitecture": "any", "min_watts": 1.2, "max_watts": 1.2, "unit": "tb"},
+    {
+        "provider": "aws",
+        "component": "vcpu",
+        "microarchitecture": "average",
+        "min_watts": 0.74,
+        "max_watts": 3.5,
+        "unit": "vcpu",
+    },
+    {
+        "provider": "gcp",
+        "component": "vcpu",
+        "microarchitecture": "average",
+        "min_watts": 0.71,
+        "max_watts": 4.26,
+        "unit": "vcpu",
+    },
+    {
+        "provider": "azure",
+        "component": "vcpu",
+        "microarchitecture": "average",
+        "min_watts": 0.78,
+        "max_watts": 3.76,
+        "unit": "vcpu",
+    },
+    {
+        "provider": "aws",
+        "component": "vcpu",
+        "microarchitecture": "Cascade Lake",
+        "min_watts": 0.690298,
+        "max_watts": 4.063194,
+        "unit": "vcpu",
+    },
+    {
+        "provider": "aws",
+        "component": "vcpu",
+        "microarchitecture": "Neoverse V1",
+        "min_watts": 0.474262,
+        "max_watts": 1.692962,
+        "unit": "vcpu",
+    },
+    {
+        "provider": "any",
+        "component": "memory",
+        "microarchitecture": "any",
+        "min_watts": 0.392,
+        "max_watts": 0.392,
+        "unit": "gb",
+    },
+    {
+        "provider": "any",
+        "component": "ssd",
+        "microarchitecture": "any",
+        "min_watts": 1.2,
+        "max_watts": 1.2,
+        "unit": "tb",
+    },
 ]
 CPUS = [
-    {"cpu_id": "intel-xeon-8252c", "name": "Xeon Platinum 8252C", "vendor": "Intel", "microarchitecture": "Cascade Lake", "arch": "x86_64"},
-    {"cpu_id": "aws-graviton3", "name": "Graviton3", "vendor": "AWS", "microarchitecture": "Neoverse V1", "arch": "arm64"},
+    {
+        "cpu_id": "intel-xeon-8252c",
+        "name": "Xeon Platinum 8252C",
+        "vendor": "Intel",
+        "microarchitecture": "Cascade Lake",
+        "arch": "x86_64",
+    },
+    {
+        "cpu_id": "aws-graviton3",
+        "name": "Graviton3",
+        "vendor": "AWS",
+        "microarchitecture": "Neoverse V1",
+        "arch": "arm64",
+    },
 ]
 FAMILIES = [
     {"provider": "aws", "family": "m5zn", "cpu_id": "intel-xeon-8252c", "only": True},
     {"provider": "aws", "family": "m7g", "cpu_id": "aws-graviton3", "only": True},
 ]
 PLACES = [
-    {"provider": "aws", "region": "us-east-1", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 323.05, "pue": 1.15},
-    {"provider": "gcp", "region": "us-central1", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 412.72, "pue": 1.1},
-    {"provider": "azure", "region": "eastus", "kind": "region", "country": "US", "grid_gco2e_per_kwh": 323.05, "pue": 1.14},
+    {
+        "provider": "aws",
+        "region": "us-east-1",
+        "kind": "region",
+        "country": "US",
+        "grid_gco2e_per_kwh": 323.05,
+        "pue": 1.15,
+    },
+    {
+        "provider": "gcp",
+        "region": "us-central1",
+        "kind": "region",
+        "country": "US",
+        "grid_gco2e_per_kwh": 412.72,
+        "pue": 1.1,
+    },
+    {
+        "provider": "azure",
+        "region": "eastus",
+        "kind": "region",
+        "country": "US",
+        "grid_gco2e_per_kwh": 323.05,
+        "pue": 1.14,
+    },
 ]
 TYPES = [
-    machine("aws", "p5.48xlarge", device="nvidia-h100-sxm5-80gb", count=8, gib=80, vcpus=192, memory_gib=2048.0, local_disk_gib=28_312.0, rdma="efa"),
-    machine("aws", "p5en.48xlarge", device="nvidia-h200-sxm", count=8, gib=141, vcpus=192, memory_gib=2048.0, local_disk_gib=28_312.0, rdma="efa"),
-    machine("aws", "p4d.24xlarge", device="nvidia-a100-sxm4-40gb", count=8, gib=40, vcpus=96, memory_gib=1152.0, local_disk_gib=7450.0, rdma="efa"),
-    machine("aws", "p4de.24xlarge", device="nvidia-a100-sxm4-80gb", count=8, gib=80, vcpus=96, memory_gib=1152.0, local_disk_gib=7450.0, rdma="efa"),
-    machine("aws", "g6.xlarge", device="nvidia-l4", count=1, gib=24, vcpus=4, memory_gib=16.0, local_disk_gib=232.8306436538696),
+    machine(
+        "aws",
+        "p5.48xlarge",
+        device="nvidia-h100-sxm5-80gb",
+        count=8,
+        gib=80,
+        vcpus=192,
+        memory_gib=2048.0,
+        local_disk_gib=28_312.0,
+        rdma="efa",
+    ),
+    machine(
+        "aws",
+        "p5en.48xlarge",
+        device="nvidia-h200-sxm",
+        count=8,
+        gib=141,
+        vcpus=192,
+        memory_gib=2048.0,
+        local_disk_gib=28_312.0,
+        rdma="efa",
+    ),
+    machine(
+        "aws",
+        "p4d.24xlarge",
+        device="nvidia-a100-sxm4-40gb",
+        count=8,
+        gib=40,
+        vcpus=96,
+        memory_gib=1152.0,
+        local_disk_gib=7450.0,
+        rdma="efa",
+    ),
+    machine(
+        "aws",
+        "p4de.24xlarge",
+        device="nvidia-a100-sxm4-80gb",
+        count=8,
+        gib=80,
+        vcpus=96,
+        memory_gib=1152.0,
+        local_disk_gib=7450.0,
+        rdma="efa",
+    ),
+    machine(
+        "aws",
+        "g6.xlarge",
+        device="nvidia-l4",
+        count=1,
+        gib=24,
+        vcpus=4,
+        memory_gib=16.0,
+        local_disk_gib=232.8306436538696,
+    ),
     machine("aws", "g5.xlarge", device="nvidia-a10g", count=1, gib=24, vcpus=4, memory_gib=16.0),
     machine("aws", "g4dn.xlarge", device="nvidia-t4", count=1, gib=16, vcpus=4, memory_gib=16.0),
-    machine("aws", "g6e.12xlarge", device="nvidia-l40s", count=4, gib=48, vcpus=48, memory_gib=384.0),
-    machine("aws", "trn2.48xlarge", device="aws-trainium2", count=16, gib=96, vcpus=192, memory_gib=2048.0, accelerator_kind="neuron", rdma="efa"),
-    machine("aws", "inf2.48xlarge", device="aws-inferentia2", count=12, gib=32, vcpus=192, memory_gib=768.0, accelerator_kind="neuron"),
+    machine(
+        "aws", "g6e.12xlarge", device="nvidia-l40s", count=4, gib=48, vcpus=48, memory_gib=384.0
+    ),
+    machine(
+        "aws",
+        "trn2.48xlarge",
+        device="aws-trainium2",
+        count=16,
+        gib=96,
+        vcpus=192,
+        memory_gib=2048.0,
+        accelerator_kind="neuron",
+        rdma="efa",
+    ),
+    machine(
+        "aws",
+        "inf2.48xlarge",
+        device="aws-inferentia2",
+        count=12,
+        gib=32,
+        vcpus=192,
+        memory_gib=768.0,
+        accelerator_kind="neuron",
+    ),
     machine("aws", "m5zn.xlarge", vcpus=4, memory_gib=16.0, arch="x86_64"),
     machine("aws", "m7g.xlarge", vcpus=4, memory_gib=16.0, arch="arm64"),
     machine(
-        "gcp", "a3-highgpu-8g", device="nvidia-h100-sxm5-80gb", count=8, gib=80, vcpus=208, memory_gib=1872.0, local_disk_gib=6000.0, rdma="gpudirect_tcpx"
+        "gcp",
+        "a3-highgpu-8g",
+        device="nvidia-h100-sxm5-80gb",
+        count=8,
+        gib=80,
+        vcpus=208,
+        memory_gib=1872.0,
+        local_disk_gib=6000.0,
+        rdma="gpudirect_tcpx",
     ),
-    machine("gcp", "ct6e-standard-4t", device="google-tpu-v6e", count=4, gib=32, vcpus=180, memory_gib=720.0, accelerator_kind="tpu"),
-    machine("azure", "Standard_ND96isr_H100_v5", device="nvidia-h100-sxm5-80gb", count=8, gib=80, vcpus=96, memory_gib=1900.0, rdma="infiniband"),
-    machine("azure", "Standard_NV6ads_A10_v5", device="nvidia-a10", count=1 / 6, gib=24, vcpus=6, memory_gib=55.0),
+    machine(
+        "gcp",
+        "ct6e-standard-4t",
+        device="google-tpu-v6e",
+        count=4,
+        gib=32,
+        vcpus=180,
+        memory_gib=720.0,
+        accelerator_kind="tpu",
+    ),
+    machine(
+        "azure",
+        "Standard_ND96isr_H100_v5",
+        device="nvidia-h100-sxm5-80gb",
+        count=8,
+        gib=80,
+        vcpus=96,
+        memory_gib=1900.0,
+        rdma="infiniband",
+    ),
+    machine(
+        "azure",
+        "Standard_NV6ads_A10_v5",
+        device="nvidia-a10",
+        count=1 / 6,
+        gib=24,
+        vcpus=6,
+        memory_gib=55.0,
+    ),
 ]
 PRICES = [
     price("aws", "us-east-1", "p5.48xlarge", "55.04"),
@@ -77,23 +268,90 @@ PRICES = [
     price("azure", "eastus", "Standard_NV6ads_A10_v5", "0.454"),
 ]
 MEASURED = [  # two rows of the project's sheet, as MLCommons publishes them
-    {"accelerator_id": "nvidia-h200-sxm", "suite": "mlperf_training", "model": "llama2_70b_lora", "scenario": "training", "round": "v5.1"}
-    | {"system": "Cisco/1xC885A_M8-8xH200-SXM-141GB", "accelerator_count": 8, "result": 23.193, "result_unit": "minutes", "accelerator_hours": 3.0924},
-    {"accelerator_id": "nvidia-h100-sxm5-80gb", "suite": "mlperf_inference", "model": "llama2-70b-99", "scenario": "Offline", "round": "v4.1"}
-    | {"system": "Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT", "accelerator_count": 8, "result": 24180.6, "result_unit": "Tokens/s"}
+    {
+        "accelerator_id": "nvidia-h200-sxm",
+        "suite": "mlperf_training",
+        "model": "llama2_70b_lora",
+        "scenario": "training",
+        "round": "v5.1",
+    }
+    | {
+        "system": "Cisco/1xC885A_M8-8xH200-SXM-141GB",
+        "accelerator_count": 8,
+        "result": 23.193,
+        "result_unit": "minutes",
+        "accelerator_hours": 3.0924,
+    },
+    {
+        "accelerator_id": "nvidia-h100-sxm5-80gb",
+        "suite": "mlperf_inference",
+        "model": "llama2-70b-99",
+        "scenario": "Offline",
+        "round": "v4.1",
+    }
+    | {
+        "system": "Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT",
+        "accelerator_count": 8,
+        "result": 24180.6,
+        "result_unit": "Tokens/s",
+    }
     | {"per_accelerator": 3022.575},
 ]
 LOCAL = [
-    {"device_id": "pc-rtx-4090", "name": "PC with an RTX 4090", "vendor": "somebody", "kind": "desktop", "complete": True, "accelerator_id": "nvidia-rtx-4090"}
-    | {"accelerator_count": 1.0, "accelerator_memory_gb": 24.0, "unified_memory": False, "max_power_w": 650.0, "price": Decimal(3000)},
-    {"device_id": "dgx-h100", "name": "DGX H100", "vendor": "NVIDIA", "kind": "server", "complete": True, "accelerator_id": "nvidia-h100-sxm5-80gb"}
-    | {"accelerator_count": 8.0, "accelerator_memory_gb": 640.0, "unified_memory": False, "max_power_w": 10_200.0, "price": Decimal(373_000)},
-    {"device_id": "rtx-4090-card", "name": "RTX 4090", "vendor": "NVIDIA", "kind": "card", "complete": False, "accelerator_id": "nvidia-rtx-4090"}
-    | {"accelerator_count": 1.0, "accelerator_memory_gb": 24.0, "unified_memory": False, "max_power_w": 450.0, "price": Decimal(1599)},
+    {
+        "device_id": "pc-rtx-4090",
+        "name": "PC with an RTX 4090",
+        "vendor": "somebody",
+        "kind": "desktop",
+        "complete": True,
+        "accelerator_id": "nvidia-rtx-4090",
+    }
+    | {
+        "accelerator_count": 1.0,
+        "accelerator_memory_gb": 24.0,
+        "unified_memory": False,
+        "max_power_w": 650.0,
+        "price": Decimal(3000),
+    },
+    {
+        "device_id": "dgx-h100",
+        "name": "DGX H100",
+        "vendor": "NVIDIA",
+        "kind": "server",
+        "complete": True,
+        "accelerator_id": "nvidia-h100-sxm5-80gb",
+    }
+    | {
+        "accelerator_count": 8.0,
+        "accelerator_memory_gb": 640.0,
+        "unified_memory": False,
+        "max_power_w": 10_200.0,
+        "price": Decimal(373_000),
+    },
+    {
+        "device_id": "rtx-4090-card",
+        "name": "RTX 4090",
+        "vendor": "NVIDIA",
+        "kind": "card",
+        "complete": False,
+        "accelerator_id": "nvidia-rtx-4090",
+    }
+    | {
+        "accelerator_count": 1.0,
+        "accelerator_memory_gb": 24.0,
+        "unified_memory": False,
+        "max_power_w": 450.0,
+        "price": Decimal(1599),
+    },
 ]
 
 
-YEARS = {"grid_year": 2024, "grid_source": "https://example.org/grid", "pue_year": 2024, "pue_source": "https://example.org/pue"}
+YEARS = {
+    "grid_year": 2024,
+    "grid_source": "https://example.org/grid",
+    "pue_year": 2024,
+    "pue_source": "https://example.org/pue",
+}
 
 
 class Release:
@@ -107,18 +365,35 @@ class Release:
 
 
 def build() -> join.Joined:
-    filled = {"source_url": "https://example.org/", "price_currency": "USD", "price_date": date(2026, 1, 1), "price_kind": "street", "price_source": "a shop"}
+    filled = {
+        "source_url": "https://example.org/",
+        "price_currency": "USD",
+        "price_date": date(2026, 1, 1),
+        "price_kind": "street",
+        "price_source": "a shop",
+    }
     sheets = {
         "accelerators": load("accelerators"),
         "power_coefficients": rows("power_coefficients", *({**SOURCED, **r} for r in POWER)),
         "cpus": rows("cpus", *({**SOURCED, **UNKNOWN_FEATURES, **r} for r in CPUS)),
         "cpu_families": rows("cpu_families", *({**SOURCED, **r} for r in FAMILIES)),
         "region_footprint": rows("region_footprint", *({**SOURCED, **YEARS, **r} for r in PLACES)),
-        "benchmarks": rows("benchmarks", *({**SOURCED, "system_count": 1, "derived": True, "official": True, **r} for r in MEASURED)),
+        "benchmarks": rows(
+            "benchmarks",
+            *(
+                {**SOURCED, "system_count": 1, "derived": True, "official": True, **r}
+                for r in MEASURED
+            ),
+        ),
         "local_hardware": rows("local_hardware", *({**SOURCED, **filled, **r} for r in LOCAL)),
     }
     vendor = {
-        "regions": rows("regions", region("aws", "us-east-1"), region("gcp", "us-central1"), region("azure", "eastus")).lazy(),
+        "regions": rows(
+            "regions",
+            region("aws", "us-east-1"),
+            region("gcp", "us-central1"),
+            region("azure", "eastus"),
+        ).lazy(),
         "instance_types": rows("instance_types", *TYPES).lazy(),
         "prices": prices(*PRICES),
     }

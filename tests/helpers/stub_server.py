@@ -48,7 +48,12 @@ class Reply:
 
     @staticmethod
     def gzipped(content: bytes, content_type: str = "application/json", **more: Any) -> "Reply":
-        return Reply(gzip.compress(content, mtime=0), content_type=content_type, headers={"Content-Encoding": "gzip"}, **more)
+        return Reply(
+            gzip.compress(content, mtime=0),
+            content_type=content_type,
+            headers={"Content-Encoding": "gzip"},
+            **more,
+        )
 
 
 Handler = Callable[[Request], Reply]
@@ -71,7 +76,14 @@ class StubServer:
                 parts = urlsplit(self.path)
                 length = int(self.headers.get("Content-Length") or 0)
                 query = {k: v[-1] for k, v in parse_qs(parts.query, keep_blank_values=True).items()}
-                request = Request(self.command, parts.path, query, dict(self.headers.items()), self.rfile.read(length), self.path)
+                request = Request(
+                    self.command,
+                    parts.path,
+                    query,
+                    dict(self.headers.items()),
+                    self.rfile.read(length),
+                    self.path,
+                )
                 outer.requests.append(request)
                 outer._send(self, outer._route(request))
 
@@ -90,7 +102,9 @@ class StubServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def start(self) -> "StubServer":
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def stop(self) -> None:
@@ -111,9 +125,15 @@ class StubServer:
     def _route(self, request: Request) -> Reply:
         handler = self.routes.get(request.path)
         if handler is None:
-            prefixes = [p for p in self.routes if p.endswith("*") and request.path.startswith(p[:-1])]
+            prefixes = [
+                p for p in self.routes if p.endswith("*") and request.path.startswith(p[:-1])
+            ]
             handler = self.routes[max(prefixes, key=len)] if prefixes else None
-        return handler(request) if handler else Reply.json({"error": f"no route {request.path}"}, status=404)
+        return (
+            handler(request)
+            if handler
+            else Reply.json({"error": f"no route {request.path}"}, status=404)
+        )
 
     def _send(self, to: http.server.BaseHTTPRequestHandler, reply: Reply) -> None:
         to.send_response(reply.status)

@@ -38,7 +38,11 @@ def test_whole_body_is_kept_as_it_came(http, stub, tmp_path, reply):
     page = http.download(f"{server.url}/a", tmp_path / "page", params={"region": "us-east-1"})
     assert page.path.read_bytes() == reply.body
     assert content(page) == BODY
-    assert (page.status, page.params, page.content_type) == (200, {"region": "us-east-1"}, "application/json")
+    assert (page.status, page.params, page.content_type) == (
+        200,
+        {"region": "us-east-1"},
+        "application/json",
+    )
 
 
 FAULTS = {
@@ -47,7 +51,9 @@ FAULTS = {
     "403, as the AWS bulk host answers to crowds": [Reply(status=403)],
     "cut plain body": [Reply(BODY, cut=1000)],
     "cut gzip body": [Reply(gzip.compress(BODY), headers={"Content-Encoding": "gzip"}, cut=500)],
-    "gzip without its trailer, length agreeing": [Reply(gzip.compress(BODY)[:-8], headers={"Content-Encoding": "gzip"})],
+    "gzip without its trailer, length agreeing": [
+        Reply(gzip.compress(BODY)[:-8], headers={"Content-Encoding": "gzip"})
+    ],
     "reset in the middle": [Reply(BODY, cut=1000, reset=True)],
     "stalled body": [Reply(BODY, cut=1000, stall=3)],
     "HTML instead of JSON": [Reply(b"<html>busy</html>", content_type="text/html")],
@@ -75,7 +81,14 @@ def test_a_fault_that_stays_is_one_clear_line(http, stub, tmp_path, fault):
 
 
 def test_retry_after_is_waited_for(http, stub, tmp_path, waits):
-    server = stub().on("/a", [Reply(status=429, headers={"Retry-After": "7"}), Reply(status=429, headers={"Retry-After": "9999"}), Reply(BODY)])
+    server = stub().on(
+        "/a",
+        [
+            Reply(status=429, headers={"Retry-After": "7"}),
+            Reply(status=429, headers={"Retry-After": "9999"}),
+            Reply(BODY),
+        ],
+    )
     http.download(f"{server.url}/a", tmp_path / "page")
     assert waits == [7.0, 120.0]  # the second is capped by max_retry_after
 
@@ -111,9 +124,15 @@ def test_a_dead_host_fails_within_seconds(tmp_path):
 def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):
     server = stub().on("/a", [Reply(status=503)] * 3 + [Reply(BODY)])
     with pytest.raises(FetchError) as raised:
-        http.download(f"{server.url}/a", tmp_path / "page", params={"key": "SECRET-1", "pageSize": "5"})
+        http.download(
+            f"{server.url}/a", tmp_path / "page", params={"key": "SECRET-1", "pageSize": "5"}
+        )
     assert "SECRET" not in str(raised.value)
-    page = http.download(f"{server.url}/a?key=SECRET-2", tmp_path / "page", params={"key": "SECRET-1", "pageSize": "5"})
+    page = http.download(
+        f"{server.url}/a?key=SECRET-2",
+        tmp_path / "page",
+        params={"key": "SECRET-1", "pageSize": "5"},
+    )
     assert "SECRET" not in repr(page)
     assert page.params == {"pageSize": "5"}
     assert public_url("https://user:SECRET@host/p?key=SECRET&a=1") == "https://host/p?a=1"
@@ -130,7 +149,11 @@ def test_plain_http_stays_on_this_machine():
 
 def test_next_pages_stay_on_the_host():
     check_same_host("https://prices.azure.com/api", "https://prices.azure.com:443/api?$skip=1000")
-    for elsewhere in ("https://evil.example/api", "http://prices.azure.com/api", "https://prices.azure.com:8443/api"):
+    for elsewhere in (
+        "https://evil.example/api",
+        "http://prices.azure.com/api",
+        "https://prices.azure.com:8443/api",
+    ):
         with pytest.raises(FetchError, match="another host"):
             check_same_host("https://prices.azure.com/api", elsewhere)
 

@@ -50,7 +50,11 @@ def test_a_gzip_body_stays_as_it_came(tmp_path):
     assert page.content_bytes == 8
 
 
-@pytest.mark.parametrize("harm", [lambda d: d[:-1], lambda d: d[:20] + b"x" + d[21:], lambda d: b""], ids=["cut", "one byte", "emptied"])
+@pytest.mark.parametrize(
+    "harm",
+    [lambda d: d[:-1], lambda d: d[:20] + b"x" + d[21:], lambda d: b""],
+    ids=["cut", "one byte", "emptied"],
+)
 def test_an_altered_page_is_named(tmp_path, harm):
     landing = Landing(tmp_path)
     page = land(landing)
@@ -71,7 +75,10 @@ def test_a_missing_page_is_named(tmp_path):
 
 def test_manifest_comes_back_as_it_was_written(tmp_path):
     landing = Landing(tmp_path)
-    run = make_run(UnitResult(UNIT, "ok", (land(landing),)), UnitResult(Unit("aws", "spot", "me-south-1"), "skipped", reason="not enabled"))
+    run = make_run(
+        UnitResult(UNIT, "ok", (land(landing),)),
+        UnitResult(Unit("aws", "spot", "me-south-1"), "skipped", reason="not enabled"),
+    )
     landing.write_run(run)
     assert landing.latest_run("aws") == run
     assert run.regions("prices") == ["us-east-1"]
@@ -91,7 +98,12 @@ def test_a_failed_unit_stands_on_its_last_good_pages(tmp_path):
     failed = UnitResult(UNIT, "failed", reason="dead")
     fresh = UnitResult(Unit("aws", "prices", "eu-west-1"), "failed", reason="dead")
     carried, still_failed = carry_over([failed, fresh], old)
-    assert (carried.status, carried.pages, carried.carried_from, carried.reason) == ("carried", old.results[0].pages, "r1", "dead")
+    assert (carried.status, carried.pages, carried.carried_from, carried.reason) == (
+        "carried",
+        old.results[0].pages,
+        "r1",
+        "dead",
+    )
     assert still_failed == fresh
     again = carry_over([failed], make_run(carried, run_id="r2"))[0]
     assert again.carried_from == "r1"
@@ -114,6 +126,8 @@ def test_an_unwritable_landing_says_so(tmp_path):
 def test_pages_of_another_unit_do_not_mix(tmp_path):
     landing = Landing(tmp_path)
     a, b = land(landing), land(landing, unit=replace(UNIT, region="eu-west-1"))
-    run = make_run(UnitResult(UNIT, "ok", (a,)), UnitResult(replace(UNIT, region="eu-west-1"), "ok", (b,)))
+    run = make_run(
+        UnitResult(UNIT, "ok", (a,)), UnitResult(replace(UNIT, region="eu-west-1"), "ok", (b,))
+    )
     assert run.of("prices", "eu-west-1") == [b]
     assert run.of("prices") == [a, b]

@@ -15,10 +15,19 @@ def built(tmp_path_factory, project) -> tuple[Path, Path]:
     out = tmp_path_factory.mktemp("dist")
     # sdist first, wheel from the sdist: as an index's users get it
     done = subprocess.run(
-        [sys.executable, "-m", "build", "--installer", "uv", "--outdir", out, project], capture_output=True, text=True, check=False, env=with_uv()
+        [sys.executable, "-m", "build", "--installer", "uv", "--outdir", out, project],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=with_uv(),
     )
     if done.returncode:
-        done = subprocess.run([sys.executable, "-m", "build", "--outdir", out, project], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "build", "--outdir", out, project],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
 
@@ -29,7 +38,12 @@ def with_uv() -> dict[str, str]:
 
 def test_the_wheel_carries_the_schemas_once_and_the_sheets(built):
     names = zipfile.ZipFile(built[1]).namelist()
-    for wanted in ("hwprices/schemas/price.py", "hwprices/data/specs/accelerators.csv", "hwprices/data/corrections.yaml", "hwprices/py.typed"):
+    for wanted in (
+        "hwprices/schemas/price.py",
+        "hwprices/data/specs/accelerators.csv",
+        "hwprices/data/corrections.yaml",
+        "hwprices/py.typed",
+    ):
         assert names.count(wanted) == 1, wanted
     assert not [n for n in names if n.startswith(("data/", "tests/", "flows/"))]
 
@@ -65,14 +79,21 @@ def test_installed_elsewhere_it_imports(built, tmp_path):
     with zipfile.ZipFile(built[1]) as wheel:
         wheel.extractall(target)
     done = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(target)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", CODE],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.strip() == "ok", done.stderr
 
 
 def test_the_reader_pays_for_no_part_of_the_pipeline(tmp_path):
     """Nothing but the reader's own dependencies may be imported by it."""
-    done = subprocess.run([sys.executable, "-c", READER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", READER], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == "ok", done.stderr
 
 

@@ -52,7 +52,12 @@ def test_it_is_one(provider):
 def test_importing_it_is_cheap(provider):
     """SDKs cost seconds: the folder's import must not pay for them."""
     code = f"import sys, hwprices.providers.{provider.name}; print(sorted(m for m in ('boto3', 'google.cloud', 'azure.mgmt', 'prefect') if m in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_the_sample_gives_the_tables_that_readers_need(provider, parts):
@@ -65,7 +70,9 @@ def test_parts_are_named_once_and_fit_their_tables(parts):
     names = [(p.table, p.region) for p in parts]
     assert len(names) == len(set(names))
     for part in parts:
-        assert dict(part.frame.lazy().collect_schema()) == frames.dtypes(TABLES[part.table]), part.table
+        assert dict(part.frame.lazy().collect_schema()) == frames.dtypes(TABLES[part.table]), (
+            part.table
+        )
 
 
 def test_rows_pass_validation(provider, parts, pages):
@@ -75,7 +82,9 @@ def test_rows_pass_validation(provider, parts, pages):
         if table == "instance_types":
             frame = corrections.apply(frame, provider.name, corrections.load(provider.name))
         refused = validate.split(frame, TABLES[table], {}).refused
-        assert validate.refused_share(frame.height, refused.height) <= validate.MAX_REFUSED_SHARE, refused.select("reason", "message").head(5).to_dicts()
+        assert validate.refused_share(frame.height, refused.height) <= validate.MAX_REFUSED_SHARE, (
+            refused.select("reason", "message").head(5).to_dicts()
+        )
 
 
 def test_every_row_is_the_providers_own_and_has_its_page(provider, parts, pages):
@@ -97,19 +106,29 @@ def test_normalising_is_pure(provider, pages, parts):
     assert [(p.table, p.region) for p in again] == [(p.table, p.region) for p in parts]
     for one, two in zip(parts, again, strict=True):
         by_key = key(TABLES[one.table])  # staging sorts
-        assert one.frame.lazy().collect().sort(by_key).equals(two.frame.lazy().collect().sort(by_key)), one.table
+        assert (
+            one.frame.lazy().collect().sort(by_key).equals(two.frame.lazy().collect().sort(by_key))
+        ), one.table
 
 
 def test_money_is_decimal_and_no_price_is_a_sentinel(parts):
     prices = rows(parts, "prices")
     assert prices.schema["hourly"] == prices.schema["effective_hourly"] == pl.Decimal(20, 10)
-    known = prices.filter(pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder"))
+    known = prices.filter(
+        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
+    )
     for sentinel in ("0", "0.01", "700"):
         odd = known.filter(pl.col("effective_hourly") == pl.lit(sentinel).str.to_decimal(scale=10))
         # one cent is a real price for the smallest machines; a placeholder puts it on large ones
         types = rows(parts, "instance_types").select("provider", "instance_type", "vcpus")
-        large = odd.join(types, on=["provider", "instance_type"]).filter(pl.col("vcpus") >= 8, pl.col("purchase_option") != "spot")
-        assert large.is_empty(), large.select("region", "instance_type", "purchase_option", "effective_hourly").head(3).to_dicts()
+        large = odd.join(types, on=["provider", "instance_type"]).filter(
+            pl.col("vcpus") >= 8, pl.col("purchase_option") != "spot"
+        )
+        assert large.is_empty(), (
+            large.select("region", "instance_type", "purchase_option", "effective_hourly")
+            .head(3)
+            .to_dicts()
+        )
 
 
 def test_price_ids_belong_to_their_keys(parts):
@@ -120,7 +139,9 @@ def test_price_ids_belong_to_their_keys(parts):
 
 def test_every_accelerator_has_a_sheet_or_is_known_to_have_none(parts, project):
     sheet = set(pl.read_csv(project / "data/specs/accelerators.csv")["accelerator_id"])
-    used = rows(parts, "instance_types").select(pl.col("accelerators").list.explode().struct.field("accelerator_id").drop_nulls().unique())
+    used = rows(parts, "instance_types").select(
+        pl.col("accelerators").list.explode().struct.field("accelerator_id").drop_nulls().unique()
+    )
     assert set(used["accelerator_id"]) <= sheet
 
 
@@ -128,8 +149,16 @@ def test_components_sum_to_their_price(parts):
     components = rows(parts, "price_components")
     if components.is_empty():
         pytest.skip("nothing is composed here")
-    sums = components.group_by("price_id").agg((pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64)).sum().alias("sum"))
-    both = rows(parts, "prices").filter(pl.col("basis") == "composed", pl.col("hourly").is_not_null()).join(sums, on="price_id", how="left")
+    sums = components.group_by("price_id").agg(
+        (pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64))
+        .sum()
+        .alias("sum")
+    )
+    both = (
+        rows(parts, "prices")
+        .filter(pl.col("basis") == "composed", pl.col("hourly").is_not_null())
+        .join(sums, on="price_id", how="left")
+    )
     assert both["sum"].null_count() == 0
     assert ((both["sum"] - both["hourly"].cast(pl.Float64)).abs() < 1e-9).all()
 
@@ -150,7 +179,12 @@ def test_altered_page_is_an_error(provider, pages, tmp_path, project):
 
     shutil.copytree(project / "data/sample" / provider.name, tmp_path / provider.name)
     landing = Landing(tmp_path)
-    victim = next(page for result in pages.run.results for page in result.pages if result.unit.kind in ("prices", "skus", "retail"))
+    victim = next(
+        page
+        for result in pages.run.results
+        for page in result.pages
+        if result.unit.kind in ("prices", "skus", "retail")
+    )
     path = Path(tmp_path / victim.key)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(HwpricesError, match=victim.sha256):

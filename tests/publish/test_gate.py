@@ -43,28 +43,55 @@ def test_a_few_rows_less_is_no_loss_but_a_type_gone_is_shown():
 
 def raised(share, factor):
     count = int(1000 * share)
-    factors = pl.Series([Decimal(factor)] * count + [Decimal(1)] * (1000 - count), dtype=pl.Decimal(20, 10))
-    return with_prices(OLD["prices"].with_columns((pl.col("effective_hourly") * factors).cast(pl.Decimal(20, 10)).alias("effective_hourly")))
+    factors = pl.Series(
+        [Decimal(factor)] * count + [Decimal(1)] * (1000 - count), dtype=pl.Decimal(20, 10)
+    )
+    return with_prices(
+        OLD["prices"].with_columns(
+            (pl.col("effective_hourly") * factors)
+            .cast(pl.Decimal(20, 10))
+            .alias("effective_hourly")
+        )
+    )
 
 
 @pytest.mark.parametrize(
-    ("share", "factor", "stops"), [(0.02, "1.46", True), (0.02, "0.6", True), (0.01, "1.73", False), (0.5, "1.39", False)], ids=["up", "down", "few", "small"]
+    ("share", "factor", "stops"),
+    [(0.02, "1.46", True), (0.02, "0.6", True), (0.01, "1.73", False), (0.5, "1.39", False)],
+    ids=["up", "down", "few", "small"],
 )
 def test_price_jump(share, factor, stops):
     assert ("price_jump" in stopped_by(raised(share, factor), OLD)) is stops
 
 
 def test_region_gone():
-    old = {**OLD, "prices": pl.concat([OLD["prices"], make.prices({"region": "eu-west-1", "instance_type": "m1.large"})])}
+    old = {
+        **OLD,
+        "prices": pl.concat(
+            [OLD["prices"], make.prices({"region": "eu-west-1", "instance_type": "m1.large"})]
+        ),
+    }
     assert stopped_by(OLD, old) == {"region_gone"}
 
 
 def test_spot_comes_and_goes():
-    spot = make.prices(*({"instance_type": f"m{i}.large", "purchase_option": "spot", "zone": "us-east-1a", "hourly": Decimal("0.01")} for i in range(1000)))
+    spot = make.prices(
+        *(
+            {
+                "instance_type": f"m{i}.large",
+                "purchase_option": "spot",
+                "zone": "us-east-1a",
+                "hourly": Decimal("0.01"),
+            }
+            for i in range(1000)
+        )
+    )
     before = {**OLD, "prices": pl.concat([OLD["prices"], spot])}
     after = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(1)])}
     assert stopped_by(after, before) == set()
-    assert stopped_by(OLD, before) == {"option_gone"}  # not one quote left: credentials lapsed, more likely than all markets closed
+    assert stopped_by(OLD, before) == {
+        "option_gone"
+    }  # not one quote left: credentials lapsed, more likely than all markets closed
 
 
 def test_accepting_by_name_lets_it_through():
@@ -84,21 +111,52 @@ def test_exceptions_to_the_invariants_are_reported():
         {},
         {"purchase_option": "spot", "zone": "us-east-1a", "hourly": Decimal("0.2")},
         {"os": "windows", "hourly": Decimal("0.05")},
-        {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 12, "payment_option": "no_upfront", "hourly": Decimal("0.05")},
-        {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 36, "payment_option": "no_upfront", "hourly": Decimal("0.06")},
+        {
+            "purchase_option": "reserved",
+            "commitment_plan": "standard",
+            "term_months": 12,
+            "payment_option": "no_upfront",
+            "hourly": Decimal("0.05"),
+        },
+        {
+            "purchase_option": "reserved",
+            "commitment_plan": "standard",
+            "term_months": 36,
+            "payment_option": "no_upfront",
+            "hourly": Decimal("0.06"),
+        },
     )
     results = {r.check: r for r in gate.check(candidate({**OLD, "prices": odd}), None)}
-    assert {n for n, r in results.items() if r.outcome == "warn"} == {"spot_below_on_demand", "windows_above_linux", "longer_is_cheaper"}
+    assert {n for n, r in results.items() if r.outcome == "warn"} == {
+        "spot_below_on_demand",
+        "windows_above_linux",
+        "longer_is_cheaper",
+    }
     assert "m5.large" in results["windows_above_linux"].detail
 
 
 def test_flagged_spot_is_no_exception():
-    even = make.prices({}, {"purchase_option": "spot", "zone": "us-east-1a", "flags": ["spot_equals_on_demand"]})
-    assert {r.check for r in gate.check(candidate({**OLD, "prices": even}), None) if r.outcome == "warn"} == set()
+    even = make.prices(
+        {}, {"purchase_option": "spot", "zone": "us-east-1a", "flags": ["spot_equals_on_demand"]}
+    )
+    assert {
+        r.check for r in gate.check(candidate({**OLD, "prices": even}), None) if r.outcome == "warn"
+    } == set()
 
 
 def test_a_price_where_the_type_is_not_offered_is_reported():
-    row = {"provider": "aws", "region": "us-east-1", "instance_type": "m0.large", "offered": True, "observed_at": make.AT, "raw_sha256": "0" * 64}
-    new = {**OLD, "prices": OLD["prices"].head(2), "availability": make.table("availability", [row])}
+    row = {
+        "provider": "aws",
+        "region": "us-east-1",
+        "instance_type": "m0.large",
+        "offered": True,
+        "observed_at": make.AT,
+        "raw_sha256": "0" * 64,
+    }
+    new = {
+        **OLD,
+        "prices": OLD["prices"].head(2),
+        "availability": make.table("availability", [row]),
+    }
     found = {r.check: r for r in gate.check(candidate(new), None)}["priced_is_offered"]
     assert (found.outcome, "m1.large" in found.detail) == ("warn", True)

@@ -13,14 +13,32 @@ from hwprices.publish import join
 from hwprices.publish.join import benchmarks, offers
 from hwprices.schemas import key
 from hwprices.schemas.offer import Offers
-from hwprices.schemas.price import COMMITMENT_PLANS, PAYMENT_OPTIONS, PURCHASE_OPTIONS, TERMS_IN_MONTHS
+from hwprices.schemas.price import (
+    COMMITMENT_PLANS,
+    PAYMENT_OPTIONS,
+    PURCHASE_OPTIONS,
+    TERMS_IN_MONTHS,
+)
 from hwprices.specs.sheets import load
 
 
-def made(*given: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame) -> join.Joined:
+def made(
+    *given: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame
+) -> join.Joined:
     listed = types or [machine("aws", "m7i.xlarge", vcpus=4, memory_gib=16.0)]
-    places = [region("aws", "us-east-1"), region("aws", "cn-north-1"), region("azure", "westeurope")]
-    return join.build({"regions": rows("regions", *places).lazy(), "instance_types": rows("instance_types", *listed).lazy(), "prices": prices(*given)}, sheets)
+    places = [
+        region("aws", "us-east-1"),
+        region("aws", "cn-north-1"),
+        region("azure", "westeurope"),
+    ]
+    return join.build(
+        {
+            "regions": rows("regions", *places).lazy(),
+            "instance_types": rows("instance_types", *listed).lazy(),
+            "prices": prices(*given),
+        },
+        sheets,
+    )
 
 
 def one(*given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -39,53 +57,113 @@ def test_every_option_has_its_column() -> None:
         m7i("0.20"),
         m7i("0.15", **COMMITMENT, payment_option="no_upfront"),
         m7i("0.14", **COMMITMENT, payment_option="partial_upfront", upfront=Decimal(600)),
-        m7i("0.13", **COMMITMENT, payment_option="all_upfront", hourly=Decimal(0), upfront=Decimal("1138.8")),
+        m7i(
+            "0.13",
+            **COMMITMENT,
+            payment_option="all_upfront",
+            hourly=Decimal(0),
+            upfront=Decimal("1138.8"),
+        ),
         m7i("0.10", **COMMITMENT | {"term_months": 36}, payment_option="no_upfront"),
-        m7i("0.16", purchase_option="savings_plan", commitment_plan="compute", term_months=12, payment_option="no_upfront"),
-        m7i("0.145", purchase_option="savings_plan", commitment_plan="ec2_instance", term_months=12, payment_option="no_upfront"),
+        m7i(
+            "0.16",
+            purchase_option="savings_plan",
+            commitment_plan="compute",
+            term_months=12,
+            payment_option="no_upfront",
+        ),
+        m7i(
+            "0.145",
+            purchase_option="savings_plan",
+            commitment_plan="ec2_instance",
+            term_months=12,
+            payment_option="no_upfront",
+        ),
     )
     assert row["on_demand_usd_per_hour"] == Decimal("0.2")
     assert row["on_demand_usd_per_year"] == Decimal(1752)
     assert row["reserved_1y_no_upfront_usd_per_hour"] == Decimal("0.15")
-    assert (row["reserved_1y_partial_upfront_usd_per_hour"], row["reserved_1y_partial_upfront_usd"]) == (Decimal("0.14"), Decimal(600))
-    assert (row["reserved_1y_all_upfront_usd_per_hour"], row["reserved_1y_all_upfront_usd"]) == (Decimal("0.13"), Decimal("1138.8"))
+    assert (
+        row["reserved_1y_partial_upfront_usd_per_hour"],
+        row["reserved_1y_partial_upfront_usd"],
+    ) == (Decimal("0.14"), Decimal(600))
+    assert (row["reserved_1y_all_upfront_usd_per_hour"], row["reserved_1y_all_upfront_usd"]) == (
+        Decimal("0.13"),
+        Decimal("1138.8"),
+    )
     assert row["compute_savings_plan_1y_no_upfront_usd_per_hour"] == Decimal("0.16")
     assert row["ec2_instance_savings_plan_1y_no_upfront_usd_per_hour"] == Decimal("0.145")
-    assert (row["best_1y_usd_per_hour"], row["best_1y_option"]) == (Decimal("0.13"), "reserved_1y_all_upfront")
+    assert (row["best_1y_usd_per_hour"], row["best_1y_option"]) == (
+        Decimal("0.13"),
+        "reserved_1y_all_upfront",
+    )
     assert row["best_1y_discount"] == pytest.approx(0.35)
-    assert (row["best_3y_option"], row["best_3y_discount"]) == ("reserved_3y_no_upfront", pytest.approx(0.5))
+    assert (row["best_3y_option"], row["best_3y_discount"]) == (
+        "reserved_3y_no_upfront",
+        pytest.approx(0.5),
+    )
 
 
 def test_every_way_to_buy_has_a_column_or_is_convertible() -> None:
     ways = [
-        {"purchase_option": option, "commitment_plan": plan, "term_months": term, "payment_option": payment}
-        for option, plan, term, payment in product(PURCHASE_OPTIONS, [*COMMITMENT_PLANS, None], TERMS_IN_MONTHS, PAYMENT_OPTIONS)
+        {
+            "purchase_option": option,
+            "commitment_plan": plan,
+            "term_months": term,
+            "payment_option": payment,
+        }
+        for option, plan, term, payment in product(
+            PURCHASE_OPTIONS, [*COMMITMENT_PLANS, None], TERMS_IN_MONTHS, PAYMENT_OPTIONS
+        )
     ]
     named = pl.DataFrame(ways).with_columns(option=offers.option_name()).drop_nulls("option")
     # what vendors sell: commitments have a term, and only reservations have one of five years
-    sold = named.filter((pl.col("term_months") > 0) | ~pl.col("purchase_option").is_in(["reserved", "savings_plan", "committed_use"]))
+    sold = named.filter(
+        (pl.col("term_months") > 0)
+        | ~pl.col("purchase_option").is_in(["reserved", "savings_plan", "committed_use"])
+    )
     sold = sold.filter((pl.col("term_months") < 60) | (pl.col("purchase_option") == "reserved"))
     assert set(sold["option"]) == set(offers.OPTIONS)
-    convertible = pl.DataFrame(ways).filter(purchase_option="reserved", commitment_plan="convertible").select(offers.option_name().alias("option"))
+    convertible = (
+        pl.DataFrame(ways)
+        .filter(purchase_option="reserved", commitment_plan="convertible")
+        .select(offers.option_name().alias("option"))
+    )
     assert convertible["option"].null_count() == convertible.height
 
 
 def test_monthly_payments_are_not_upfront() -> None:
-    assert one(m7i("0.15", **COMMITMENT, payment_option="monthly"))["reserved_1y_no_upfront_usd_per_hour"] == Decimal("0.15")
+    assert one(m7i("0.15", **COMMITMENT, payment_option="monthly"))[
+        "reserved_1y_no_upfront_usd_per_hour"
+    ] == Decimal("0.15")
 
 
 def test_spot_is_the_cheapest_zone_and_says_which() -> None:
     zonal = {"purchase_option": "spot"}
     row = one(
-        m7i("0.20"), m7i("0.09", zone="us-east-1a", **zonal), m7i("0.07", zone="us-east-1c", **zonal), m7i("0.07", zone="us-east-1b", flags=["seen"], **zonal)
+        m7i("0.20"),
+        m7i("0.09", zone="us-east-1a", **zonal),
+        m7i("0.07", zone="us-east-1c", **zonal),
+        m7i("0.07", zone="us-east-1b", flags=["seen"], **zonal),
     )
-    assert (row["spot_usd_per_hour"], row["spot_zone"], row["spot_discount"]) == (Decimal("0.07"), "us-east-1b", pytest.approx(0.65))
+    assert (row["spot_usd_per_hour"], row["spot_zone"], row["spot_discount"]) == (
+        Decimal("0.07"),
+        "us-east-1b",
+        pytest.approx(0.65),
+    )
     assert row["flags"] == ["seen"]
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"os": "windows"}, {"license_model": "byol"}, {"software": "sql_std"}, {"tenancy": "dedicated"}, {"tenancy": "host"}, {"flags": ["placeholder"]}],
+    [
+        {"os": "windows"},
+        {"license_model": "byol"},
+        {"software": "sql_std"},
+        {"tenancy": "dedicated"},
+        {"tenancy": "host"},
+        {"flags": ["placeholder"]},
+    ],
 )
 def test_other_prices_stay_out(other: dict[str, Any]) -> None:
     assert one(m7i("0.20"), m7i("0.01", **other))["on_demand_usd_per_hour"] == Decimal("0.2")
@@ -94,7 +172,8 @@ def test_other_prices_stay_out(other: dict[str, Any]) -> None:
 
 def test_case_a11_yuan_never_become_dollars() -> None:
     row = one(
-        price("aws", "cn-north-1", "m7i.xlarge", "1.5", currency="CNY"), price("aws", "cn-north-1", "m7i.xlarge", "0.5", currency="CNY", purchase_option="spot")
+        price("aws", "cn-north-1", "m7i.xlarge", "1.5", currency="CNY"),
+        price("aws", "cn-north-1", "m7i.xlarge", "0.5", currency="CNY", purchase_option="spot"),
     )
     assert (row["currency"], row["on_demand_hourly"]) == ("CNY", Decimal("1.5"))
     assert all(value is None for name, value in row.items() if "usd" in name)
@@ -108,7 +187,11 @@ def test_dollars_win_where_a_place_is_priced_in_both() -> None:
         price("azure", "westeurope", "D2", "0.05", currency="EUR", purchase_option="spot"),
         types=[machine("azure", "D2")],
     )
-    assert (both["currency"], both["on_demand_usd_per_hour"], both["spot_usd_per_hour"]) == ("USD", Decimal("0.11"), None)
+    assert (both["currency"], both["on_demand_usd_per_hour"], both["spot_usd_per_hour"]) == (
+        "USD",
+        Decimal("0.11"),
+        None,
+    )
 
 
 def test_a_missing_price_says_why() -> None:
@@ -119,38 +202,84 @@ def test_a_missing_price_says_why() -> None:
 
 def test_an_unknown_machine_keeps_its_price() -> None:
     row = one(price("aws", "us-east-1", "k1.large", "0.3"))
-    assert (row["on_demand_usd_per_hour"], row["vcpus"], row["estimated_watts"], row["usd_per_accelerator_hour"]) == (Decimal("0.3"), None, None, None)
+    assert (
+        row["on_demand_usd_per_hour"],
+        row["vcpus"],
+        row["estimated_watts"],
+        row["usd_per_accelerator_hour"],
+    ) == (Decimal("0.3"), None, None, None)
 
 
 def test_mixed_accelerators_are_never_divided() -> None:
     device = {"vendor_name": "a", "count": 1.0, "memory_gib": 16.0}
     mixed = machine("aws", "x", device="nvidia-t4", count=2, gib=16) | {
-        "accelerators": [{"accelerator_id": "nvidia-t4", **device}, {"accelerator_id": "nvidia-l4", **device, "vendor_name": "b"}]
+        "accelerators": [
+            {"accelerator_id": "nvidia-t4", **device},
+            {"accelerator_id": "nvidia-l4", **device, "vendor_name": "b"},
+        ]
     }
     row = one(price("aws", "us-east-1", "x", "4"), types=[mixed])
-    assert (row["accelerator_id"], row["usd_per_accelerator_hour"], row["usd_per_gib_accelerator_memory_hour"]) == (None, None, None)
+    assert (
+        row["accelerator_id"],
+        row["usd_per_accelerator_hour"],
+        row["usd_per_gib_accelerator_memory_hour"],
+    ) == (None, None, None)
     assert row["accelerator_count"] == 2
 
 
 def test_fractions_of_a_device_count() -> None:
-    row = one(price("aws", "us-east-1", "g6f", "0.2"), types=[machine("aws", "g6f", device="nvidia-l4", count=0.125, gib=24)])
+    row = one(
+        price("aws", "us-east-1", "g6f", "0.2"),
+        types=[machine("aws", "g6f", device="nvidia-l4", count=0.125, gib=24)],
+    )
     assert row["usd_per_accelerator_hour"] == Decimal("1.6")
     assert row["accelerator_memory_gib"] == 3
     assert row["usd_per_vcpu_hour"] is None
 
 
 def result(value: float, **more: Any) -> dict[str, Any]:
-    base = {"accelerator_id": "nvidia-l4", "suite": "mlperf_inference", "model": "llama2-70b-99", "scenario": "Offline", "round": "v5.1", "result": value}
-    rest = {"system_count": 1, "accelerator_count": 8, "result_unit": "Tokens/s", "derived": False, "official": True, "system": f"somebody/{value}"}
+    base = {
+        "accelerator_id": "nvidia-l4",
+        "suite": "mlperf_inference",
+        "model": "llama2-70b-99",
+        "scenario": "Offline",
+        "round": "v5.1",
+        "result": value,
+    }
+    rest = {
+        "system_count": 1,
+        "accelerator_count": 8,
+        "result_unit": "Tokens/s",
+        "derived": False,
+        "official": True,
+        "system": f"somebody/{value}",
+    }
     return {**SOURCED, **base, **rest, **more}
 
 
 def test_tokens_need_the_same_number_of_the_same_accelerator() -> None:
-    sheet = rows("benchmarks", result(1000.0), result(500.0, accelerator_count=4), result(9000.0, accelerator_id="nvidia-h100-sxm5-80gb"))
+    sheet = rows(
+        "benchmarks",
+        result(1000.0),
+        result(500.0, accelerator_count=4),
+        result(9000.0, accelerator_id="nvidia-h100-sxm5-80gb"),
+    )
     listed = [machine("aws", f"g{n}", device="nvidia-l4", count=n, gib=24) for n in (1, 4, 8)]
-    table = made(*(price("aws", "us-east-1", f"g{n}", "3.6") for n in (1, 4, 8)), types=listed, benchmarks=sheet).tables["offers"]
-    assert dict(table.select("instance_type", "usd_per_million_tokens_llama2_70b").iter_rows()) == {"g1": None, "g4": Decimal(2), "g8": Decimal(1)}
-    assert table["benchmark_rounds"].to_list() == [[], ["llama2-70b-99/v5.1/somebody/500.0"], ["llama2-70b-99/v5.1/somebody/1000.0"]]
+    table = made(
+        *(price("aws", "us-east-1", f"g{n}", "3.6") for n in (1, 4, 8)),
+        types=listed,
+        benchmarks=sheet,
+    ).tables["offers"]
+    assert dict(table.select("instance_type", "usd_per_million_tokens_llama2_70b").iter_rows()) == {
+        "g1": None,
+        "g4": Decimal(2),
+        "g8": Decimal(1),
+    }
+    assert table["benchmark_rounds"].to_list() == [
+        [],
+        ["llama2-70b-99/v5.1/somebody/500.0"],
+        ["llama2-70b-99/v5.1/somebody/1000.0"],
+    ]
 
 
 def test_of_several_systems_the_newest_round_and_its_middle_one() -> None:
@@ -161,10 +290,20 @@ def test_of_several_systems_the_newest_round_and_its_middle_one() -> None:
         result(8000.0, official=False),
         result(7000.0, scenario="Server"),
         result(6000.0, division="open"),
-        result(50.0, system="median", accelerator_count=None, result=None, per_accelerator=50.0, derived=True, system_count=3),
+        result(
+            50.0,
+            system="median",
+            accelerator_count=None,
+            result=None,
+            per_accelerator=50.0,
+            derived=True,
+            system_count=3,
+        ),
     )
     assert benchmarks.tokens(sheet)["tokens_per_second"].to_list() == [200.0]
-    assert benchmarks.tokens(rows("benchmarks", result(1.0, round="v9.9"), result(2.0, round="v10.0")))["tokens_per_second"].to_list() == [2.0]
+    assert benchmarks.tokens(
+        rows("benchmarks", result(1.0, round="v9.9"), result(2.0, round="v10.0"))
+    )["tokens_per_second"].to_list() == [2.0]
 
 
 def test_rows_in_another_order_make_the_same_tables() -> None:
@@ -182,23 +321,54 @@ def test_rows_in_another_order_make_the_same_tables() -> None:
 def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
     sheet = rows(
         "region_footprint",
-        {**SOURCED, "provider": "aws", "region": "us-east-1", "kind": "region", "display_name": "sheet", "country": "US", "pue": 1.15, "pue_year": 2024}
+        {
+            **SOURCED,
+            "provider": "aws",
+            "region": "us-east-1",
+            "kind": "region",
+            "display_name": "sheet",
+            "country": "US",
+            "pue": 1.15,
+            "pue_year": 2024,
+        }
         | {"pue_source": "https://example.org/"},
     )
-    vendor = rows("regions", region("aws", "us-east-1", display_name="vendor", pue=1.3, pue_year=2020), region("aws", "us-west-9"))
+    vendor = rows(
+        "regions",
+        region("aws", "us-east-1", display_name="vendor", pue=1.3, pue_year=2020),
+        region("aws", "us-west-9"),
+    )
     table = join.build({"regions": vendor.lazy()}, {"region_footprint": sheet}).tables["regions"]
     known, unknown = table.iter_rows(named=True)
     assert (known["display_name"], known["country"]) == ("vendor", "US")
-    assert (known["pue"], known["pue_year"], known["pue_source"]) == (1.3, 2020, None), "a figure never takes another's source"
+    assert (known["pue"], known["pue_year"], known["pue_source"]) == (1.3, 2020, None), (
+        "a figure never takes another's source"
+    )
     assert (unknown["region"], unknown["country"]) == ("us-west-9", None)
 
 
 def test_accelerators_without_a_sheet_are_reported() -> None:
     nameless = machine("azure", "ND_GB200", device="?", count=4, gib=186) | {
-        "accelerators": [{"accelerator_id": None, "vendor_name": "NVIDIA GB999", "count": 4.0, "memory_gib": 186.0}]
+        "accelerators": [
+            {
+                "accelerator_id": None,
+                "vendor_name": "NVIDIA GB999",
+                "count": 4.0,
+                "memory_gib": 186.0,
+            }
+        ]
     }
-    joined = made(types=[nameless, machine("aws", "x1", device="acme-9", count=1, gib=8), machine("aws", "m7i.xlarge")])
-    assert [(u["provider"], u["vendor_name"], u["accelerator_id"], u["instance_types"]) for u in joined.unmatched] == [
+    joined = made(
+        types=[
+            nameless,
+            machine("aws", "x1", device="acme-9", count=1, gib=8),
+            machine("aws", "m7i.xlarge"),
+        ]
+    )
+    assert [
+        (u["provider"], u["vendor_name"], u["accelerator_id"], u["instance_types"])
+        for u in joined.unmatched
+    ] == [
         ("aws", "acme-9", "acme-9", ["x1"]),
         ("azure", "NVIDIA GB999", None, ["ND_GB200"]),
     ]
@@ -206,19 +376,55 @@ def test_accelerators_without_a_sheet_are_reported() -> None:
 
 def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     """A price where the vendor's own list lacks the machine, and a machine without a price, do not make a place."""
-    types = [machine("aws", name, device="nvidia-l4", count=1, gib=24) for name in ("listed", "priced", "unlisted", "unpriced")]
-    offered = {"provider": "aws", "instance_type": "listed", "offered": True, "observed_at": SEEN, "raw_sha256": SHA}
+    types = [
+        machine("aws", name, device="nvidia-l4", count=1, gib=24)
+        for name in ("listed", "priced", "unlisted", "unpriced")
+    ]
+    offered = {
+        "provider": "aws",
+        "instance_type": "listed",
+        "offered": True,
+        "observed_at": SEEN,
+        "raw_sha256": SHA,
+    }
     where = rows(
-        "availability", offered | {"region": "r1", "zone": "r1a"}, offered | {"region": "r1", "zone": "r1b"}, offered | {"region": "r2", "offered": False}
+        "availability",
+        offered | {"region": "r1", "zone": "r1a"},
+        offered | {"region": "r1", "zone": "r1b"},
+        offered | {"region": "r2", "offered": False},
     )
-    given = prices(price("aws", "r3", "priced", "1"), price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]), price("aws", "r5", "unpriced", None))
-    tables = {"instance_types": rows("instance_types", *types).lazy(), "availability": where.lazy(), "prices": given}
-    row = join.build(tables, {"accelerators": load("accelerators")}).tables["accelerators"].filter(accelerator_id="nvidia-l4").row(0, named=True)
-    assert (row["regions"], row["region_count"], row["instance_type_count"]) == (["aws/r1", "aws/r3"], 2, 4)
+    given = prices(
+        price("aws", "r3", "priced", "1"),
+        price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]),
+        price("aws", "r5", "unpriced", None),
+    )
+    tables = {
+        "instance_types": rows("instance_types", *types).lazy(),
+        "availability": where.lazy(),
+        "prices": given,
+    }
+    row = (
+        join.build(tables, {"accelerators": load("accelerators")})
+        .tables["accelerators"]
+        .filter(accelerator_id="nvidia-l4")
+        .row(0, named=True)
+    )
+    assert (row["regions"], row["region_count"], row["instance_type_count"]) == (
+        ["aws/r1", "aws/r3"],
+        2,
+        4,
+    )
 
 
 def test_accelerators_sold_as_parts_are_sold() -> None:
-    part = {"provider": "gcp", "region": "us-central1", "series": "n1", "component": "gpu:nvidia-tesla-p100", "purchase_option": "on_demand", "term_months": 0}
+    part = {
+        "provider": "gcp",
+        "region": "us-central1",
+        "series": "n1",
+        "component": "gpu:nvidia-tesla-p100",
+        "purchase_option": "on_demand",
+        "term_months": 0,
+    }
     part |= {
         "currency": "USD",
         "unit": "gpu",
@@ -229,8 +435,20 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         "raw_sha256": SHA,
     }
     sheet = load("accelerators")
-    device = sheet.filter(pl.col("accelerator_id").str.starts_with("nvidia-p100-pcie"))["accelerator_id"][0]
-    joined = join.build({"component_prices": rows("component_prices", part | {"accelerator_id": device}).lazy()}, {"accelerators": sheet})
+    device = sheet.filter(pl.col("accelerator_id").str.starts_with("nvidia-p100-pcie"))[
+        "accelerator_id"
+    ][0]
+    joined = join.build(
+        {"component_prices": rows("component_prices", part | {"accelerator_id": device}).lazy()},
+        {"accelerators": sheet},
+    )
     row = joined.tables["accelerators"].filter(accelerator_id=device).row(0, named=True)
-    assert (row["providers"], row["region_count"], row["instance_type_count"], row["min_part_usd_per_hour"]) == (["gcp"], 1, 0, Decimal("1.46"))
-    assert joined.tables["accelerators"].filter(accelerator_id="nvidia-rtx-4090")["providers"].to_list() == [[]]
+    assert (
+        row["providers"],
+        row["region_count"],
+        row["instance_type_count"],
+        row["min_part_usd_per_hour"],
+    ) == (["gcp"], 1, 0, Decimal("1.46"))
+    assert joined.tables["accelerators"].filter(accelerator_id="nvidia-rtx-4090")[
+        "providers"
+    ].to_list() == [[]]

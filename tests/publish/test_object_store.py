@@ -23,9 +23,16 @@ def bucket(monkeypatch, request):
     server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
-    for variable, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": url}.items():
+    for variable, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": url,
+    }.items():
         monkeypatch.setenv(variable, value)
-    name = request.node.name.replace("_", "-")[:60]  # one a test: the server's buckets outlive it in the process
+    name = request.node.name.replace("_", "-")[
+        :60
+    ]  # one a test: the server's buckets outlive it in the process
     boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=name)
     yield f"s3://{name}/data"
     server.stop()
@@ -38,11 +45,16 @@ def test_publish_and_read(bucket):
     data = hwprices.open(bucket)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
     assert data.prices.select(pl.len()).collect().item() == 300
-    assert data.duckdb.sql("select count(*) from prices where instance_type = 'm7.large'").fetchall() == [(1,)]
+    assert data.duckdb.sql(
+        "select count(*) from prices where instance_type = 'm7.large'"
+    ).fetchall() == [(1,)]
     assert data.verify() == []
     make.stage_frames(store, "r2", make.world(301))
     assert release.publish(store, now=lambda: T0 + timedelta(minutes=1)).new
-    assert [r["version"] for r in hwprices.releases(bucket)] == ["20260801T041700Z", "20260801T041800Z"]
+    assert [r["version"] for r in hwprices.releases(bucket)] == [
+        "20260801T041700Z",
+        "20260801T041800Z",
+    ]
 
 
 def test_a_publisher_that_comes_second_says_so(bucket):
@@ -61,7 +73,9 @@ def test_a_publisher_that_comes_second_says_so(bucket):
 
 def test_landed_pages_are_checked_there_too(bucket):
     landing = Landing(bucket)
-    page = landing.land_bytes(Unit("aws", "prices"), b'{"price": 0.10}', url="https://x.example/p", retrieved_at=T0)
+    page = landing.land_bytes(
+        Unit("aws", "prices"), b'{"price": 0.10}', url="https://x.example/p", retrieved_at=T0
+    )
     assert landing.read(page) == b'{"price": 0.10}'
     landing.store.put(page.key, b"altered")
     with pytest.raises(HwpricesError, match="checksum"):

@@ -38,8 +38,12 @@ def test_published_rows_come_back(store, tmp_path):
     data = hwprices.open(tmp_path)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
     assert data.prices.select(pl.len()).collect().item() == 300
-    assert data.scan("prices").filter(pl.col("instance_type") == "m7.large").collect()["hourly"][0] == Decimal("0.1")
-    assert data.duckdb.sql("select count(*), min(provider) from prices").fetchall() == [(300, "aws")]
+    assert data.scan("prices").filter(pl.col("instance_type") == "m7.large").collect()["hourly"][
+        0
+    ] == Decimal("0.1")
+    assert data.duckdb.sql("select count(*), min(provider) from prices").fetchall() == [
+        (300, "aws")
+    ]
     assert data.verify() == []
 
 
@@ -54,7 +58,9 @@ def test_manifest_says_what_is_there_and_where_it_is_from(store, tmp_path):
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
     assert prices["path"] == "prices/provider=aws/all.parquet"
-    assert next(f for f in prices["schema"]["fields"] if f["name"] == "hourly")["unit"] == "currency/h"
+    assert (
+        next(f for f in prices["schema"]["fields"] if f["name"] == "hourly")["unit"] == "currency/h"
+    )
 
 
 def test_two_builds_of_the_same_are_byte_identical(tmp_path):
@@ -63,15 +69,24 @@ def test_two_builds_of_the_same_are_byte_identical(tmp_path):
         store = Store(tmp_path / name)
         make.stage_frames(store, "r1", make.world())
         publish(store)
-        manifest = json.loads((tmp_path / name / "releases/20260801T041700Z/manifest.json").read_text())
-        sums.append({f["key"]: f["sha256"] for t in manifest["tables"].values() for f in t["files"]})
+        manifest = json.loads(
+            (tmp_path / name / "releases/20260801T041700Z/manifest.json").read_text()
+        )
+        sums.append(
+            {f["key"]: f["sha256"] for t in manifest["tables"].values() for f in t["files"]}
+        )
     assert sums[0] == sums[1]
 
 
 def test_nothing_new_makes_no_release(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)
-    seen_later = {name: f.with_columns(observed_at=pl.lit(make.AT + timedelta(days=1)).cast(f["observed_at"].dtype)) for name, f in make.world().items()}
+    seen_later = {
+        name: f.with_columns(
+            observed_at=pl.lit(make.AT + timedelta(days=1)).cast(f["observed_at"].dtype)
+        )
+        for name, f in make.world().items()
+    }
     make.stage_frames(store, "r2", seen_later)
     outcome = publish(store, minutes=5)
     assert (outcome.new, outcome.version) == (False, "20260801T041700Z")
@@ -89,13 +104,21 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
     counts = dict(data.prices.group_by("provider").len().sort("provider").collect().iter_rows())
     assert outcome.new
     assert counts == {"aws": 300, "gcp": 301}
-    assert (data.manifest["providers"]["aws"]["status"], data.manifest["providers"]["aws"]["kept_from"]) == ("kept", "20260801T041700Z")
+    assert (
+        data.manifest["providers"]["aws"]["status"],
+        data.manifest["providers"]["aws"]["kept_from"],
+    ) == ("kept", "20260801T041700Z")
     assert data.manifest["providers"]["gcp"]["status"] == "fresh"
-    assert data.regions.select("provider").collect()["provider"].to_list() == ["aws", "gcp"]  # the kept provider's regions too
+    assert data.regions.select("provider").collect()["provider"].to_list() == [
+        "aws",
+        "gcp",
+    ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
     assert {r.check for r in outcome.results if r.outcome == "stop"} == {"rows_lost", "type_gone"}
     publish(store, minutes=10, accepted=["aws:rows_lost", "aws:type_gone"])
-    assert hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
+    assert (
+        hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
+    )
 
 
 def test_nothing_staged_says_what_to_do(store):
@@ -112,7 +135,10 @@ def test_an_altered_file_is_found(store, tmp_path):
     (base / "regions/provider=aws/all.parquet").unlink()
     (base / "stray.txt").write_text("x")
     faults = hwprices.open(tmp_path).verify()
-    assert [("altered" in f, "missing" in f, "not in the manifest" in f) for f in sorted(faults, key=lambda f: f.split()[-1])].count((True, False, False)) == 1
+    assert [
+        ("altered" in f, "missing" in f, "not in the manifest" in f)
+        for f in sorted(faults, key=lambda f: f.split()[-1])
+    ].count((True, False, False)) == 1
     assert len(faults) == 3
 
 
@@ -132,7 +158,10 @@ def test_prune_keeps_the_newest_and_the_latest(store, tmp_path):
     (tmp_path / "releases/garbage").mkdir()
     (tmp_path / "releases/garbage/x.parquet").write_text("left by a killed publisher")
     gone = release.prune(store, 2)
-    assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041900Z", "20260801T042000Z"]
+    assert [r["version"] for r in hwprices.releases(tmp_path)] == [
+        "20260801T041900Z",
+        "20260801T042000Z",
+    ]
     assert "garbage" in gone
     assert hwprices.open(tmp_path).verify() == []
 
@@ -153,7 +182,12 @@ except Exception as error:
 
 
 def start_publisher(root: Path, at: datetime):
-    process = subprocess.Popen([sys.executable, "-c", PUBLISHER, str(root), at.isoformat()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PUBLISHER, str(root), at.isoformat()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -225,7 +259,10 @@ def test_a_full_disk_leaves_the_old_release(store, tmp_path):
     )
     code = code.replace("print('ready', flush=True)", "print('ready', flush=True)")
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path), (T0 + timedelta(minutes=1)).isoformat()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(tmp_path), (T0 + timedelta(minutes=1)).isoformat()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     out, _ = process.communicate("go\n", timeout=90)
     assert process.returncode == 3
@@ -236,7 +273,9 @@ def test_a_full_disk_leaves_the_old_release(store, tmp_path):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere, so the folder cannot be made unwritable")
+@pytest.mark.skipif(
+    os.geteuid() == 0, reason="root may write anywhere, so the folder cannot be made unwritable"
+)
 def test_an_unwritable_root_says_so(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(HwpricesError, match="cannot write"):

@@ -64,12 +64,17 @@ def test_yuan_stay_yuan(offers: pl.DataFrame) -> None:
 
 
 def test_spot_is_cheaper_or_flagged(offers: pl.DataFrame) -> None:
-    dear = offers.filter(pl.col("spot_usd_per_hour") >= pl.col("on_demand_usd_per_hour"), ~pl.col("flags").list.contains("spot_equals_on_demand"))
+    dear = offers.filter(
+        pl.col("spot_usd_per_hour") >= pl.col("on_demand_usd_per_hour"),
+        ~pl.col("flags").list.contains("spot_equals_on_demand"),
+    )
     assert dear.select("provider", "region", "instance_type").rows() == []
 
 
 def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame) -> None:
-    priced = pl.any_horizontal(pl.col("^usd_per_million_tokens_.*$", "minutes_per_llama2_70b_lora").is_not_null())
+    priced = pl.any_horizontal(
+        pl.col("^usd_per_million_tokens_.*$", "minutes_per_llama2_70b_lora").is_not_null()
+    )
     measured = pl.col("benchmark_rounds").list.len() > 0
     known = offers.filter(pl.col("on_demand_usd_per_hour").is_not_null())
     assert known.filter(priced != measured).height == 0
@@ -77,7 +82,9 @@ def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame)
 
 
 def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> None:
-    known = offers.filter(pl.col("vcpus").is_not_null(), pl.col("accelerator_kind").is_in(["none", "gpu"]))
+    known = offers.filter(
+        pl.col("vcpus").is_not_null(), pl.col("accelerator_kind").is_in(["none", "gpu"])
+    )
     assert known["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
 
 
@@ -85,7 +92,9 @@ def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> 
 def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> None:
     row = device(sample, name).row(0, named=True)
     assert row["device_id"] == ASKED[name]
-    assert row["clouds"] or row["local_devices"] or row["sold_locally"] is not None or row["missing"]
+    assert (
+        row["clouds"] or row["local_devices"] or row["sold_locally"] is not None or row["missing"]
+    )
     assert bool(row["clouds"]) <= bool(row["regions"] or row["missing"])
 
 
@@ -96,7 +105,9 @@ def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
     fit = set(big.drop_nulls("rank")["machine"])
     assert "p5en.48xlarge" in fit
     assert not {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} & fit
-    eight = recommend("llama-3.1-405b", precision="fp8", dataset=sample, where="cloud").drop_nulls("rank")
+    eight = recommend("llama-3.1-405b", precision="fp8", dataset=sample, where="cloud").drop_nulls(
+        "rank"
+    )
     assert {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} <= set(eight["machine"])
     training = recommend("70B", "pretrain", dataset=sample, where="cloud").drop_nulls("rank")
     assert "p5.48xlarge" in set(training["machine"])

@@ -25,7 +25,9 @@ def root(tmp_path_factory) -> Path:
 
 def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = Path(sys.executable).with_name("hwprices")
-    return subprocess.run([command, *arguments], capture_output=True, text=True, cwd=cwd, check=False)
+    return subprocess.run(
+        [command, *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
 
 
 def test_releases(root):
@@ -69,7 +71,9 @@ def test_device(root):
     done = call("device", "nvidia-h100-sxm5-80gb", "--root", str(root), "--json")
     answer = json.loads(done.stdout)[0]
     assert answer["device_id"] == "nvidia-h100-sxm5-80gb"
-    assert {r["dtype"]: r["rate"] for r in answer["dense_rates"]}["bf16"] == 989.4  # case S2: dense, not 1,979
+    assert {r["dtype"]: r["rate"] for r in answer["dense_rates"]}[
+        "bf16"
+    ] == 989.4  # case S2: dense, not 1,979
     assert "989.4" in call("device", "H100 SXM", "--root", str(root)).stdout
     nobody = call("device", "hopperh99", "--root", str(root))
     assert nobody.returncode == 2
@@ -77,14 +81,39 @@ def test_device(root):
 
 
 def test_recommend_and_tco(root):
-    done = call("recommend", "--parameters", "7B", "--workload", "lora", "--where", "local", "--root", str(root), "--json")
+    done = call(
+        "recommend",
+        "--parameters",
+        "7B",
+        "--workload",
+        "lora",
+        "--where",
+        "local",
+        "--root",
+        str(root),
+        "--json",
+    )
     found = json.loads(done.stdout)
     assert any(row["rank"] == 1 and row["excluded"] is None for row in found)
-    assert "machines fit" in call("recommend", "--parameters", "7B", "--workload", "lora", "--root", str(root)).stdout
+    assert (
+        "machines fit"
+        in call("recommend", "--parameters", "7B", "--workload", "lora", "--root", str(root)).stdout
+    )
     assert "DGX" in call("tco", "--root", str(root)).stdout
 
 
-@pytest.mark.parametrize("command", [["releases"], ["verify"], ["show"], ["query", "select 1"], ["device", "l4"], ["explain", "m5.large"], ["tco"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["releases"],
+        ["verify"],
+        ["show"],
+        ["query", "select 1"],
+        ["device", "l4"],
+        ["explain", "m5.large"],
+        ["tco"],
+    ],
+)
 def test_no_dataset_is_one_line(command, tmp_path):
     done = call(*command, "--root", str(tmp_path))
     assert done.returncode == 2
@@ -112,14 +141,26 @@ def test_prune_asks_first(root, tmp_path):
     shutil.copytree(root, tmp_path / "data")
     (tmp_path / "data/releases/left-over").mkdir()
     (tmp_path / "data/releases/left-over/x.parquet").write_text("of a killed publisher")
-    assert call("prune", "--root", str(tmp_path / "data")).returncode != 0  # no answer, nothing deleted
+    assert (
+        call("prune", "--root", str(tmp_path / "data")).returncode != 0
+    )  # no answer, nothing deleted
     assert (tmp_path / "data/releases/left-over/x.parquet").exists()
     assert "left-over" in call("prune", "--root", str(tmp_path / "data"), "--yes").stdout
 
 
 def test_help_names_every_command():
     text = call("--help").stdout
-    for command in ("releases", "verify", "show", "query", "explain", "device", "recommend", "tco", "prune"):
+    for command in (
+        "releases",
+        "verify",
+        "show",
+        "query",
+        "explain",
+        "device",
+        "recommend",
+        "tco",
+        "prune",
+    ):
         assert command in text
 
 

@@ -36,27 +36,55 @@ def attachable(tmp_path: Path) -> pl.DataFrame:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("region", ["us-central1", "us-east4", "europe-west4", "asia-northeast1"])
-def test_a_custom_machine_of_the_sample(components: pl.DataFrame, shared: Path, region: str) -> None:
+def test_a_custom_machine_of_the_sample(
+    components: pl.DataFrame, shared: Path, region: str
+) -> None:
     """Three figures, of which two made the rates: the third is the check."""
     with gzip.open(shared / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
         theirs = {r["instance_type"]: r for r in csv.DictReader(file) if r["region"] == region}
-    rates = {r["component"]: r["hourly"] for r in components.filter(region=region, series="n1", purchase_option="on_demand").to_dicts()}
+    rates = {
+        r["component"]: r["hourly"]
+        for r in components.filter(
+            region=region, series="n1", purchase_option="on_demand"
+        ).to_dicts()
+    }
     four = 4 * rates["core_custom"] + 30 * rates["ram_custom"]
-    assert abs(four - Decimal(theirs["custom-4-30720-ext"]["on_demand_usd_per_hour"])) < Decimal("1e-8")
+    assert abs(four - Decimal(theirs["custom-4-30720-ext"]["on_demand_usd_per_hour"])) < Decimal(
+        "1e-8"
+    )
 
 
 def test_n1_with_gpus_disks_and_extended_memory(attachable: pl.DataFrame) -> None:
-    quote = custom_machine.quote(attachable, region="us-central1", series="n1", vcpus=4, memory_gib=30, gpus={"nvidia-tesla-t4-vws": 2}, local_ssd_gib=375)
+    quote = custom_machine.quote(
+        attachable,
+        region="us-central1",
+        series="n1",
+        vcpus=4,
+        memory_gib=30,
+        gpus={"nvidia-tesla-t4-vws": 2},
+        local_ssd_gib=375,
+    )
     assert [(x.component, x.quantity) for x in quote.lines] == [
         ("core_custom", 4), ("ram_custom", 26), ("ram_extended", 4), ("gpu:nvidia-tesla-t4", 2), ("local_ssd", 375)
     ]  # fmt: skip
     assert quote.hourly == sum(x.hourly for x in quote.lines)
-    assert quote.hourly == 4 * Decimal("0.033") + 26 * Decimal("0.004") + 4 * Decimal("0.009") + 2 * Decimal("0.35") + 375 * Decimal("0.0001")
+    assert quote.hourly == 4 * Decimal("0.033") + 26 * Decimal("0.004") + 4 * Decimal(
+        "0.009"
+    ) + 2 * Decimal("0.35") + 375 * Decimal("0.0001")
 
 
-def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(attachable: pl.DataFrame) -> None:
+def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
+    attachable: pl.DataFrame,
+) -> None:
     quote = custom_machine.quote(
-        attachable, region="us-central1", series="n1", vcpus=2, memory_gib=8, gpus={"nvidia-tesla-t4": 1}, purchase_option="committed_use", term_months=12
+        attachable,
+        region="us-central1",
+        series="n1",
+        vcpus=2,
+        memory_gib=8,
+        gpus={"nvidia-tesla-t4": 1},
+        purchase_option="committed_use",
+        term_months=12,
     )
     assert [(x.component, x.purchase_option) for x in quote.lines] == [
         ("core", "committed_use"),
@@ -78,9 +106,14 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(attachable
         ({"purchase_option": "spot"}, "core_custom of n1 has no spot price"),
     ],
 )
-def test_what_cannot_be_priced_says_what_is_missing(attachable: pl.DataFrame, asked: dict[str, object], words: str) -> None:
+def test_what_cannot_be_priced_says_what_is_missing(
+    attachable: pl.DataFrame, asked: dict[str, object], words: str
+) -> None:
     with pytest.raises(HwpricesError, match=words):
-        custom_machine.quote(attachable, **{"region": "us-central1", "series": "n1", "vcpus": 2, "memory_gib": 8, **asked})  # type: ignore[arg-type]
+        custom_machine.quote(
+            attachable,
+            **{"region": "us-central1", "series": "n1", "vcpus": 2, "memory_gib": 8, **asked},
+        )  # type: ignore[arg-type]
 
 
 # -- sustained use and flexible commitments --------------------------------------------------------------------------------
@@ -99,15 +132,31 @@ def test_sustained_use_by_share_of_the_month(series: str, share: str, paid: str)
 
 
 def test_sustained_use_leaves_disks_and_licences_alone() -> None:
-    parts = [("core", Decimal(1)), ("ram", Decimal(1)), ("gpu", Decimal(1)), ("local_ssd", Decimal(1)), ("license", Decimal(1))]
+    parts = [
+        ("core", Decimal(1)),
+        ("ram", Decimal(1)),
+        ("gpu", Decimal(1)),
+        ("local_ssd", Decimal(1)),
+        ("license", Decimal(1)),
+    ]
     assert discounts.sustained_use("n1", parts, 1) == Decimal("4.1")
-    assert discounts.sustained_use("m2", [("premium", Decimal(1)), ("premium_2", Decimal(1))], 1) == Decimal("1.4")
+    assert discounts.sustained_use(
+        "m2", [("premium", Decimal(1)), ("premium_2", Decimal(1))], 1
+    ) == Decimal("1.4")
 
 
-@given(st.sampled_from(["n1", "n2", "c2", "c3"]), st.decimals("0.01", "1", places=3), st.decimals("0.01", "1", places=3))
-def test_using_more_never_costs_more_an_hour_and_never_less_in_all(series: str, a: Decimal, b: Decimal) -> None:
+@given(
+    st.sampled_from(["n1", "n2", "c2", "c3"]),
+    st.decimals("0.01", "1", places=3),
+    st.decimals("0.01", "1", places=3),
+)
+def test_using_more_never_costs_more_an_hour_and_never_less_in_all(
+    series: str, a: Decimal, b: Decimal
+) -> None:
     less, more = sorted((a, b))
-    each = [discounts.sustained_use(series, [("core", Decimal(1))], share) for share in (less, more)]
+    each = [
+        discounts.sustained_use(series, [("core", Decimal(1))], share) for share in (less, more)
+    ]
     assert each[1] <= each[0] + Decimal("1e-20")
     assert each[1] * more >= each[0] * less - Decimal("1e-20")
 
@@ -122,6 +171,8 @@ def test_flexible_commitments() -> None:
     parts = [("core", Decimal(1)), ("local_ssd", Decimal(1))]
     assert discounts.flexible_commitment("n2", parts, 12) == Decimal("1.72")
     assert discounts.flexible_commitment("n2", parts, 36) == Decimal("1.54")
-    assert discounts.flexible_commitment("m3", parts, 12) is None  # memory-optimized takes 36 months only
+    assert (
+        discounts.flexible_commitment("m3", parts, 12) is None
+    )  # memory-optimized takes 36 months only
     assert discounts.flexible_commitment("m3", parts, 36) == Decimal("1.37")
     assert discounts.flexible_commitment("a3", parts, 36) is None

@@ -28,7 +28,9 @@ def test_every_device_people_ask_about_answers(release: small_release.Release, n
     row = frame.row(0, named=True)
     assert row["device_id"] == ASKED[name]
     assert row["type"]
-    assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media", "what it computes in, or that nobody says"
+    assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media", (
+        "what it computes in, or that nobody says"
+    )
     assert row["source_url"].startswith("https://")
     unanswered = [
         row["cheapest_usd"] or row["part_hourly_usd"] or row["owned_hourly_usd"],
@@ -38,18 +40,35 @@ def test_every_device_people_ask_about_answers(release: small_release.Release, n
         row["tflops_per_watt"],
         row["gco2e_per_hour"],
     ]
-    assert len(row["missing"]) <= sum(1 for value in unanswered if not value), "a reason for each question without an answer"
+    assert len(row["missing"]) <= sum(1 for value in unanswered if not value), (
+        "a reason for each question without an answer"
+    )
 
 
 def test_h100_by_hand(release: small_release.Release) -> None:
     row = device(release, "nvidia-h100-sxm5-80gb").row(0, named=True)
-    assert (row["clouds"], row["regions"]) == (["aws", "azure", "gcp"], ["aws/us-east-1", "azure/eastus", "gcp/us-central1"])
-    assert (row["hourly_usd"], row["hourly_offer"]) == (Decimal("6.88"), "aws/us-east-1/p5.48xlarge")
-    assert (row["cheapest_usd"], row["cheapest_offer"]) == (Decimal("6.3261926027"), "gcp/us-central1/a3-highgpu-8g: spot")
+    assert (row["clouds"], row["regions"]) == (
+        ["aws", "azure", "gcp"],
+        ["aws/us-east-1", "azure/eastus", "gcp/us-central1"],
+    )
+    assert (row["hourly_usd"], row["hourly_offer"]) == (
+        Decimal("6.88"),
+        "aws/us-east-1/p5.48xlarge",
+    )
+    assert (row["cheapest_usd"], row["cheapest_offer"]) == (
+        Decimal("6.3261926027"),
+        "gcp/us-central1/a3-highgpu-8g: spot",
+    )
     assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
     assert row["yearly_usd"] == Decimal("60268.8")
     assert row["tflops_per_watt"] == pytest.approx(989.4 / 700)
-    assert row["usd_per_million_tokens"] == [{"model": "llama2_70b", "usd": Decimal("0.6322791365"), "basis": "measured on as many accelerators"}]
+    assert row["usd_per_million_tokens"] == [
+        {
+            "model": "llama2_70b",
+            "usd": Decimal("0.6322791365"),
+            "basis": "measured on as many accelerators",
+        }
+    ]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
     # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
@@ -66,8 +85,14 @@ def test_a_tpu_has_an_estimate_and_says_that_it_is_one(release: small_release.Re
 def test_efficiency_says_its_number_format(release: small_release.Release) -> None:
     """Case S4: dense FP16 of L4 is 1.68 TFLOPS/W; K80 has FP32 alone, 4.37 / 150."""
     l4, k80 = (device(release, name).row(0, named=True) for name in ("L4", "K80"))
-    assert (l4["tflops_per_watt"], l4["tflops_per_watt_dtype"]) == (pytest.approx(1.68, abs=0.001), "bf16")
-    assert (k80["tflops_per_watt"], k80["tflops_per_watt_dtype"]) == (pytest.approx(0.029, abs=0.001), "fp32")
+    assert (l4["tflops_per_watt"], l4["tflops_per_watt_dtype"]) == (
+        pytest.approx(1.68, abs=0.001),
+        "bf16",
+    )
+    assert (k80["tflops_per_watt"], k80["tflops_per_watt_dtype"]) == (
+        pytest.approx(0.029, abs=0.001),
+        "fp32",
+    )
 
 
 def test_a_device_that_no_one_measured_or_sells_says_so(release: small_release.Release) -> None:
@@ -78,14 +103,20 @@ def test_a_device_that_no_one_measured_or_sells_says_so(release: small_release.R
 
 def test_a_cpu_answers(release: small_release.Release) -> None:
     row = device(release, "Graviton3").row(0, named=True)
-    assert (row["type"], row["hourly_usd"], row["hourly_offer"]) == ("cpu", Decimal("0.0408"), "aws/us-east-1/m7g.xlarge")
+    assert (row["type"], row["hourly_usd"], row["hourly_offer"]) == (
+        "cpu",
+        Decimal("0.0408"),
+        "aws/us-east-1/m7g.xlarge",
+    )
 
 
 def test_a_machine_to_buy_answers(release: small_release.Release) -> None:
     row = device(release, "DGX H100").row(0, named=True)
     assert (row["type"], row["purchase_usd"], row["watts"]) == ("server", Decimal(373_000), 10_200)
     assert "bf16" in row["dtypes"]
-    grid = device(release, "DGX H100", ownership.Ownership(grid_gco2e_per_kwh=100)).row(0, named=True)
+    grid = device(release, "DGX H100", ownership.Ownership(grid_gco2e_per_kwh=100)).row(
+        0, named=True
+    )
     assert grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
 
 
@@ -93,7 +124,11 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: small_release.Release)
     euro = dict(release.tables)
     euro["local_hardware"] = euro["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     row = device(small_release.Release(euro), "DGX H100").row(0, named=True)
-    assert (row["purchase_amount"], row["purchase_currency"], row["purchase_usd"]) == (Decimal(373_000), "EUR", None)
+    assert (row["purchase_amount"], row["purchase_currency"], row["purchase_usd"]) == (
+        Decimal(373_000),
+        "EUR",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +140,9 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: small_release.Release)
         ("  ", "no device was named"),
     ],
 )
-def test_a_name_that_is_not_clear_says_what_it_could_be(release: small_release.Release, name: str, message: str) -> None:
+def test_a_name_that_is_not_clear_says_what_it_could_be(
+    release: small_release.Release, name: str, message: str
+) -> None:
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert message in str(caught.value)

@@ -25,11 +25,15 @@ def release() -> small_release.Release:
     return small_release.Release(small_release.build().tables)
 
 
-def ask(release: small_release.Release, model: float | str, workload: str, **more: Any) -> tuple[pl.DataFrame, Mapping[str, str]]:
+def ask(
+    release: small_release.Release, model: float | str, workload: str, **more: Any
+) -> tuple[pl.DataFrame, Mapping[str, str]]:
     """The ranked machines, and the reason by machine for the others."""
     frame = recommend(model, workload, dataset=release, **more)
     assert frame.columns == OUTPUT
-    return frame.filter(pl.col("excluded").is_null()), dict(frame.drop_nulls("excluded").select("machine", "excluded").iter_rows())
+    return frame.filter(pl.col("excluded").is_null()), dict(
+        frame.drop_nulls("excluded").select("machine", "excluded").iter_rows()
+    )
 
 
 def test_7b_lora_fits_one_24_gb_gpu(release: small_release.Release) -> None:
@@ -55,16 +59,22 @@ def test_full_fine_tuning_of_7b_does_not_fit_one_24_gb_gpu(release: small_releas
     assert fit.filter(machine="p4d.24xlarge")["nodes"].to_list() == [1]
 
 
-def test_70b_inference_needs_more_than_one_80_gb_gpu_and_fits_four_l40s(release: small_release.Release) -> None:
+def test_70b_inference_needs_more_than_one_80_gb_gpu_and_fits_four_l40s(
+    release: small_release.Release,
+) -> None:
     fit, out = ask(release, "llama-3.1-70b", "inference")
     assert {"g6e.12xlarge", "p4d.24xlarge"} | HOPPER_8 <= set(fit["machine"])
     assert "24.0 GiB can be used" in out["g6.xlarge"]
     assert "24.0 GiB can be used" in out["pc-rtx-4090"]
-    assert fit.filter(where="cloud")["machine"][0] == "g6e.12xlarge", "the cheapest hour in the cloud"
+    assert fit.filter(where="cloud")["machine"][0] == "g6e.12xlarge", (
+        "the cheapest hour in the cloud"
+    )
     assert fit.filter(machine="g6e.12xlarge")["memory_needed_gib"].item() > 2 * 70
 
 
-def test_405b_in_bf16_does_not_fit_eight_80_gb_but_eight_h200(release: small_release.Release) -> None:
+def test_405b_in_bf16_does_not_fit_eight_80_gb_but_eight_h200(
+    release: small_release.Release,
+) -> None:
     fit, out = ask(release, "llama-3.1-405b", "inference")
     assert set(out) >= HOPPER_8
     assert all("GiB can be used" in out[machine] for machine in HOPPER_8)
@@ -80,7 +90,11 @@ def test_405b_in_fp8_fits_eight_h100_and_no_a100(release: small_release.Release)
 
 def test_405b_in_bf16_over_two_machines_when_asked_for(release: small_release.Release) -> None:
     fit, _ = ask(release, "llama-3.1-405b", "inference", max_nodes=2)
-    assert fit.filter(machine="p5.48xlarge").select("nodes", "accelerators", "usd").row(0) == (2, 16.0, Decimal("110.08"))
+    assert fit.filter(machine="p5.48xlarge").select("nodes", "accelerators", "usd").row(0) == (
+        2,
+        16.0,
+        Decimal("110.08"),
+    )
 
 
 def test_70b_pretraining_is_for_many_machines_with_rdma(release: small_release.Release) -> None:
@@ -109,33 +123,51 @@ def test_budget_cuts_and_says_what_it_would_cost(release: small_release.Release)
 
 
 @pytest.mark.parametrize(
-    ("objective", "column", "descending"), [("cost", "usd", False), ("carbon", "operational_gco2e", False), ("speed", "tokens_per_second", True)]
+    ("objective", "column", "descending"),
+    [
+        ("cost", "usd", False),
+        ("carbon", "operational_gco2e", False),
+        ("speed", "tokens_per_second", True),
+    ],
 )
-def test_each_objective_ranks_by_its_figure(release: small_release.Release, objective: str, column: str, descending: bool) -> None:
+def test_each_objective_ranks_by_its_figure(
+    release: small_release.Release, objective: str, column: str, descending: bool
+) -> None:
     fit, _ = ask(release, "llama-3.1-8b", "lora", objective=objective)
     assert fit["rank"].to_list() == list(range(1, fit.height + 1))
     known = fit[column].drop_nulls()
     assert known.to_list() == known.sort(descending=descending).to_list()
-    assert fit[column].null_count() == 0 or fit[column].to_list()[-1] is None, "what is not known comes last"
+    assert fit[column].null_count() == 0 or fit[column].to_list()[-1] is None, (
+        "what is not known comes last"
+    )
 
 
 def test_spot_and_commitments_are_beside_the_price(release: small_release.Release) -> None:
     fit, _ = ask(release, "llama-3.1-70b", "inference")
     a3 = fit.filter(machine="a3-highgpu-8g").row(0, named=True)
-    assert (a3["price_basis"], a3["usd_per_hour"], a3["spot_usd_per_hour"]) == ("on_demand", Decimal("88.4899999026"), Decimal("50.6095408219"))
+    assert (a3["price_basis"], a3["usd_per_hour"], a3["spot_usd_per_hour"]) == (
+        "on_demand",
+        Decimal("88.4899999026"),
+        Decimal("50.6095408219"),
+    )
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.floats(min_value=1e9, max_value=3e11), st.integers(min_value=512, max_value=16_384))
 def test_what_fits_with_a_longer_context_fits_with_a_shorter(size: float, context: int) -> None:
     release = RELEASES.setdefault("one", small_release.Release(small_release.build().tables))
-    long, short = (set(ask(release, size, "inference", context=c)[0]["machine"]) for c in (2 * context, context))
+    long, short = (
+        set(ask(release, size, "inference", context=c)[0]["machine"])
+        for c in (2 * context, context)
+    )
     assert long <= short
 
 
 @pytest.mark.parametrize("workload", ["pretrain", "full_finetune", "lora", "inference"])
 @pytest.mark.parametrize("size", [1e7, 1e14])
-def test_absurd_jobs_are_answered(release: small_release.Release, workload: str, size: float) -> None:
+def test_absurd_jobs_are_answered(
+    release: small_release.Release, workload: str, size: float
+) -> None:
     for context in (1, 10_000_000):
         fit, out = ask(release, size, workload, context=context, max_nodes=10**9)
         assert fit.height + len(out) > 0
@@ -163,7 +195,9 @@ RELEASES: dict[str, small_release.Release] = {}
         ({"model_parameters": "banana"}, "'banana' is neither a model"),
     ],
 )
-def test_nonsense_is_refused_in_one_line(release: small_release.Release, more: dict[str, Any], message: str) -> None:
+def test_nonsense_is_refused_in_one_line(
+    release: small_release.Release, more: dict[str, Any], message: str
+) -> None:
     with pytest.raises(HwpricesError, match=message) as caught:
         recommend(**{"model_parameters": "7B", **more}, dataset=release)
     assert "\n" not in str(caught.value)
@@ -184,7 +218,9 @@ def test_break_even_by_hand(release: small_release.Release) -> None:
     assert row["cloud_offer"] == "aws/us-east-1/p5.48xlarge"
     assert row["break_even_hours"] == pytest.approx(7041.5, abs=0.5)
     assert row["break_even_years"] == pytest.approx(1.608, abs=1e-3)
-    assert frame.filter(device_id="pc-rtx-4090")["break_even_hours"].to_list() == [None], "no cloud here sells it"
+    assert frame.filter(device_id="pc-rtx-4090")["break_even_hours"].to_list() == [None], (
+        "no cloud here sells it"
+    )
 
 
 def test_other_currencies_need_a_rate() -> None:
@@ -192,7 +228,11 @@ def test_other_currencies_need_a_rate() -> None:
     tables["local_hardware"] = tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     release = small_release.Release(tables)
     assert ownership.owned(release)["usd"].to_list() == [None] * 3
-    assert ownership.owned(release, Ownership(usd_per={"EUR": 1.1}))["usd"].to_list() == [Decimal("410300"), Decimal("3300"), Decimal("1758.9")]
+    assert ownership.owned(release, Ownership(usd_per={"EUR": 1.1}))["usd"].to_list() == [
+        Decimal("410300"),
+        Decimal("3300"),
+        Decimal("1758.9"),
+    ]
     _, out = ask(release, "7B", "lora", context=2048)
     assert out["pc-rtx-4090"] == "priced in EUR"
 
@@ -204,7 +244,12 @@ def test_ownership_that_cannot_be() -> None:
 
 def test_reading_needs_neither_pandera_nor_prefect() -> None:
     code = "import sys, hwprices.read.recommend.recommend, hwprices.read.ownership, hwprices.read.device.device; sys.exit(','.join(m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules) or 0)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr == ""
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], check=False, capture_output=True, text=True
+        ).stderr
+        == ""
+    )
 
 
 def test_the_defaults_are_the_documented_ones() -> None:

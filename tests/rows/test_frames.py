@@ -15,7 +15,21 @@ from hwprices.schemas.price import PRICE_KEY, Prices
 
 def test_price_id_is_stable():
     """Readers keep these ids over releases: a change here breaks every history."""
-    parts = ["aws", "us-east-1", "\x00", "m5.large", "linux", "none", "included", "shared", "on_demand", "\x00", "0", "none", "USD"]
+    parts = [
+        "aws",
+        "us-east-1",
+        "\x00",
+        "m5.large",
+        "linux",
+        "none",
+        "included",
+        "shared",
+        "on_demand",
+        "\x00",
+        "0",
+        "none",
+        "USD",
+    ]
     by_hand = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
     assert make.prices({})["price_id"][0] == by_hand == "4317bee3313865c706b66ed0"
 
@@ -32,7 +46,11 @@ def test_price_id_depends_on_every_key_column_and_nothing_else():
 def effective(hourly, upfront, months):
     frame = pl.DataFrame(
         {"hourly": [hourly], "upfront": [upfront], "term_months": [months]},
-        schema={"hourly": pl.Decimal(20, 10), "upfront": pl.Decimal(20, 10), "term_months": pl.Int32},
+        schema={
+            "hourly": pl.Decimal(20, 10),
+            "upfront": pl.Decimal(20, 10),
+            "term_months": pl.Int32,
+        },
     )
     return frame.select(frames.effective_hourly()).item()
 
@@ -52,7 +70,11 @@ def test_effective_hourly(hourly, upfront, months, expected):
     assert effective(*values, months) == (Decimal(expected) if expected else None)
 
 
-@given(st.decimals("0.0001", 1000, places=4), st.decimals(1, 10**6, places=2), st.sampled_from([12, 36, 60]))
+@given(
+    st.decimals("0.0001", 1000, places=4),
+    st.decimals(1, 10**6, places=2),
+    st.sampled_from([12, 36, 60]),
+)
 def test_partial_upfront_is_the_sum_not_the_larger(hourly, upfront, months):
     """Case A1: taking max() of the two halves a partial-upfront reservation."""
     got = effective(hourly, upfront, months)

@@ -21,7 +21,10 @@ def test_the_columns_of_prices_are_pinned():
 
 def test_published_columns_are_pinned(project):
     """The other tables in a file by hand, so that a change shows up in a review: table, then its columns in order."""
-    pinned = dict(line.split(": ") for line in (project / "tests/project/published_columns.txt").read_text().splitlines())
+    pinned = dict(
+        line.split(": ")
+        for line in (project / "tests/project/published_columns.txt").read_text().splitlines()
+    )
     assert {name: " ".join(frames.dtypes(model)) for name, model in TABLES.items()} == pinned
 
 
@@ -29,7 +32,9 @@ def test_published_columns_are_pinned(project):
 def test_every_column_says_what_it_means(name):
     for column, declared in TABLES[name].to_schema().columns.items():
         assert declared.description, column
-        assert not isinstance(declared.dtype.type, pl.Enum | pl.Categorical), f"{column}: published files hold strings"
+        assert not isinstance(declared.dtype.type, pl.Enum | pl.Categorical), (
+            f"{column}: published files hold strings"
+        )
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -49,13 +54,24 @@ def test_one_name_has_one_meaning_and_dtype():
     seen: dict[str, tuple[str, pl.DataType]] = {}
     for name, model in TABLES.items():
         for column, dtype in frames.dtypes(model).items():
-            if column in seen and column not in ("kind", "unit", "notes", "source_url", "component", "provider"):
-                assert seen[column][1] == dtype, f"{column} is {dtype} in {name} and {seen[column][1]} in {seen[column][0]}"
+            if column in seen and column not in (
+                "kind",
+                "unit",
+                "notes",
+                "source_url",
+                "component",
+                "provider",
+            ):
+                assert seen[column][1] == dtype, (
+                    f"{column} is {dtype} in {name} and {seen[column][1]} in {seen[column][0]}"
+                )
             seen.setdefault(column, (name, dtype))
 
 
 def test_the_data_dictionary_is_up_to_date():
-    assert data_dictionary.TARGET.read_text(encoding="utf-8") == data_dictionary.render(), "run make docs"
+    assert data_dictionary.TARGET.read_text(encoding="utf-8") == data_dictionary.render(), (
+        "run make docs"
+    )
 
 
 def test_a_known_bad_frame_is_refused():
@@ -66,10 +82,18 @@ def test_a_known_bad_frame_is_refused():
 
     from hwprices.stage import validate
 
-    assert validate.split(make.prices({"hourly": Decimal(-1)}), TABLES["prices"], {}).good.is_empty()
+    assert validate.split(
+        make.prices({"hourly": Decimal(-1)}), TABLES["prices"], {}
+    ).good.is_empty()
 
 
 def test_datapackage_knows_every_dtype():
-    manifest = {"version": "1", "created_at": "x", "tables": {name: {"rows": 0, "bytes": 0, "files": [{"key": f"{name}.parquet"}]} for name in TABLES}}
+    manifest = {
+        "version": "1",
+        "created_at": "x",
+        "tables": {
+            name: {"rows": 0, "bytes": 0, "files": [{"key": f"{name}.parquet"}]} for name in TABLES
+        },
+    }
     resources = datapackage(manifest)["resources"]
     assert [r["name"] for r in resources] == list(TABLES)

@@ -28,7 +28,9 @@ def device(accelerators: pl.DataFrame) -> Callable[[str], dict[str, Any]]:
 
 
 @pytest.fixture
-def copy(tmp_path: Path, project: Path) -> Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]:
+def copy(
+    tmp_path: Path, project: Path
+) -> Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]:
     """A copy of the accelerator sheets with one of them changed; returns its directory."""
 
     def change(name: str, edit: Callable[[pl.DataFrame], pl.DataFrame]) -> Path:

@@ -78,7 +78,9 @@ LEFT_OUT = {
 
 
 def facts(shared: Path) -> list[dict[str, str | None]]:
-    return pl.read_csv(shared / "specs" / "accelerators_facts.csv", infer_schema=False).rows(named=True)
+    return pl.read_csv(shared / "specs" / "accelerators_facts.csv", infer_schema=False).rows(
+        named=True
+    )
 
 
 def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Device) -> None:
@@ -88,15 +90,28 @@ def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Devi
         row = device(name)
         for theirs, ours in COLUMNS.items():
             value = fact[theirs]
-            if value is None or (row[ours] is not None and abs(row[ours] / float(value) - 1) <= spec_lint.TOLERANCE):
+            if value is None or (
+                row[ours] is not None and abs(row[ours] / float(value) - 1) <= spec_lint.TOLERANCE
+            ):
                 continue
             seen.add((name, theirs))
-            assert (name, theirs) in (DIFFERENT if row[ours] is not None else LEFT_OUT), (name, theirs, value, row[ours])
+            assert (name, theirs) in (DIFFERENT if row[ours] is not None else LEFT_OUT), (
+                name,
+                theirs,
+                value,
+                row[ours],
+            )
     assert seen == DIFFERENT.keys() | LEFT_OUT.keys()
 
 
-def test_what_was_compiled_with_low_confidence_is_not_verified(shared: Path, device: Device) -> None:
-    low = [RENAMED.get(str(fact["id"]), str(fact["id"])) for fact in facts(shared) if fact["confidence"] == "low"]
+def test_what_was_compiled_with_low_confidence_is_not_verified(
+    shared: Path, device: Device
+) -> None:
+    low = [
+        RENAMED.get(str(fact["id"]), str(fact["id"]))
+        for fact in facts(shared)
+        if fact["confidence"] == "low"
+    ]
     assert len(low) == 15
     raised = {"nvidia-rtx-pro-4500-server"}  # a second source was found since
     assert [name for name in low if device(name)["verified"] and name not in raised] == []
@@ -121,7 +136,9 @@ PRODUCTS = {
     "NVIDIA H200": "nvidia-h200-sxm",
 }
 
-MEASURED_POWER_DIFFERS = {"nvidia-h100-nvl-94gb": "Azure runs it at the 310 W limit, which is power_limit_default_w; at most 400 W"}
+MEASURED_POWER_DIFFERS = {
+    "nvidia-h100-nvl-94gb": "Azure runs it at the 310 W limit, which is power_limit_default_w; at most 400 W"
+}
 
 MOST_MEMORY_HELD_BACK = 0.07
 """ECC on GDDR and the driver take up to a sixteenth of the memory."""
@@ -129,7 +146,9 @@ MOST_MEMORY_HELD_BACK = 0.07
 
 def measured(shared: Path) -> list[dict[str, Any]]:
     frame = pl.read_csv(shared / "specs" / "gpu_measured_by_instance.csv", infer_schema=False)
-    return [row for row in frame.rows(named=True) if not re.search(r"-\d+Q$", row["product"])]  # g6f: slices of an L4
+    return [
+        row for row in frame.rows(named=True) if not re.search(r"-\d+Q$", row["product"])
+    ]  # g6f: slices of an L4
 
 
 def test_power_limits_and_memory_measured_in_the_clouds(shared: Path, device: Device) -> None:
@@ -186,11 +205,17 @@ HIDDEN_BY_SOME_CLOUDS = {
 }
 
 
-def test_cpu_features_against_the_flags_that_guests_see(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+def test_cpu_features_against_the_flags_that_guests_see(
+    shared: Path, sheets: Mapping[str, pl.DataFrame]
+) -> None:
     cpus = sheets["cpus"].filter(pl.col("model_pattern").is_not_null())
-    patterns = [(re.compile(row["model_pattern"], re.IGNORECASE), row) for row in cpus.rows(named=True)]
+    patterns = [
+        (re.compile(row["model_pattern"], re.IGNORECASE), row) for row in cpus.rows(named=True)
+    ]
     known = 0
-    for seen in pl.read_csv(shared / "specs" / "cpu_flags_by_model.csv", infer_schema=False).rows(named=True):
+    for seen in pl.read_csv(shared / "specs" / "cpu_flags_by_model.csv", infer_schema=False).rows(
+        named=True
+    ):
         matching = [row for pattern, row in patterns if pattern.fullmatch(seen["cpu_model"])]
         assert len(matching) <= 1, seen["cpu_model"]
         if not matching:
@@ -198,9 +223,15 @@ def test_cpu_features_against_the_flags_that_guests_see(shared: Path, sheets: Ma
         known += int(seen["n_types"])
         for ours, theirs in FLAGS.items():
             supported, shown = matching[0][ours] == "supported", seen[theirs] == "1"
-            hidden = supported and not shown and matching[0]["microarchitecture"] in HIDDEN_BY_SOME_CLOUDS.get(ours, ())
+            hidden = (
+                supported
+                and not shown
+                and matching[0]["microarchitecture"] in HIDDEN_BY_SOME_CLOUDS.get(ours, ())
+            )
             assert supported == shown or hidden, (seen["cpu_model"], ours)
-    assert known > 2400  # of 2,700 types; the rest show no model (GCP writes Intel(R) Xeon(R) CPU @ 2.20GHz)
+    assert (
+        known > 2400
+    )  # of 2,700 types; the rest show no model (GCP writes Intel(R) Xeon(R) CPU @ 2.20GHz)
 
 
 INFERENCE_DIFFERS = {
@@ -209,34 +240,66 @@ INFERENCE_DIFFERS = {
 }
 
 
-def test_benchmarks_against_the_medians_compiled_elsewhere(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
-    theirs = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(pl.col("accelerator_id").replace(RENAMED))
+def test_benchmarks_against_the_medians_compiled_elsewhere(
+    shared: Path, sheets: Mapping[str, pl.DataFrame]
+) -> None:
+    theirs = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(
+        pl.col("accelerator_id").replace(RENAMED)
+    )
     key = ["accelerator_id", "model", "scenario", "round"]
     ours = sheets["benchmarks"].drop_nulls("per_accelerator")
     # previews, and machines with a raised power limit, are not in the other list; nor are systems of the edge category
-    same = ours.filter(~pl.col("notes").fill_null("").str.contains("Preview|thermal"), pl.col("accelerator_id") != "nvidia-rtx-4090")
-    medians = same.group_by(key).agg(pl.col("per_accelerator").median().alias("ours"), pl.col("result_unit").first())
-    both = theirs.filter(~pl.col("model").is_in(list(INFERENCE_DIFFERS)), pl.col("accelerator_id") != "nvidia-rtx-4090").join(medians, on=key, how="left")
+    same = ours.filter(
+        ~pl.col("notes").fill_null("").str.contains("Preview|thermal"),
+        pl.col("accelerator_id") != "nvidia-rtx-4090",
+    )
+    medians = same.group_by(key).agg(
+        pl.col("per_accelerator").median().alias("ours"), pl.col("result_unit").first()
+    )
+    both = theirs.filter(
+        ~pl.col("model").is_in(list(INFERENCE_DIFFERS)),
+        pl.col("accelerator_id") != "nvidia-rtx-4090",
+    ).join(medians, on=key, how="left")
     assert both.height > 250
     assert both["ours"].null_count() == 0
     # the other list has fewer systems of several nodes; Server rates are scheduled samples here, as MLPerf scores them, completed ones there
-    apart = both.filter((pl.col("ours") / pl.col("median") - 1).abs() > pl.when(pl.col("scenario") == "Server").then(0.03).otherwise(0.01))
+    apart = both.filter(
+        (pl.col("ours") / pl.col("median") - 1).abs()
+        > pl.when(pl.col("scenario") == "Server").then(0.03).otherwise(0.01)
+    )
     assert apart.select(*key).rows() == []
 
 
 def test_training_times_are_those_logged(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
     theirs = pl.read_csv(shared / "specs" / "mlperf_training_minutes.csv").select(
-        "round", "benchmark", system=pl.format("{}/{}", "submitter", "system"), minutes="minutes_to_train", total="accel_total"
+        "round",
+        "benchmark",
+        system=pl.format("{}/{}", "submitter", "system"),
+        minutes="minutes_to_train",
+        total="accel_total",
     )
     ours = sheets["benchmarks"].filter(suite="mlperf_training")
-    both = ours.join(theirs, left_on=["round", "model", "system"], right_on=["round", "benchmark", "system"], how="left")
+    both = ours.join(
+        theirs,
+        left_on=["round", "model", "system"],
+        right_on=["round", "benchmark", "system"],
+        how="left",
+    )
     assert ours.height == theirs.height == both.height
-    assert both.filter((pl.col("result") != pl.col("minutes")) | (pl.col("accelerator_count") != pl.col("total"))).is_empty()
+    assert both.filter(
+        (pl.col("result") != pl.col("minutes")) | (pl.col("accelerator_count") != pl.col("total"))
+    ).is_empty()
 
 
 def test_grid_and_pue_are_those_published(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
     google = pl.read_csv(shared / "specs" / "gcp_region_carbon_2024.csv")
-    grid = dict(zip(google["Google Cloud Region"], google["Grid carbon intensity (gCO2eq / kWh)"], strict=True))
+    grid = dict(
+        zip(
+            google["Google Cloud Region"],
+            google["Grid carbon intensity (gCO2eq / kWh)"],
+            strict=True,
+        )
+    )
     ours = sheets["region_footprint"].filter(provider="gcp").drop_nulls("grid_gco2e_per_kwh")
     for region, value, year in ours.select("region", "grid_gco2e_per_kwh", "grid_year").iter_rows():
         assert region not in grid or (value, year) == (grid[region], 2024)
@@ -244,7 +307,19 @@ def test_grid_and_pue_are_those_published(shared: Path, sheets: Mapping[str, pl.
     published = pl.read_csv(shared / "specs" / "pue_by_region_facts.csv")
     names = {"aws": "Amazon Web Services", "gcp": "Google Cloud"}
     for provider, name in names.items():
-        newest = published.filter(pl.col("cloud-provider") == name).drop_nulls("power-usage-effectiveness").sort("year").group_by("cloud-region").last()
-        theirs = {row["cloud-region"]: (row["power-usage-effectiveness"], row["year"]) for row in newest.rows(named=True)}
+        newest = (
+            published.filter(pl.col("cloud-provider") == name)
+            .drop_nulls("power-usage-effectiveness")
+            .sort("year")
+            .group_by("cloud-region")
+            .last()
+        )
+        theirs = {
+            row["cloud-region"]: (row["power-usage-effectiveness"], row["year"])
+            for row in newest.rows(named=True)
+        }
         mine = sheets["region_footprint"].filter(pl.col("provider") == provider).drop_nulls("pue")
-        assert {region: (pue, year) for region, pue, year in mine.select("region", "pue", "pue_year").iter_rows()} == theirs
+        assert {
+            region: (pue, year)
+            for region, pue, year in mine.select("region", "pue", "pue_year").iter_rows()
+        } == theirs

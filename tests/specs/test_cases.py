@@ -33,11 +33,17 @@ def test_s1_a10_and_a10g_are_two_devices(device: Device) -> None:
 def test_s2_rates_are_dense(device: Device, name: str, dense: float, sparse: float) -> None:
     row = device(name)
     assert row["fp16_dense_tflops"] == row["bf16_dense_tflops"] == dense
-    assert sparse not in [value for column, value in row.items() if column in ("fp16_dense_tflops", "bf16_dense_tflops")]
+    assert sparse not in [
+        value
+        for column, value in row.items()
+        if column in ("fp16_dense_tflops", "bf16_dense_tflops")
+    ]
 
 
 def test_s3_h100_is_three_devices(device: Device) -> None:
-    sxm, pcie, nvl = (device(f"nvidia-h100-{form}") for form in ("sxm5-80gb", "pcie-80gb", "nvl-94gb"))
+    sxm, pcie, nvl = (
+        device(f"nvidia-h100-{form}") for form in ("sxm5-80gb", "pcie-80gb", "nvl-94gb")
+    )
     assert [row["memory_gb"] for row in (sxm, pcie, nvl)] == [80, 80, 94]
     assert [row["memory_bandwidth_gbs"] for row in (sxm, pcie, nvl)] == [3350, 2039, 3938]
     assert [row["memory_type"] for row in (sxm, pcie, nvl)] == ["HBM3", "HBM2e", "HBM3"]
@@ -61,26 +67,39 @@ def test_s5_blackwell_ultra_is_not_halved_by_rule(device: Device) -> None:
 
 def test_s6_no_tdp_where_none_is_published(accelerators: pl.DataFrame) -> None:
     clouds = accelerators.filter(pl.col("kind").is_in(["tpu", "neuron"]))
-    silent = clouds.filter(~pl.col("accelerator_id").is_in(["google-tpu-v2", "google-tpu-v3"]))  # TDP in the maker's paper
+    silent = clouds.filter(
+        ~pl.col("accelerator_id").is_in(["google-tpu-v2", "google-tpu-v3"])
+    )  # TDP in the maker's paper
     assert silent.height >= 10
     assert silent["tdp_w"].null_count() == silent.height
-    assert silent.filter(pl.col("tdp_estimate_w").is_not_null() & pl.col("tdp_estimate_source").is_null()).is_empty()
+    assert silent.filter(
+        pl.col("tdp_estimate_w").is_not_null() & pl.col("tdp_estimate_source").is_null()
+    ).is_empty()
     v4 = silent.row(by_predicate=pl.col("accelerator_id") == "google-tpu-v4", named=True)
     assert (v4["measured_power_mean_w"], v4["measured_power_max_w"]) == (170, 192)
 
 
-def test_s7_no_mixed_system_and_derived_figures_are_marked(sheets: Mapping[str, pl.DataFrame]) -> None:
+def test_s7_no_mixed_system_and_derived_figures_are_marked(
+    sheets: Mapping[str, pl.DataFrame],
+) -> None:
     benchmarks = sheets["benchmarks"]
-    whole = benchmarks.filter(pl.col("accelerator_count").is_not_null() & pl.col("per_accelerator").is_not_null())
+    whole = benchmarks.filter(
+        pl.col("accelerator_count").is_not_null() & pl.col("per_accelerator").is_not_null()
+    )
     assert whole.height > 1000
-    assert whole.filter((pl.col("result") / pl.col("accelerator_count") / pl.col("per_accelerator") - 1).abs() > 1e-6).is_empty()
+    assert whole.filter(
+        (pl.col("result") / pl.col("accelerator_count") / pl.col("per_accelerator") - 1).abs()
+        > 1e-6
+    ).is_empty()
     assert whole["derived"].all()
     inference = whole.filter(suite="mlperf_inference")
     assert inference["software"].null_count() == 0
     assert inference.filter(round="v5.1")["precision"].null_count() == 0
     # two submissions of v5.1 mix MI300X and MI325X, 48 and 24 accelerators in one system
     assert whole.filter(
-        pl.col("accelerator_id").str.starts_with("amd-mi3"), pl.col("round") == "v5.1", pl.col("accelerator_count").is_in([24.0, 48.0])
+        pl.col("accelerator_id").str.starts_with("amd-mi3"),
+        pl.col("round") == "v5.1",
+        pl.col("accelerator_count").is_in([24.0, 48.0]),
     ).is_empty()
 
 
@@ -89,7 +108,9 @@ def test_a_maker_that_publishes_nothing_has_a_row_that_says_so(device: Device) -
     assert sohu["disclosure"] == "none"
     assert sohu["confidence"] == "low"
     assert not sohu["verified"]
-    figures = [name for name in sohu if name.endswith(("_tflops", "_tops", "_w", "_gb", "_gbs", "_usd"))]
+    figures = [
+        name for name in sohu if name.endswith(("_tflops", "_tops", "_w", "_gb", "_gbs", "_usd"))
+    ]
     assert {sohu[name] for name in figures} == {None}
     assert {sohu[name] for name in sohu if name.endswith("_support")} == {"unknown"}
 

@@ -13,7 +13,12 @@ Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 
 def add(**cells: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """An edit: one more row."""
-    return lambda frame: pl.concat([frame, pl.DataFrame([{name: cells.get(name) for name in frame.columns}], schema=frame.schema)])
+    return lambda frame: pl.concat(
+        [
+            frame,
+            pl.DataFrame([{name: cells.get(name) for name in frame.columns}], schema=frame.schema),
+        ]
+    )
 
 
 def found(directory: Path) -> set[tuple[str, str]]:
@@ -60,11 +65,20 @@ def test_an_exception_that_is_not_one(copy: Copy) -> None:
 
 
 def test_check_rows_of_nothing(copy: Copy) -> None:
-    edit = add(accelerator_id="nvidia-x1", figure="fp12_dense_tflops", source="s", value="1", source_url="https://example.org", as_of="2026-01-01")
+    edit = add(
+        accelerator_id="nvidia-x1",
+        figure="fp12_dense_tflops",
+        source="s",
+        value="1",
+        source_url="https://example.org",
+        as_of="2026-01-01",
+    )
     rules = found(copy("second_sources", edit))
     assert {("unknown_device", "nvidia-x1"), ("unknown_figure", "")} <= rules
 
 
 def test_every_printed_sparse_rate_has_its_dense_one(accelerators: pl.DataFrame) -> None:
-    hopper = accelerators.filter(pl.col("architecture") == "Hopper", pl.col("form_factor").is_in(["sxm", "pcie"]))
+    hopper = accelerators.filter(
+        pl.col("architecture") == "Hopper", pl.col("form_factor").is_in(["sxm", "pcie"])
+    )
     assert hopper.filter(pl.col("fp16_dense_tflops") > 1000).is_empty()

@@ -17,7 +17,10 @@ Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 def put(device: str, **cells: str | None) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """An edit of accelerators: these cells of this device."""
     here = pl.col("accelerator_id") == device
-    return lambda frame: frame.with_columns(pl.when(here).then(pl.lit(value)).otherwise(name).alias(name) for name, value in cells.items())
+    return lambda frame: frame.with_columns(
+        pl.when(here).then(pl.lit(value)).otherwise(name).alias(name)
+        for name, value in cells.items()
+    )
 
 
 @pytest.mark.parametrize("table", [*SHEETS, *CHECK_SHEETS])
@@ -45,7 +48,10 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
         ({"release_year": "2023.5"}, "column release_year: '2023.5' is not a whole number"),
         ({"as_of": "21.11.2026"}, "column as_of: '21.11.2026' is not a day"),
         ({"verified": "yes"}, "column verified: 'yes' is not true or false"),
-        ({"launch_price_usd": "1599.123456789012"}, "column launch_price_usd: '1599.123456789012' is not an amount with at most ten decimals"),
+        (
+            {"launch_price_usd": "1599.123456789012"},
+            "column launch_price_usd: '1599.123456789012' is not an amount with at most ten decimals",
+        ),
         ({"kind": "card"}, "kind: card fails isin"),
         ({"source_url": None}, "source_url"),
         ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
@@ -53,7 +59,9 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
 )
 def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], said: str) -> None:
     directory = copy("accelerators", put("nvidia-l4", **cells))
-    line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)["accelerator_id"].to_list().index("nvidia-l4")
+    line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)[
+        "accelerator_id"
+    ].to_list().index("nvidia-l4")
     with pytest.raises(HwpricesError) as error:
         sheets.load("accelerators", directory)
     assert said in str(error.value)
@@ -67,12 +75,17 @@ def test_a_column_too_few_or_too_many(copy: Copy) -> None:
     with pytest.raises(HwpricesError, match=r"has no column tdp_w"):
         sheets.load("accelerators", copy("accelerators", lambda frame: frame.drop("tdp_w")))
     with pytest.raises(HwpricesError, match=r"does not know: tflops"):
-        sheets.load("accelerators", copy("accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))))
+        sheets.load(
+            "accelerators",
+            copy("accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))),
+        )
 
 
 def test_one_row_a_key(copy: Copy) -> None:
     with pytest.raises(HwpricesError, match=r"a second row has the same accelerator_id"):
-        sheets.load("accelerators", copy("accelerators", lambda frame: pl.concat([frame, frame.head(1)])))
+        sheets.load(
+            "accelerators", copy("accelerators", lambda frame: pl.concat([frame, frame.head(1)]))
+        )
 
 
 def test_no_such_sheet(tmp_path: Path) -> None:

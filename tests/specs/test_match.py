@@ -16,13 +16,21 @@ TAIL = ",https://example.org,2026-11-21\n"
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     (tmp_path / "accelerator_names").mkdir()
-    ids = ["nvidia-l4", "nvidia-a100-sxm4-40gb", "nvidia-a100-sxm4-80gb", "nvidia-h200-sxm", "nvidia-t4"]
+    ids = [
+        "nvidia-l4",
+        "nvidia-a100-sxm4-40gb",
+        "nvidia-a100-sxm4-80gb",
+        "nvidia-h200-sxm",
+        "nvidia-t4",
+    ]
     (tmp_path / "accelerators.csv").write_text("accelerator_id\n" + "\n".join(ids) + "\n")
     return tmp_path
 
 
 def write(sheet: Path, *rules: str) -> Path:
-    (sheet / "accelerator_names" / "cloud.csv").write_text(HEAD + "".join(rule + TAIL for rule in rules))
+    (sheet / "accelerator_names" / "cloud.csv").write_text(
+        HEAD + "".join(rule + TAIL for rule in rules)
+    )
     return sheet
 
 
@@ -34,23 +42,35 @@ def test_name_and_pattern_go_before_one_of_them(sheet: Path) -> None:
         r"L4,g6f\.large,nvidia-l4,0.125,24",
     ]
     match = accelerator_names.accelerator_matcher("cloud", write(sheet, *rules))
-    assert match("A100", "p4d.24xlarge") == accelerator_names.Match("nvidia-a100-sxm4-40gb", None, None)
-    assert match("A100", "p4de.24xlarge") == accelerator_names.Match("nvidia-a100-sxm4-80gb", None, None)
-    assert match(None, "p5en.48xlarge") == match("NVIDIA", "p5en.48xlarge") == accelerator_names.Match("nvidia-h200-sxm", 8.0, 141.0)
+    assert match("A100", "p4d.24xlarge") == accelerator_names.Match(
+        "nvidia-a100-sxm4-40gb", None, None
+    )
+    assert match("A100", "p4de.24xlarge") == accelerator_names.Match(
+        "nvidia-a100-sxm4-80gb", None, None
+    )
+    assert (
+        match(None, "p5en.48xlarge")
+        == match("NVIDIA", "p5en.48xlarge")
+        == accelerator_names.Match("nvidia-h200-sxm", 8.0, 141.0)
+    )
     assert match("L4", "g6f.large") == accelerator_names.Match("nvidia-l4", 0.125, 24.0)
     assert match("L4", "g6f.large.metal") is None  # patterns match the whole type
     assert match(None, "m5.large") is None
 
 
 def test_two_answers_of_one_rank_are_an_error(sheet: Path) -> None:
-    match = accelerator_names.accelerator_matcher("cloud", write(sheet, "A100,,nvidia-a100-sxm4-40gb,,", ",p4.*,nvidia-a100-sxm4-80gb,,"))
+    match = accelerator_names.accelerator_matcher(
+        "cloud", write(sheet, "A100,,nvidia-a100-sxm4-40gb,,", ",p4.*,nvidia-a100-sxm4-80gb,,")
+    )
     with pytest.raises(HwpricesError, match=r"lines 2, 3 give different answers for 'A100' in p4d"):
         match("A100", "p4d.24xlarge")
     assert match("A100", "x1") is not None
 
 
 def test_two_equal_answers_are_one(sheet: Path) -> None:
-    match = accelerator_names.accelerator_matcher("cloud", write(sheet, "T4,,nvidia-t4,,", ",g4.*,nvidia-t4,,"))
+    match = accelerator_names.accelerator_matcher(
+        "cloud", write(sheet, "T4,,nvidia-t4,,", ",g4.*,nvidia-t4,,")
+    )
     assert match("T4", "g4dn.xlarge") == accelerator_names.Match("nvidia-t4", None, None)
 
 

@@ -107,10 +107,25 @@ def test_ids_of_others_are_ids_of_the_sheet(sheets: Sheets) -> None:
     assert set(sheets["cpu_families"]["cpu_id"]) <= set(sheets["cpus"]["cpu_id"])
 
 
-@pytest.mark.parametrize("table", ["accelerators", "cpus", "cpu_families", "local_hardware", "region_footprint", "power_coefficients"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "accelerators",
+        "cpus",
+        "cpu_families",
+        "local_hardware",
+        "region_footprint",
+        "power_coefficients",
+    ],
+)
 def test_every_row_has_a_source_a_day_and_a_confidence(sheets: Sheets, table: str) -> None:
     frame = sheets[table]
-    assert frame.select("source_url", "as_of", "confidence", "verified").null_count().row(0) == (0, 0, 0, 0)
+    assert frame.select("source_url", "as_of", "confidence", "verified").null_count().row(0) == (
+        0,
+        0,
+        0,
+        0,
+    )
     assert frame["as_of"].min() >= date(2025, 1, 1)
     assert frame.filter(pl.col("verified") & (pl.col("confidence") == "low")).is_empty()
 
@@ -128,25 +143,57 @@ def test_local_hardware(sheets: Sheets) -> None:
         "apple-macbook-pro-16-m3-max-128gb",
     ]
     assert set(wanted) <= set(machines["device_id"])
-    assert machines.filter(pl.col("max_power_w").is_null() & pl.col("power_estimate_w").is_null()).is_empty()
-    cluster = machines.row(by_predicate=pl.col("device_id") == "compute-blade-cluster-20", named=True)
-    assert (str(cluster["price"]), cluster["price_currency"], cluster["cpu_cores"], cluster["memory_gib"]) == ("3820.0000000000", "EUR", 80, 160)
+    assert machines.filter(
+        pl.col("max_power_w").is_null() & pl.col("power_estimate_w").is_null()
+    ).is_empty()
+    cluster = machines.row(
+        by_predicate=pl.col("device_id") == "compute-blade-cluster-20", named=True
+    )
+    assert (
+        str(cluster["price"]),
+        cluster["price_currency"],
+        cluster["cpu_cores"],
+        cluster["memory_gib"],
+    ) == ("3820.0000000000", "EUR", 80, 160)
 
 
 def test_memory_of_machines_is_that_of_their_accelerators(sheets: Sheets) -> None:
     each = sheets["accelerators"].select("accelerator_id", "memory_gb")
-    machines = sheets["local_hardware"].join(each, on="accelerator_id").drop_nulls(["accelerator_memory_gb", "memory_gb"])
-    own = machines.filter(~pl.col("unified_memory"), pl.col("device_id") != "nvidia-dgx-station-a100-320gb")  # its four cards have 80 GB each
+    machines = (
+        sheets["local_hardware"]
+        .join(each, on="accelerator_id")
+        .drop_nulls(["accelerator_memory_gb", "memory_gb"])
+    )
+    own = machines.filter(
+        ~pl.col("unified_memory"), pl.col("device_id") != "nvidia-dgx-station-a100-320gb"
+    )  # its four cards have 80 GB each
     assert own.height > 15
-    assert own.filter(pl.col("accelerator_memory_gb") != pl.col("accelerator_count") * pl.col("memory_gb")).is_empty()
+    assert own.filter(
+        pl.col("accelerator_memory_gb") != pl.col("accelerator_count") * pl.col("memory_gb")
+    ).is_empty()
 
 
 def test_cpu_features_of_the_generations(sheets: Sheets) -> None:
     cpus = {row["cpu_id"]: row for row in sheets["cpus"].iter_rows(named=True)}
-    flags = ["avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16", "sve", "sve2", "i8mm", "sme"]
+    flags = [
+        "avx512_vnni",
+        "avx512_bf16",
+        "avx512_fp16",
+        "amx_bf16",
+        "amx_fp16",
+        "sve",
+        "sve2",
+        "i8mm",
+        "sme",
+    ]
     supported = {name: {flag for flag in flags if cpus[name][flag] == "supported"} for name in cpus}
     assert supported["intel-xeon-platinum-8375c"] == {"avx512_vnni"}
-    assert supported["intel-xeon-platinum-8488c"] == {"avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16"}
+    assert supported["intel-xeon-platinum-8488c"] == {
+        "avx512_vnni",
+        "avx512_bf16",
+        "avx512_fp16",
+        "amx_bf16",
+    }
     assert supported["intel-xeon-6975p-c"] == supported["intel-xeon-platinum-8488c"] | {"amx_fp16"}
     assert supported["amd-epyc-9r14"] == {"avx512_vnni", "avx512_bf16"}
     assert supported["amd-epyc-7763"] == set()
@@ -169,14 +216,20 @@ def test_one_pattern_matches_one_cpu(sheets: Sheets) -> None:
         "AMD Turin": "amd-epyc-turin",
         "Google Axion": "google-axion",
     }
-    patterns = sheets["cpus"].select("cpu_id", whole=pl.format("(?i)^(?:{})$", "model_pattern")).drop_nulls()
+    patterns = (
+        sheets["cpus"]
+        .select("cpu_id", whole=pl.format("(?i)^(?:{})$", "model_pattern"))
+        .drop_nulls()
+    )
     for name, cpu in said.items():
         hits = patterns.filter(pl.lit(name).str.contains(pl.col("whole")))["cpu_id"].to_list()
         assert hits == [cpu], name
 
 
 def test_families_that_promise_one_model_name_one(sheets: Sheets) -> None:
-    families = sheets["cpu_families"].group_by("provider", "family").agg(pl.len(), pl.col("only").all())
+    families = (
+        sheets["cpu_families"].group_by("provider", "family").agg(pl.len(), pl.col("only").all())
+    )
     assert families.filter(pl.col("only") != (pl.col("len") == 1)).is_empty()
 
 
@@ -187,18 +240,35 @@ def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
     assert vcpu["max_watts"].max() < 9
     memory = sheets["power_coefficients"].filter(component="memory")
     assert memory.select("provider", "max_watts", "unit").rows() == [("any", 0.392, "gb")]
-    assert sheets["power_coefficients"].filter(component="ssd").select("max_watts", "unit").rows() == [(1.2, "tb")]
+    assert sheets["power_coefficients"].filter(component="ssd").select(
+        "max_watts", "unit"
+    ).rows() == [(1.2, "tb")]
 
 
 def test_regions(sheets: Sheets) -> None:
     places = sheets["region_footprint"]
     regions = places.filter(kind="region")
     assert dict(regions.group_by("provider").len().iter_rows()).keys() == {"aws", "gcp", "azure"}
-    assert regions.select("country", "continent", "latitude", "longitude").null_count().sum_horizontal().item() == 0
+    assert (
+        regions.select("country", "continent", "latitude", "longitude")
+        .null_count()
+        .sum_horizontal()
+        .item()
+        == 0
+    )
     assert regions["grid_gco2e_per_kwh"].count() / regions.height > 0.95
-    iowa = places.row(by_predicate=(pl.col("provider") == "gcp") & (pl.col("region") == "us-central1"), named=True)
-    assert (iowa["grid_gco2e_per_kwh"], iowa["grid_year"], iowa["pue"], iowa["pue_year"]) == (412.72, 2024, 1.1, 2024)
-    virginia = places.row(by_predicate=(pl.col("provider") == "aws") & (pl.col("region") == "us-east-1"), named=True)
+    iowa = places.row(
+        by_predicate=(pl.col("provider") == "gcp") & (pl.col("region") == "us-central1"), named=True
+    )
+    assert (iowa["grid_gco2e_per_kwh"], iowa["grid_year"], iowa["pue"], iowa["pue_year"]) == (
+        412.72,
+        2024,
+        1.1,
+        2024,
+    )
+    virginia = places.row(
+        by_predicate=(pl.col("provider") == "aws") & (pl.col("region") == "us-east-1"), named=True
+    )
     assert (virginia["pue"], virginia["pue_year"], virginia["country"]) == (1.15, 2024, "US")
 
 
@@ -211,7 +281,14 @@ def test_a_zone_lies_in_a_region_that_is_there(sheets: Sheets) -> None:
 
 def test_places_lie_on_their_continent(sheets: Sheets) -> None:
     """A lost minus sign (Azure's API gives Madrid's longitude without it) puts a place on the wrong side."""
-    longitudes = {"north_america": (-160, -65), "south_america": (-80, -40), "europe": (-10, 35), "africa": (-20, 45), "asia": (30, 145), "oceania": (110, 180)}
+    longitudes = {
+        "north_america": (-160, -65),
+        "south_america": (-80, -40),
+        "europe": (-10, 35),
+        "africa": (-20, 45),
+        "asia": (30, 145),
+        "oceania": (110, 180),
+    }
     for continent, (west, east) in longitudes.items():
         there = sheets["region_footprint"].filter(continent=continent)
         assert there.filter(~pl.col("longitude").is_between(west, east))["region"].to_list() == []
@@ -225,9 +302,16 @@ def test_benchmarks_cover_what_is_asked_for(sheets: Sheets) -> None:
     assert not benchmarks.filter(round="v6.0")["official"].any()
     lora = benchmarks.filter(model="llama2_70b_lora")
     assert lora.height > 50
-    assert lora.filter((pl.col("result") * pl.col("accelerator_count") / 60 / pl.col("accelerator_hours") - 1).abs() > 0.01).is_empty()
+    assert lora.filter(
+        (
+            pl.col("result") * pl.col("accelerator_count") / 60 / pl.col("accelerator_hours") - 1
+        ).abs()
+        > 0.01
+    ).is_empty()
 
 
 def test_the_report_is_up_to_date(project: Path) -> None:
     written = (project / "docs" / "spec-crosscheck.md").read_text()
-    assert written == spec_crosscheck.report(), "python -m tools.spec_crosscheck > docs/spec-crosscheck.md"
+    assert written == spec_crosscheck.report(), (
+        "python -m tools.spec_crosscheck > docs/spec-crosscheck.md"
+    )

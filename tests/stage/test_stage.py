@@ -28,7 +28,12 @@ class Vendor:
 
 
 def part(*changes, region="us-east-1", **more) -> Part:
-    return Part("prices", make.prices(*({"provider": "vendor", "region": region, **c} for c in changes)), region, **more)
+    return Part(
+        "prices",
+        make.prices(*({"provider": "vendor", "region": region, **c} for c in changes)),
+        region,
+        **more,
+    )
 
 
 def run(tmp_path, parts, run_id="r1", results=()) -> stage.Staged:
@@ -41,15 +46,29 @@ def names(count):
 
 
 def test_a_file_a_region_and_the_counts(tmp_path):
-    staged = run(tmp_path, [part(*names(3), counts={"out_of_scope:storage": 7}), part(*names(2), region="eu-west-1", counts={"out_of_scope:storage": 1})])
-    assert [f.key for f in staged.files] == ["prices/provider=vendor/eu-west-1.parquet", "prices/provider=vendor/us-east-1.parquet"]
+    staged = run(
+        tmp_path,
+        [
+            part(*names(3), counts={"out_of_scope:storage": 7}),
+            part(*names(2), region="eu-west-1", counts={"out_of_scope:storage": 1}),
+        ],
+    )
+    assert [f.key for f in staged.files] == [
+        "prices/provider=vendor/eu-west-1.parquet",
+        "prices/provider=vendor/us-east-1.parquet",
+    ]
     assert (staged.rows("prices"), staged.accounted) == (5, {"out_of_scope:storage": 8})
     assert stage.latest(Store(tmp_path), "vendor") == staged
     assert pl.read_parquet(tmp_path / staged.directory / staged.files[0].key).height == 2
 
 
 def test_refused_rows_are_kept_and_counted(tmp_path):
-    vendors_own = frames.refused(part({"os": "linux"}).frame.lazy(), table="prices", reason="unknown_grammar", message="what is this").collect()
+    vendors_own = frames.refused(
+        part({"os": "linux"}).frame.lazy(),
+        table="prices",
+        reason="unknown_grammar",
+        message="what is this",
+    ).collect()
     staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=vendors_own)])
     assert staged.quarantined == {"check:os:isin": 1, "unknown_grammar": 1}
     assert staged.rows("quarantine") == 2
@@ -58,30 +77,51 @@ def test_refused_rows_are_kept_and_counted(tmp_path):
 def test_too_many_refused_rows_fail_and_leave_the_evidence(tmp_path):
     run(tmp_path, [part(*names(120))])
     bad = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
-    with pytest.raises(HwpricesError, match=r"vendor: 7\.7% of the rows for prices were refused \(check:os:isin 10\)"):
+    with pytest.raises(
+        HwpricesError,
+        match=r"vendor: 7\.7% of the rows for prices were refused \(check:os:isin 10\)",
+    ):
         run(tmp_path, [part(*names(120), *bad)], "r2")
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
-    assert pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/provider=vendor/all.parquet").height == 10
+    assert (
+        pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/provider=vendor/all.parquet").height
+        == 10
+    )
 
 
 def test_a_table_of_nulls_is_no_price_list(tmp_path):
-    failed = UnitResult(Unit("vendor", "skus"), "failed", reason="no credentials for https://billing.example")
-    with pytest.raises(HwpricesError, match=r"not one price is known.*vendor/skus/global failed: no credentials"):
-        run(tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})], results=[failed])
+    failed = UnitResult(
+        Unit("vendor", "skus"), "failed", reason="no credentials for https://billing.example"
+    )
+    with pytest.raises(
+        HwpricesError, match=r"not one price is known.*vendor/skus/global failed: no credentials"
+    ):
+        run(
+            tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})], results=[failed]
+        )
     assert stage.latest(Store(tmp_path), "vendor") is None
 
 
 def test_old_runs_go_and_the_newest_stay(tmp_path):
     for i in range(4):
         run(tmp_path, [part({"hourly": Decimal(i + 1)})], f"r{i}")
-    assert sorted(p.name for p in (tmp_path / "staged/vendor").iterdir() if p.is_dir() and any(p.rglob("*.parquet"))) == ["r2", "r3"]
+    assert sorted(
+        p.name
+        for p in (tmp_path / "staged/vendor").iterdir()
+        if p.is_dir() and any(p.rglob("*.parquet"))
+    ) == ["r2", "r3"]
 
 
 def test_troubles_are_told(tmp_path):
-    results = [UnitResult(Unit("vendor", "prices", "me-south-1"), "skipped", reason="not enabled"), UnitResult(Unit("vendor", "prices", "us-east-1"), "ok")]
+    results = [
+        UnitResult(Unit("vendor", "prices", "me-south-1"), "skipped", reason="not enabled"),
+        UnitResult(Unit("vendor", "prices", "us-east-1"), "ok"),
+    ]
     staged = run(tmp_path, [part({})], results=results)
     assert staged.units == {"ok": 1, "skipped": 1}
-    assert staged.troubles == ({"unit": "vendor/prices/me-south-1", "status": "skipped", "reason": "not enabled"},)
+    assert staged.troubles == (
+        {"unit": "vendor/prices/me-south-1", "status": "skipped", "reason": "not enabled"},
+    )
 
 
 def test_a_damaged_pointer_is_named(tmp_path):

@@ -44,25 +44,33 @@ def test_zero_is_not_a_price():
 
 
 def test_an_unknown_price_with_a_reason_is_published():
-    split = validate.split(make.prices({"hourly": None, "price_reason": "gpu_sku_missing"}), Prices, {})
+    split = validate.split(
+        make.prices({"hourly": None, "price_reason": "gpu_sku_missing"}), Prices, {}
+    )
     assert (split.good.height, split.refused.height) == (1, 0)
 
 
 def test_two_rows_for_one_key_are_both_refused():
-    split = validate.split(make.prices({}, {"hourly": Decimal("0.123")}, {"instance_type": "c5.large"}), Prices, {})
+    split = validate.split(
+        make.prices({}, {"hourly": Decimal("0.123")}, {"instance_type": "c5.large"}), Prices, {}
+    )
     assert split.good["instance_type"].to_list() == ["c5.large"]
     assert reasons(split) == ["duplicate_key", "duplicate_key"]
 
 
 def test_null_in_a_key_is_a_value():
     """zone is null for regional prices: two of them are still two of the same."""
-    split = validate.split(make.prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {})
+    split = validate.split(
+        make.prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {}
+    )
     assert split.good["zone"].to_list() == ["us-east-1a"]
 
 
 def test_lineage_comes_along():
     types = make.table("instance_types", [{**make.TYPE, "vcpus": 0}])
-    refused = validate.split(types, TABLES["instance_types"], {"0" * 64: "https://v.example/t"}).refused
+    refused = validate.split(
+        types, TABLES["instance_types"], {"0" * 64: "https://v.example/t"}
+    ).refused
     assert refused["source_url"][0] == "https://v.example/t"
     assert refused["raw_sha256"][0] == "0" * 64
 
@@ -74,7 +82,15 @@ def test_a_frame_of_another_shape_is_a_mistake_of_ours():
         validate.split(make.prices({}).with_columns(pl.col("hourly").cast(pl.Float64)), Prices, {})
 
 
-@given(st.lists(st.tuples(st.sampled_from(["m5.large", "c5.large", "r5.large"]), st.decimals(-2, 2, places=4)), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["m5.large", "c5.large", "r5.large"]), st.decimals(-2, 2, places=4)
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
 def test_every_row_is_in_exactly_one_half(rows):
     frame = make.prices(*({"instance_type": name, "hourly": price} for name, price in rows))
     split = validate.split(frame, Prices, {})

@@ -22,7 +22,9 @@ from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
 RETAIL_URL = "https://prices.azure.com/api/retail/prices"
-SKUS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/providers/Microsoft.Compute/skus"
+SKUS_URL = (
+    "https://management.azure.com/subscriptions/{subscriptionId}/providers/Microsoft.Compute/skus"
+)
 LOCATIONS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/locations"
 
 # Days on which the recordings were made, as far as they are known: see README.md.
@@ -33,7 +35,11 @@ LOCATIONS_ON = datetime(2025, 4, 30, tzinfo=UTC)
 
 METER_REGIONS = ["francecentral", "westeurope"]
 ITEMS_A_PAGE = 1000  # what Retail Prices answers at most
-TYPES = {"Consumption": "consumption", "DevTestConsumption": "devtest", "Reservation": "reservation"}
+TYPES = {
+    "Consumption": "consumption",
+    "DevTestConsumption": "devtest",
+    "Reservation": "reservation",
+}
 
 # Names in the price list that differ from the size's name by more than spelling. The sizes named outright have the same Linux
 # price as the meter in another collector's list, and no other size of the series has.
@@ -59,18 +65,50 @@ def main() -> None:
     landing = Landing(str(SAMPLE))
     skus = read(recordings / "azure_skus_45regions_2026-08.json.gz")["value"]
     results = [
-        land(landing, "locations", "global", [(recordings / "locations_with_zones.json").read_bytes()], LOCATIONS_URL, LOCATIONS_ON),
-        land(landing, "skus", "global", [compact({"value": list(merged(skus))})], SKUS_URL, SKUS_ON, {"bundled": SKUS_ON.date().isoformat()}),
+        land(
+            landing,
+            "locations",
+            "global",
+            [(recordings / "locations_with_zones.json").read_bytes()],
+            LOCATIONS_URL,
+            LOCATIONS_ON,
+        ),
+        land(
+            landing,
+            "skus",
+            "global",
+            [compact({"value": list(merged(skus))})],
+            SKUS_URL,
+            SKUS_ON,
+            {"bundled": SKUS_ON.date().isoformat()},
+        ),
         *retail(landing, recordings, known_names(research, skus)),
     ]
-    run = Run("20261031T000000.000000Z", "azure", "sample", RETAIL_ON, "sample", tuple(sorted(results, key=lambda r: r.unit.name)))
+    run = Run(
+        "20261031T000000.000000Z",
+        "azure",
+        "sample",
+        RETAIL_ON,
+        "sample",
+        tuple(sorted(results, key=lambda r: r.unit.name)),
+    )
     landing.write_run(run)
     print(f"{len(results)} units, {sum(p.bytes for r in results for p in r.pages):,} bytes")
 
 
-def land(landing: Landing, kind: str, region: str, bodies: Iterable[bytes], url: str, when: datetime, params: dict[str, str] | None = None) -> UnitResult:
+def land(
+    landing: Landing,
+    kind: str,
+    region: str,
+    bodies: Iterable[bytes],
+    url: str,
+    when: datetime,
+    params: dict[str, str] | None = None,
+) -> UnitResult:
     unit = Unit("azure", kind, region)
-    pages: list[Page] = [landing.land_bytes(unit, body, url=url, retrieved_at=when, params=params) for body in bodies]
+    pages: list[Page] = [
+        landing.land_bytes(unit, body, url=url, retrieved_at=when, params=params) for body in bodies
+    ]
     return UnitResult(unit, "ok", tuple(pages))
 
 
@@ -78,18 +116,24 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
     """One unit for each region × price type × source."""
     groups: dict[tuple[str, str, datetime], list[dict[str, Any]]] = defaultdict(list)
     for region in METER_REGIONS:
-        groups["Consumption", region, METERS_ON] = list(meters(recordings / "radar" / f"vm-{region}.json.gz", sizes))
+        groups["Consumption", region, METERS_ON] = list(
+            meters(recordings / "radar" / f"vm-{region}.json.gz", sizes)
+        )
     for item in recorded(recordings / "retail"):
         groups[item["type"], item["armRegionName"].lower(), RETAIL_ON].append(item)
     for (kind, region, when), items in sorted(groups.items()):
         query = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq '{kind}'"
         params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
-        yield land(landing, f"retail-{TYPES[kind]}-usd", region, bodies(items), RETAIL_URL, when, params)
+        yield land(
+            landing, f"retail-{TYPES[kind]}-usd", region, bodies(items), RETAIL_URL, when, params
+        )
 
 
 def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
     """Names of sizes as the APIs spell them: of both lists of sizes, and the keys of another collector's price list."""
-    older = read(research / "recordings" / "azure" / "compute_skus_westus_24-Oct-2024.wire.json.gz")["value"]
+    older = read(
+        research / "recordings" / "azure" / "compute_skus_westus_24-Oct-2024.wire.json.gz"
+    )["value"]
     priced = read(research / "truth" / "azure_ondemand_by_region_2026-06.json.gz")
     return {sku["name"] for sku in [*skus, *older]}.union(*priced.values())
 
@@ -99,9 +143,24 @@ def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
     names = {squeeze(size): size for size in sorted(sizes)}
     for key, meter in sorted(read(path).items()):
         sku_id, meter_id, kind, _ = key.split("|")
-        item = {"currencyCode": "USD", "retailPrice": meter["retailPrice"], "unitPrice": meter["unitPrice"], "armRegionName": meter["armRegionName"]}
-        item |= {"meterId": meter_id, "meterName": meter["meterName"], "skuId": sku_id, "productName": meter["productName"], "skuName": meter["skuName"]}
-        item |= {"serviceName": "Virtual Machines", "unitOfMeasure": meter["unitOfMeasure"], "type": kind}
+        item = {
+            "currencyCode": "USD",
+            "retailPrice": meter["retailPrice"],
+            "unitPrice": meter["unitPrice"],
+            "armRegionName": meter["armRegionName"],
+        }
+        item |= {
+            "meterId": meter_id,
+            "meterName": meter["meterName"],
+            "skuId": sku_id,
+            "productName": meter["productName"],
+            "skuName": meter["skuName"],
+        }
+        item |= {
+            "serviceName": "Virtual Machines",
+            "unitOfMeasure": meter["unitOfMeasure"],
+            "type": kind,
+        }
         size = size_name(meter["productName"], meter["skuName"], names)
         yield item | ({"armSkuName": size} if size else {})
 
@@ -118,7 +177,10 @@ def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
         bare = pattern.sub(becomes, bare)
     promo = "_Promo" if re.search(r"\bpromo\b", product, re.IGNORECASE) else ""
     turned = CONSTRAINED.sub(r"\1\3-\2", bare)  # M12-6ds_v3 and M12ds-6_v3 are one size
-    found = next((names[s] for s in (squeeze(tier + name + promo) for name in (bare, turned)) if s in names), None) or names.get(squeeze(tier + bare))
+    found = next(
+        (names[s] for s in (squeeze(tier + name + promo) for name in (bare, turned)) if s in names),
+        None,
+    ) or names.get(squeeze(tier + bare))
     return found or (base if base.startswith("Standard_") else None)
 
 
@@ -132,7 +194,10 @@ def recorded(folder: Path) -> Iterator[dict[str, Any]]:
     every = [item for path in sorted(folder.glob("*.json")) for item in read(path).get("Items", [])]
     best: dict[tuple[Any, ...], dict[str, Any]] = {}
     for item in every:
-        key = tuple(item.get(name) for name in ("skuId", "meterId", "type", "reservationTerm", "armRegionName"))
+        key = tuple(
+            item.get(name)
+            for name in ("skuId", "meterId", "type", "reservationTerm", "armRegionName")
+        )
         if item["serviceName"] == "Virtual Machines" and len(item) > len(best.get(key, {})):
             best[key] = item
     yield from (best[key] for key in sorted(best, key=str))
@@ -143,9 +208,20 @@ def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
     for start in range(0, len(items), ITEMS_A_PAGE):
         page = items[start : start + ITEMS_A_PAGE]
         more = start + ITEMS_A_PAGE < len(items)
-        link = f"https://prices.azure.com:443/api/retail/prices?$skip={start + ITEMS_A_PAGE}" if more else None
+        link = (
+            f"https://prices.azure.com:443/api/retail/prices?$skip={start + ITEMS_A_PAGE}"
+            if more
+            else None
+        )
         yield compact(
-            {"BillingCurrency": "USD", "CustomerEntityId": "Default", "CustomerEntityType": "Retail", "Items": page, "NextPageLink": link, "Count": len(page)}
+            {
+                "BillingCurrency": "USD",
+                "CustomerEntityId": "Default",
+                "CustomerEntityType": "Retail",
+                "Items": page,
+                "NextPageLink": link,
+                "Count": len(page),
+            }
         )
 
 
@@ -153,11 +229,17 @@ def merged(skus: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """SKUs of one size in many locations as one SKU with many locations; sizes whose capabilities differ stay apart."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for sku in skus:
-        same = {name: sku[name] for name in ("resourceType", "name", "tier", "size", "family", "capabilities")}
+        same = {
+            name: sku[name]
+            for name in ("resourceType", "name", "tier", "size", "family", "capabilities")
+        }
         groups[sku["name"], json.dumps(same)].append(sku)
     for _, same in sorted(groups.items()):
         each = sorted(same, key=lambda sku: sku["locations"])
-        yield each[0] | {name: [value for sku in each for value in sku[name]] for name in ("locations", "locationInfo", "restrictions")}
+        yield each[0] | {
+            name: [value for sku in each for value in sku[name]]
+            for name in ("locations", "locationInfo", "restrictions")
+        }
 
 
 def read(path: Path) -> Any:

@@ -28,12 +28,38 @@ DWS_AS_OF = datetime(2025, 8, 16, tzinfo=UTC)
 LICENSES_AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 TPU_AS_OF = datetime(2024, 12, 23, tzinfo=UTC)
 
-REGIONS = {"us-central1": "Iowa", "us-east4": "Northern Virginia", "europe-west4": "Netherlands", "asia-northeast1": "Tokyo"}
+REGIONS = {
+    "us-central1": "Iowa",
+    "us-east4": "Northern Virginia",
+    "europe-west4": "Netherlands",
+    "asia-northeast1": "Tokyo",
+}
 BILLING = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 COMPUTE = "https://compute.googleapis.com/compute/v1/projects/-"
 
 WORDS = {
-    **{s: s.upper() for s in ("a2", "a3", "c3", "c3d", "c4", "c4d", "c4n", "e2", "g2", "g4", "h3", "m4", "n2", "n4", "n4a", "n4d", "z3")},
+    **{
+        s: s.upper()
+        for s in (
+            "a2",
+            "a3",
+            "c3",
+            "c3d",
+            "c4",
+            "c4d",
+            "c4n",
+            "e2",
+            "g2",
+            "g4",
+            "h3",
+            "m4",
+            "n2",
+            "n4",
+            "n4a",
+            "n4d",
+            "z3",
+        )
+    },
     "a3plus": "A3Plus",
     "c2": "Compute optimized",
     "c2d": "C2D AMD",
@@ -54,20 +80,44 @@ GPU_WORDS = {
     "l4": "Nvidia L4 GPU",
     "rtx6000": "RTX 6000 96GB",
 }
-INSTANCE_WORDS = {"f1": ("Micro Instance with burstable CPU", "F1Micro"), "g1": ("Small Instance with 1 VCPU", "G1Small")}
+INSTANCE_WORDS = {
+    "f1": ("Micro Instance with burstable CPU", "F1Micro"),
+    "g1": ("Small Instance with 1 VCPU", "G1Small"),
+}
 USAGE = {"od": "OnDemand", "spot": "Preemptible", "1y": "Commit1Yr", "3y": "Commit3Yr"}
 YEARS = {"1y": "1 Year", "3y": "3 Years"}
 
 
-def sku(sku_id: str, description: str, group: str, usage: str, regions: list[str], price: Decimal, unit: str = "h", **more: Any) -> dict[str, Any]:
+def sku(
+    sku_id: str,
+    description: str,
+    group: str,
+    usage: str,
+    regions: list[str],
+    price: Decimal,
+    unit: str = "h",
+    **more: Any,
+) -> dict[str, Any]:
     """One SKU as services.skus.list gives it; nanos must hold the price whole."""
     nanos = price * 10**9
     assert nanos == int(nanos), (description, price)
-    rate = {"startUsageAmount": 0, "unitPrice": {"currencyCode": "USD", "units": str(int(price)), "nanos": int(nanos) % 10**9}}
-    info = {"summary": "", "pricingExpression": {"usageUnit": unit, "displayQuantity": 1, "tieredRates": [rate]}, "currencyConversionRate": 1}
+    rate = {
+        "startUsageAmount": 0,
+        "unitPrice": {"currencyCode": "USD", "units": str(int(price)), "nanos": int(nanos) % 10**9},
+    }
+    info = {
+        "summary": "",
+        "pricingExpression": {"usageUnit": unit, "displayQuantity": 1, "tieredRates": [rate]},
+        "currencyConversionRate": 1,
+    }
     if when := more.get("effective"):
         info["effectiveTime"] = when
-    category = {"serviceDisplayName": "Compute Engine", "resourceFamily": more.get("family", "Compute"), "resourceGroup": group, "usageType": usage}
+    category = {
+        "serviceDisplayName": "Compute Engine",
+        "resourceFamily": more.get("family", "Compute"),
+        "resourceGroup": group,
+        "usageType": usage,
+    }
     return {
         "name": f"services/6F81-5844-456A/skus/{sku_id}",
         "skuId": sku_id,
@@ -76,7 +126,10 @@ def sku(sku_id: str, description: str, group: str, usage: str, regions: list[str
         "serviceRegions": regions,
         "pricingInfo": [info],
         "serviceProviderName": "Google",
-        "geoTaxonomy": {"type": "REGIONAL" if regions != ["global"] else "GLOBAL", "regions": regions if regions != ["global"] else []},
+        "geoTaxonomy": {
+            "type": "REGIONAL" if regions != ["global"] else "GLOBAL",
+            "regions": regions if regions != ["global"] else [],
+        },
     }
 
 
@@ -88,12 +141,25 @@ def part_rates(research: Path) -> Iterator[dict[str, Any]]:
         if (series in INSTANCE_WORDS and mode in YEARS) or series == "m2":
             continue
         kind = part if part in ("core", "ram") else "gpu"
-        split = "SPLIT-" if "split" in row["how"] and not row["how"].startswith(f"{kind} solved") else ""
+        split = (
+            "SPLIT-"
+            if "split" in row["how"] and not row["how"].startswith(f"{kind} solved")
+            else ""
+        )
         sku_id = f"SAMPLE-{split}{series}-{part}-{mode}-{region}".upper()
         description, group = describe(series, part, mode, REGIONS[region])
         unit = {"GiB": "GiBy.h", "GiB-month": "GiBy.mo"}.get(row["unit"], "h")
         family = "Storage" if series == "generic" else "Compute"
-        yield sku(sku_id, description, group, USAGE[mode], [region], Decimal(row["usd_per_unit_hour"]), unit, family=family)
+        yield sku(
+            sku_id,
+            description,
+            group,
+            USAGE[mode],
+            [region],
+            Decimal(row["usd_per_unit_hour"]),
+            unit,
+            family=family,
+        )
 
 
 def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
@@ -108,14 +174,27 @@ def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
         gpu = GPU_WORDS[part]
         if mode in YEARS:
             return f"Commitment v1: {gpu} running in {place} for {YEARS[mode]}", "GPU"
-        return f"{gpu} {'attached to Spot Preemptible VMs running' if spot else 'running'} in {place}", "GPU"
-    group = "N1Standard" if series == "n1" and mode in ("od", "spot") else {"core": "CPU", "ram": "RAM"}[part]
+        return (
+            f"{gpu} {'attached to Spot Preemptible VMs running' if spot else 'running'} in {place}",
+            "GPU",
+        )
+    group = (
+        "N1Standard"
+        if series == "n1" and mode in ("od", "spot")
+        else {"core": "CPU", "ram": "RAM"}[part]
+    )
     if mode in YEARS:
         what = {"n1": "", "c2": "Compute optimized "}.get(series, f"{WORDS[series]} ")
         version = "" if series == "c2" else " v1"
-        return f"Commitment{version}: {what}{'Cpu' if part == 'core' else 'Ram'} in {place} for {YEARS[mode]}", group
+        return (
+            f"Commitment{version}: {what}{'Cpu' if part == 'core' else 'Ram'} in {place} for {YEARS[mode]}",
+            group,
+        )
     instance = "" if series == "c2" else " Instance"
-    return f"{spot}{WORDS[series]}{instance} {'Core' if part == 'core' else 'Ram'} running in {place}", group
+    return (
+        f"{spot}{WORDS[series]}{instance} {'Core' if part == 'core' else 'Ram'} running in {place}",
+        group,
+    )
 
 
 def local_ssd(series: str, mode: str, place: str) -> str:
@@ -131,12 +210,27 @@ def local_ssd(series: str, mode: str, place: str) -> str:
 def premiums(research: Path) -> Iterator[dict[str, Any]]:
     """M2's upgrade premium: what its on-demand rates are above those of M1."""
     rows = list(csv.DictReader((research / "truth" / "gcp_part_rates_2026-07-30.csv").open()))
-    rate = {(r["series"], r["region"], r["part"]): Decimal(r["usd_per_unit_hour"]) for r in rows if r["mode"] == "od"}
+    rate = {
+        (r["series"], r["region"], r["part"]): Decimal(r["usd_per_unit_hour"])
+        for r in rows
+        if r["mode"] == "od"
+    }
     for region, place in REGIONS.items():
-        for part, word, group, unit in (("core", "Core", "CPU", "h"), ("ram", "Ram", "RAM", "GiBy.h")):
+        for part, word, group, unit in (
+            ("core", "Core", "CPU", "h"),
+            ("ram", "Ram", "RAM", "GiBy.h"),
+        ):
             price = rate[("m2", region, part)] - rate[("m1", region, part)]
             words = f"Memory Optimized Upgrade Premium for Memory-optimized Instance {word} running in {place}"
-            yield sku(f"SAMPLE-M2-PREMIUM-{part}-{region}".upper(), words, group, "OnDemand", [region], price, unit)
+            yield sku(
+                f"SAMPLE-M2-PREMIUM-{part}-{region}".upper(),
+                words,
+                group,
+                "OnDemand",
+                [region],
+                price,
+                unit,
+            )
 
 
 def custom(research: Path) -> Iterator[dict[str, Any]]:
@@ -144,12 +238,26 @@ def custom(research: Path) -> Iterator[dict[str, Any]]:
     prices = {(r["instance_type"], r["region"]): r for r in machine_prices(research)}
     for region, place in REGIONS.items():
         for mode, column in (("od", "on_demand_usd_per_hour"), ("spot", "spot_usd_per_hour")):
-            one, two = (Decimal(prices[(name, region)][column]) for name in ("custom-1-7680-ext", "custom-2-10240-ext"))
+            one, two = (
+                Decimal(prices[(name, region)][column])
+                for name in ("custom-1-7680-ext", "custom-2-10240-ext")
+            )
             ram = (2 * one - two) / 5
             spot = "Spot Preemptible " if mode == "spot" else ""
-            for part, word, group, unit, price in (("core", "Core", "CPU", "h", one - Decimal("7.5") * ram), ("ram", "Ram", "RAM", "GiBy.h", ram)):
+            for part, word, group, unit, price in (
+                ("core", "Core", "CPU", "h", one - Decimal("7.5") * ram),
+                ("ram", "Ram", "RAM", "GiBy.h", ram),
+            ):
                 words = f"{spot}Custom Instance {word} running in {place}"
-                yield sku(f"SAMPLE-N1-CUSTOM-{part}-{mode}-{region}".upper(), words, group, USAGE[mode], [region], price, unit)
+                yield sku(
+                    f"SAMPLE-N1-CUSTOM-{part}-{mode}-{region}".upper(),
+                    words,
+                    group,
+                    USAGE[mode],
+                    [region],
+                    price,
+                    unit,
+                )
 
 
 def machine_prices(research: Path) -> list[dict[str, str]]:
@@ -168,29 +276,71 @@ def b200() -> Iterator[dict[str, Any]]:
         (f"Commitment v1: {name} in Iowa for 3 Years", "Commit3Yr", "7.0884"),
         (f"Spot Preemptible {name} running in Iowa", "OnDemand", "4.9542"),
     ):
-        mode = words.replace(name, "").split(" in Iowa")[0].strip(" :").replace(" ", "-") + words.rpartition("Iowa")[2].replace(" ", "-")
-        yield sku(f"SAMPLE-B200-{mode}".upper(), words, "GPU", usage, ["us-central1"], Decimal(price))
+        mode = words.replace(name, "").split(" in Iowa")[0].strip(" :").replace(
+            " ", "-"
+        ) + words.rpartition("Iowa")[2].replace(" ", "-")
+        yield sku(
+            f"SAMPLE-B200-{mode}".upper(), words, "GPU", usage, ["us-central1"], Decimal(price)
+        )
 
 
 def dws_a3() -> Iterator[dict[str, Any]]:
     """Dynamic Workload Scheduler prices of A3 High, with the SKU ids of a bill of that day."""
     for sku_id, words, group, price, unit in (
-        ("341A-49A5-0C07", "Nvidia H100 80GB GPU attached to DWS Defined Duration VMs running in Americas", "GPU", "4.200761", "h"),
-        ("9A32-36B2-7FBC", "DWS Defined Duration A3 Core running in Americas", "CPU", "0.010934", "h"),
-        ("ED19-A584-4A84", "DWS Defined Duration A3 Ram running in Americas", "RAM", "0.000952", "GiBy.h"),
-        ("2303-1D6A-9C08", "DWS Defined Duration SSD backed Local Storage running in Americas", "LocalSSD", "0.08", "GiBy.mo"),
+        (
+            "341A-49A5-0C07",
+            "Nvidia H100 80GB GPU attached to DWS Defined Duration VMs running in Americas",
+            "GPU",
+            "4.200761",
+            "h",
+        ),
+        (
+            "9A32-36B2-7FBC",
+            "DWS Defined Duration A3 Core running in Americas",
+            "CPU",
+            "0.010934",
+            "h",
+        ),
+        (
+            "ED19-A584-4A84",
+            "DWS Defined Duration A3 Ram running in Americas",
+            "RAM",
+            "0.000952",
+            "GiBy.h",
+        ),
+        (
+            "2303-1D6A-9C08",
+            "DWS Defined Duration SSD backed Local Storage running in Americas",
+            "LocalSSD",
+            "0.08",
+            "GiBy.mo",
+        ),
     ):
         family = "Storage" if group == "LocalSSD" else "Compute"
-        yield sku(sku_id, words, group, "OnDemand", ["us-central1"], Decimal(price), unit, family=family)
+        yield sku(
+            sku_id, words, group, "OnDemand", ["us-central1"], Decimal(price), unit, family=family
+        )
 
 
 def licenses() -> Iterator[dict[str, Any]]:
     """https://cloud.google.com/compute/disks-image-pricing#premiumimages, the same everywhere."""
     for sku_id, words, price in (
-        ("SAMPLE-WINDOWS-2025", "Licensing Fee for Windows Server 2025 Datacenter Edition on VM", "0.046"),
+        (
+            "SAMPLE-WINDOWS-2025",
+            "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
+            "0.046",
+        ),
         ("SAMPLE-SLES-15", "Licensing Fee for SUSE Linux Enterprise Server 15 (CPU cost)", "0.11"),
-        ("SAMPLE-SLES-15-F1", "Licensing Fee for SUSE Linux Enterprise Server 15 on f1-micro", "0.02"),
-        ("SAMPLE-SLES-15-G1", "Licensing Fee for SUSE Linux Enterprise Server 15 on g1-small", "0.02"),
+        (
+            "SAMPLE-SLES-15-F1",
+            "Licensing Fee for SUSE Linux Enterprise Server 15 on f1-micro",
+            "0.02",
+        ),
+        (
+            "SAMPLE-SLES-15-G1",
+            "Licensing Fee for SUSE Linux Enterprise Server 15 on g1-small",
+            "0.02",
+        ),
     ):
         yield sku(sku_id, words, "Google", "OnDemand", ["global"], Decimal(price), family="License")
 
@@ -207,21 +357,45 @@ def tpu() -> Iterator[dict[str, Any]]:
             ("1y", f"Commitment v1: TpuV5e running in {place} for 1 Year", one),
             ("3y", f"Commitment v1: TpuV5e running in {place} for 3 Years", three),
         ):
-            yield sku(f"SAMPLE-TPUV5E-{mode}-{region}".upper(), words, "TPU", USAGE[mode], [region], Decimal(price))
+            yield sku(
+                f"SAMPLE-TPUV5E-{mode}-{region}".upper(),
+                words,
+                "TPU",
+                USAGE[mode],
+                [region],
+                Decimal(price),
+            )
 
 
 def machine_types(research: Path) -> dict[str, Any]:
     """The aggregated list cut to the sample's regions; keys untouched."""
-    with gzip.open(research / "recordings" / "gcp" / "gcp_machineTypes_aggregatedList_2026-08-17.json.gz") as file:
+    with gzip.open(
+        research / "recordings" / "gcp" / "gcp_machineTypes_aggregatedList_2026-08-17.json.gz"
+    ) as file:
         body = json.load(file)
     body = {k: v for k, v in body.items() if k not in ("id", "selfLink")}
-    body["items"] = {z: {"machineTypes": [slim(t) for t in listed.get("machineTypes", ())]} for z, listed in body["items"].items()}
+    body["items"] = {
+        z: {"machineTypes": [slim(t) for t in listed.get("machineTypes", ())]}
+        for z, listed in body["items"].items()
+    }
     return body
 
 
 def slim(raw: dict[str, Any]) -> dict[str, Any]:
     """Without the link that names the project it was listed with, and constants that nobody reads."""
-    return {k: v for k, v in raw.items() if k not in ("selfLink", "kind", "imageSpaceGb", "maximumPersistentDisks", "maximumPersistentDisksSizeGb", "zone")}
+    return {
+        k: v
+        for k, v in raw.items()
+        if k
+        not in (
+            "selfLink",
+            "kind",
+            "imageSpaceGb",
+            "maximumPersistentDisks",
+            "maximumPersistentDisksSizeGb",
+            "zone",
+        )
+    }
 
 
 def in_sample(zone: str) -> bool:
@@ -230,10 +404,15 @@ def in_sample(zone: str) -> bool:
 
 def listed(research: Path, name: str) -> dict[str, Any]:
     path = research / "recordings" / "gcp" / name
-    body = json.loads(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
+    body = json.loads(
+        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    )
     keep = ("name", "description", "status", "region", "availableCpuPlatforms")
     items = [{k: item[k] for k in keep if k in item} for item in body["items"]]
-    return {"kind": body["kind"], "items": [i for i in items if (i.get("region") or i["name"]).rpartition("/")[2] in REGIONS]}
+    return {
+        "kind": body["kind"],
+        "items": [i for i in items if (i.get("region") or i["name"]).rpartition("/")[2] in REGIONS],
+    }
 
 
 def main(research: Path) -> None:
@@ -242,26 +421,39 @@ def main(research: Path) -> None:
     landing = Landing(SAMPLE)
     types = machine_types(research)
     packed = gzip.compress(dumps(types), 9, mtime=0)
-    (PROJECT / "data" / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(packed)
+    (PROJECT / "data" / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(
+        packed
+    )
     types["items"] = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
     pages = {
         "skus": [
-            ({"skus": [*part_rates(research), *premiums(research), *custom(research), *b200()]}, BILLING, RATES_AS_OF),
+            (
+                {"skus": [*part_rates(research), *premiums(research), *custom(research), *b200()]},
+                BILLING,
+                RATES_AS_OF,
+            ),
             ({"skus": list(dws_a3())}, BILLING, DWS_AS_OF),
             ({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
             ({"skus": list(tpu())}, BILLING, TPU_AS_OF),
         ],
         "machine-types": [(types, f"{COMPUTE}/aggregated/machineTypes", TYPES_AS_OF)],
-        "regions": [(listed(research, "regions_2025-03.json.gz"), f"{COMPUTE}/regions", PLACES_AS_OF)],
+        "regions": [
+            (listed(research, "regions_2025-03.json.gz"), f"{COMPUTE}/regions", PLACES_AS_OF)
+        ],
         "zones": [(listed(research, "zones_2025-03.json"), f"{COMPUTE}/zones", PLACES_AS_OF)],
     }
     results = []
     for kind, bodies in pages.items():
         unit = Unit("gcp", kind)
         params = {"source": "bundled"} if kind == "machine-types" else {}
-        landed = [landing.land_bytes(unit, dumps(body), url=url, retrieved_at=at, params=params) for body, url, at in bodies]
+        landed = [
+            landing.land_bytes(unit, dumps(body), url=url, retrieved_at=at, params=params)
+            for body, url, at in bodies
+        ]
         results.append(UnitResult(unit, "ok", tuple(landed)))
-    landing.write_run(Run("20260817T000000.000000Z", "gcp", "sample", TYPES_AS_OF, "sample", tuple(results)))
+    landing.write_run(
+        Run("20260817T000000.000000Z", "gcp", "sample", TYPES_AS_OF, "sample", tuple(results))
+    )
 
 
 def dumps(body: Any) -> bytes:

@@ -41,7 +41,12 @@ def run_id(started_at: datetime) -> str:
     return started_at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
 
 
-def plan(settings: Settings, provider: str, regions: Sequence[str] | None = None, kinds: Sequence[str] | None = None) -> list[Unit]:
+def plan(
+    settings: Settings,
+    provider: str,
+    regions: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+) -> list[Unit]:
     """Units to fetch, or with source=sample those that the sample holds.
 
     Raises:
@@ -49,12 +54,19 @@ def plan(settings: Settings, provider: str, regions: Sequence[str] | None = None
     """
     known = providers.get(provider)
     if settings.source == "sample":
-        units = [result.unit for result in _sample_run(settings, provider).results if regions is None or result.unit.region in (*regions, "global")]
+        units = [
+            result.unit
+            for result in _sample_run(settings, provider).results
+            if regions is None or result.unit.region in (*regions, "global")
+        ]
     else:
         units = known.plan(_context(settings), regions)
     chosen = [unit for unit in units if kinds is None or unit.kind in kinds]
     if not chosen:
-        raise HwpricesError(f"{provider}: nothing to collect for regions {list(regions or ['all'])} and kinds {list(kinds or ['all'])}", "Check the spelling.")
+        raise HwpricesError(
+            f"{provider}: nothing to collect for regions {list(regions or ['all'])} and kinds {list(kinds or ['all'])}",
+            "Check the spelling.",
+        )
     return chosen
 
 
@@ -73,7 +85,13 @@ def fetch(settings: Settings, provider: str, unit: Unit) -> UnitResult:
 
 
 def record(
-    settings: Settings, provider: str, started_at: datetime, results: Sequence[UnitResult], *, narrowed: bool = False, kinds: Sequence[str] | None = None
+    settings: Settings,
+    provider: str,
+    started_at: datetime,
+    results: Sequence[UnitResult],
+    *,
+    narrowed: bool = False,
+    kinds: Sequence[str] | None = None,
 ) -> Run:
     """Write the run's manifest: what failed stands on its last good pages.
 
@@ -87,16 +105,35 @@ def record(
     """
     if not any(result.status == "ok" for result in results):
         first = next((r for r in results if r.reason), None)
-        raise HwpricesError(f"{provider}: none of {len(results)} units could be fetched" + (f"; {first.unit.name}: {first.reason}" if first else ""))
+        raise HwpricesError(
+            f"{provider}: none of {len(results)} units could be fetched"
+            + (f"; {first.unit.name}: {first.reason}" if first else "")
+        )
     landing = Landing(_raw(settings))
     previous = _comparable(landing, provider, settings.source)
     if kinds and previous is None:
         raise HwpricesError(
-            f"{provider}: there is no {settings.source} run to add {', '.join(kinds)} to", "Collect all kinds once first: the refresh flow does."
+            f"{provider}: there is no {settings.source} run to add {', '.join(kinds)} to",
+            "Collect all kinds once first: the refresh flow does.",
         )
     asked = {result.unit.name for result in results}
-    others = [replace(r, carried_from=r.carried_from or previous.run_id) for r in previous.results if r.unit.name not in asked] if previous and narrowed else []
-    run = Run(run_id(started_at), provider, settings.source, started_at, installed_version("hwprices"), (*carry_over(results, previous), *others))
+    others = (
+        [
+            replace(r, carried_from=r.carried_from or previous.run_id)
+            for r in previous.results
+            if r.unit.name not in asked
+        ]
+        if previous and narrowed
+        else []
+    )
+    run = Run(
+        run_id(started_at),
+        provider,
+        settings.source,
+        started_at,
+        installed_version("hwprices"),
+        (*carry_over(results, previous), *others),
+    )
     landing.write_run(run)
     return run
 
@@ -113,14 +150,19 @@ def _comparable(landing: Landing, provider: str, origin: str) -> Run | None:
 def _sample_run(settings: Settings, provider: str) -> Run:
     run = Landing(settings.sample).latest_run(provider)
     if run is None:
-        raise HwpricesError(f"no sample of {provider} in {settings.sample}", "Set HWPRICES_SAMPLE to the project's data/sample, or use --source live.")
+        raise HwpricesError(
+            f"no sample of {provider} in {settings.sample}",
+            "Set HWPRICES_SAMPLE to the project's data/sample, or use --source live.",
+        )
     return run
 
 
 def _replay(settings: Settings, unit: Unit) -> UnitResult:
     """Copy the unit's pages from the sample, checksums verified."""
     sample, landing = Landing(settings.sample), Landing(_raw(settings))
-    result = next(r for r in _sample_run(settings, unit.provider).results if r.unit.name == unit.name)
+    result = next(
+        r for r in _sample_run(settings, unit.provider).results if r.unit.name == unit.name
+    )
     for page in result.pages:
         if not landing.store.exists(page.key):
             with sample.file(page) as path:

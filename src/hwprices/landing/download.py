@@ -29,7 +29,15 @@ RETRIED_STATUSES = {403, 408, 429, 500, 502, 503, 504}
 
 CHUNK = 1 << 20
 
-SECRET_PARAMETERS = {"key", "access_token", "sig", "token", "x-amz-security-token", "x-amz-signature", "x-amz-credential"}
+SECRET_PARAMETERS = {
+    "key",
+    "access_token",
+    "sig",
+    "token",
+    "x-amz-security-token",
+    "x-amz-signature",
+    "x-amz-credential",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,9 @@ def public_url(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname or ""
     netloc = f"{host}:{parts.port}" if parts.port else host
-    query = "&".join(p for p in parts.query.split("&") if p and p.split("=")[0].lower() not in SECRET_PARAMETERS)
+    query = "&".join(
+        p for p in parts.query.split("&") if p and p.split("=")[0].lower() not in SECRET_PARAMETERS
+    )
     return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
 
 
@@ -77,9 +87,15 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
     if scheme == "https":
         return
     if scheme != "http" or not is_loopback(url):
-        raise FetchError(f"{public_url(url)} is not https", "Plain http is used only to this machine (127.0.0.1, localhost).")
+        raise FetchError(
+            f"{public_url(url)} is not https",
+            "Plain http is used only to this machine (127.0.0.1, localhost).",
+        )
     if credentials:
-        raise FetchError(f"no credential is sent over plain http to {public_url(url)}", "Unset the credential, or use https.")
+        raise FetchError(
+            f"no credential is sent over plain http to {public_url(url)}",
+            "Unset the credential, or use https.",
+        )
 
 
 def check_same_host(first: str, following: str) -> None:
@@ -90,26 +106,50 @@ def check_same_host(first: str, following: str) -> None:
     """
     a, b = urlsplit(first), urlsplit(following)
     default = {"https": 443, "http": 80}
-    if (a.scheme, a.hostname, a.port or default.get(a.scheme)) != (b.scheme, b.hostname, b.port or default.get(b.scheme)):
+    if (a.scheme, a.hostname, a.port or default.get(a.scheme)) != (
+        b.scheme,
+        b.hostname,
+        b.port or default.get(b.scheme),
+    ):
         raise FetchError(
-            f"the next page of {public_url(first)} is on another host: {public_url(following)}", "It is not followed. Report it if the vendor has really moved."
+            f"the next page of {public_url(first)} is on another host: {public_url(following)}",
+            "It is not followed. Report it if the vendor has really moved.",
         )
 
 
 class Http:
     """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments so that tests need no patching."""
 
-    def __init__(self, settings: Settings, *, sleep: Callable[[float], None] = time.sleep, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self.settings = settings
         self.sleep = sleep
         self.now = now
-        timeout = httpx.Timeout(settings.read_timeout.total_seconds(), connect=settings.connect_timeout.total_seconds())
-        self._client = httpx.Client(timeout=timeout, follow_redirects=False, headers={"User-Agent": "hwprices", "Accept-Encoding": "gzip"})
+        timeout = httpx.Timeout(
+            settings.read_timeout.total_seconds(), connect=settings.connect_timeout.total_seconds()
+        )
+        self._client = httpx.Client(
+            timeout=timeout,
+            follow_redirects=False,
+            headers={"User-Agent": "hwprices", "Accept-Encoding": "gzip"},
+        )
 
     def close(self) -> None:
         self._client.close()
 
-    def download(self, url: str, into: Path, *, params: Mapping[str, str] | None = None, expect: Expect = "json") -> Downloaded:
+    def download(
+        self,
+        url: str,
+        into: Path,
+        *,
+        params: Mapping[str, str] | None = None,
+        expect: Expect = "json",
+    ) -> Downloaded:
         """Fetch one page into a file.
 
         Raises:
@@ -120,7 +160,11 @@ class Http:
 
         def wait(state: tenacity.RetryCallState) -> float:
             asked = last[-1].wait if last else None
-            return min(asked, self.settings.max_retry_after.total_seconds()) if asked is not None else backoff(state)
+            return (
+                min(asked, self.settings.max_retry_after.total_seconds())
+                if asked is not None
+                else backoff(state)
+            )
 
         backoff = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
         retrying = tenacity.Retrying(
@@ -135,7 +179,10 @@ class Http:
             return retrying(self._once, url, into, dict(params or {}), expect)
         except _TryAgain as error:
             times = "once" if self.settings.attempts == 1 else f"{self.settings.attempts} times"
-            raise FetchError(f"{public_url(url)} failed {times}, last: {error}", "Try again later, or check the endpoint setting.") from error
+            raise FetchError(
+                f"{public_url(url)} failed {times}, last: {error}",
+                "Try again later, or check the endpoint setting.",
+            ) from error
 
     def _once(self, url: str, into: Path, params: dict[str, str], expect: Expect) -> Downloaded:
         try:
@@ -149,7 +196,9 @@ class Http:
                 _check_whole(response, into, encoding)
                 shown = {k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS}
                 kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
-                return Downloaded(into, encoding, public_url(url), shown, response.status_code, kind, self.now())  # type: ignore[arg-type]
+                return Downloaded(
+                    into, encoding, public_url(url), shown, response.status_code, kind, self.now()
+                )  # type: ignore[arg-type]
         except httpx.HTTPError as error:
             raise _TryAgain(f"{type(error).__name__} {error}".strip()) from None
 
@@ -167,7 +216,10 @@ def _check_status(response: httpx.Response) -> None:
             "Redirects are not followed: set the endpoint to the new address.",
         )
     response.read()
-    raise FetchError(f"{url} answers HTTP {status}: {' '.join(response.text.split())[:200]}", "Check the endpoint setting.")
+    raise FetchError(
+        f"{url} answers HTTP {status}: {' '.join(response.text.split())[:200]}",
+        "Check the endpoint setting.",
+    )
 
 
 def _retry_after(response: httpx.Response) -> float | None:
@@ -183,7 +235,9 @@ def _retry_after(response: httpx.Response) -> float | None:
 
 
 def _encoding(response: httpx.Response) -> str:
-    encoding = str(response.headers.get("content-encoding", "identity")).strip().lower() or "identity"
+    encoding = (
+        str(response.headers.get("content-encoding", "identity")).strip().lower() or "identity"
+    )
     if encoding not in ("identity", "gzip"):
         raise _TryAgain(f"Content-Encoding {encoding}, which was not asked for")
     return encoding
@@ -200,7 +254,11 @@ def _check_whole(response: httpx.Response, path: Path, encoding: str) -> None:
     got = path.stat().st_size
     if announced is not None and int(announced) != got:
         raise _TryAgain(f"{got} of {announced} bytes came")
-    if announced is None and encoding == "identity" and response.headers.get("transfer-encoding", "").lower() != "chunked":
+    if (
+        announced is None
+        and encoding == "identity"
+        and response.headers.get("transfer-encoding", "").lower() != "chunked"
+    ):
         raise _TryAgain("the body has no length, so it cannot be known to be whole")
     if encoding == "gzip":
         try:

@@ -83,7 +83,12 @@ class Run:
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
         """Pages of a kind, and region where given, in the order they were fetched."""
-        return [p for r in self.results if r.unit.kind == kind and region in (None, r.unit.region) for p in r.pages]
+        return [
+            p
+            for r in self.results
+            if r.unit.kind == kind and region in (None, r.unit.region)
+            for p in r.pages
+        ]
 
     def regions(self, kind: str) -> list[str]:
         """Regions that have pages of a kind, sorted."""
@@ -103,7 +108,11 @@ class Landing:
             HwpricesError: the landing root cannot be written.
         """
         with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-            stored = body.path if body.encoding == "gzip" else _compress(body.path, Path(scratch) / "page.gz")
+            stored = (
+                body.path
+                if body.encoding == "gzip"
+                else _compress(body.path, Path(scratch) / "page.gz")
+            )
             with gzip.open(stored) as plain:
                 content_bytes = sum(len(chunk) for chunk in _chunks(plain))
             sha256 = _sha256(stored)
@@ -123,14 +132,30 @@ class Landing:
             )
 
     def land_bytes(
-        self, unit: Unit, content: bytes, *, url: str, retrieved_at: datetime, suffix: str = "json", params: Mapping[str, str] | None = None, status: int = 200
+        self,
+        unit: Unit,
+        content: bytes,
+        *,
+        url: str,
+        retrieved_at: datetime,
+        suffix: str = "json",
+        params: Mapping[str, str] | None = None,
+        status: int = 200,
     ) -> Page:
         """Keep a page that a vendor's SDK has already read from the wire (its body as received, decoded)."""
         with tempfile.NamedTemporaryFile(prefix="hwprices-") as file:
             file.write(content)
             file.flush()
             types = {"json": "application/json", "xml": "text/xml", "csv": "text/csv"}
-            body = Downloaded(Path(file.name), "identity", url, params or {}, status, types.get(suffix, "application/octet-stream"), retrieved_at)
+            body = Downloaded(
+                Path(file.name),
+                "identity",
+                url,
+                params or {},
+                status,
+                types.get(suffix, "application/octet-stream"),
+                retrieved_at,
+            )
             return self.land(unit, body, suffix=suffix)
 
     @contextmanager
@@ -165,14 +190,22 @@ class Landing:
         try:
             return json.loads(self.read(page), parse_float=Decimal)
         except ValueError as error:
-            raise HwpricesError(f"landed page {self.store.uri(page.key)} is not JSON ({error})", "Delete it and fetch again.") from None
+            raise HwpricesError(
+                f"landed page {self.store.uri(page.key)} is not JSON ({error})",
+                "Delete it and fetch again.",
+            ) from None
 
     def _check(self, page: Page, path: Path | None) -> None:
         where = self.store.uri(page.key)
         if path is None:
-            raise HwpricesError(f"landed page {where} is missing", "Fetch again, or restore the landing directory.")
+            raise HwpricesError(
+                f"landed page {where} is missing", "Fetch again, or restore the landing directory."
+            )
         if _sha256(path) != page.sha256:
-            raise HwpricesError(f"checksum of landed page {where} does not match: it was altered after it was landed", "Delete it and fetch again.")
+            raise HwpricesError(
+                f"checksum of landed page {where} does not match: it was altered after it was landed",
+                "Delete it and fetch again.",
+            )
 
     # -- manifests -----------------------------------------------------------------------------------------------------
 
@@ -195,11 +228,17 @@ class Landing:
         key = f"{provider}/runs/{run_id}.json"
         data = self.store.get(key)
         if data is None:
-            raise HwpricesError(f"no run {run_id} of {provider} in {self.store.root}", "List the folder runs/ there.")
+            raise HwpricesError(
+                f"no run {run_id} of {provider} in {self.store.root}",
+                "List the folder runs/ there.",
+            )
         try:
             return _run(json.loads(data))
         except (ValueError, KeyError, TypeError) as error:
-            raise HwpricesError(f"the manifest {self.store.uri(key)} is damaged ({error!r})", "Delete it and collect again.") from None
+            raise HwpricesError(
+                f"the manifest {self.store.uri(key)} is damaged ({error!r})",
+                "Delete it and collect again.",
+            ) from None
 
     def latest_run(self, provider: str) -> Run | None:
         """The newest run, or None."""
@@ -226,13 +265,23 @@ def _run(raw: dict[str, Any]) -> Run:
         UnitResult(
             unit=Unit(**r["unit"]),
             status=r["status"],
-            pages=tuple(Page(**{**p, "retrieved_at": datetime.fromisoformat(p["retrieved_at"])}) for p in r["pages"]),
+            pages=tuple(
+                Page(**{**p, "retrieved_at": datetime.fromisoformat(p["retrieved_at"])})
+                for p in r["pages"]
+            ),
             reason=r.get("reason", ""),
             carried_from=r.get("carried_from", ""),
         )
         for r in raw["results"]
     )
-    return Run(raw["run_id"], raw["provider"], raw["origin"], datetime.fromisoformat(raw["started_at"]), raw["code_version"], results)
+    return Run(
+        raw["run_id"],
+        raw["provider"],
+        raw["origin"],
+        datetime.fromisoformat(raw["started_at"]),
+        raw["code_version"],
+        results,
+    )
 
 
 def _jsonable(value: object) -> str:
@@ -248,7 +297,11 @@ def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 
 def _compress(source: Path, target: Path) -> Path:
     """gzip with no name and no time in it: the same content gives the same file."""
-    with source.open("rb") as plain, target.open("wb") as raw, gzip.GzipFile("", "wb", COMPRESS_LEVEL, raw, mtime=0) as packed:
+    with (
+        source.open("rb") as plain,
+        target.open("wb") as raw,
+        gzip.GzipFile("", "wb", COMPRESS_LEVEL, raw, mtime=0) as packed,
+    ):
         shutil.copyfileobj(plain, packed, CHUNK)
     return target
 

@@ -54,5 +54,10 @@ def _resource(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _field(name: str, column: Any) -> dict[str, Any]:
     notes = {k: v for k, v in (column.metadata or {}).items() if v}
-    base = {"name": name, "type": _TYPES[column.dtype.type.base_type()], "description": column.description, **notes}
+    base = {
+        "name": name,
+        "type": _TYPES[column.dtype.type.base_type()],
+        "description": column.description,
+        **notes,
+    }
     return base if column.nullable else {**base, "constraints": {"required": True}}

@@ -76,9 +76,16 @@ def publish(
         pointer = store.get_tagged("latest.json")
         previous = read_manifest(store, json.loads(pointer.data)["version"]) if pointer else None
         progress("gate")
-        chosen = [source for name in _known(store, previous) if (source := _choose(store, name, previous, accepted))]
+        chosen = [
+            source
+            for name in _known(store, previous)
+            if (source := _choose(store, name, previous, accepted))
+        ]
         if not chosen:
-            raise HwpricesError(f"nothing is staged below {store.uri('staged')}", "Collect first: python flows/refresh.py, or hwprices' collect flow.")
+            raise HwpricesError(
+                f"nothing is staged below {store.uri('staged')}",
+                "Collect first: python flows/refresh.py, or hwprices' collect flow.",
+            )
         results = tuple(result for source in chosen for result in source.results)
         progress("join")
         joined = join.build(_scans(store, chosen), sheets.load_all())
@@ -103,7 +110,9 @@ def prune(store: Store, keep: int) -> list[str]:
         gone = sorted({Path(key).parts[1] for key in store.keys("releases")} - kept)
         for version in gone:
             # the manifest first: a release without one does not exist, however far the deletion comes
-            for key in sorted(store.keys(f"releases/{version}"), key=lambda k: not k.endswith("/manifest.json")):
+            for key in sorted(
+                store.keys(f"releases/{version}"), key=lambda k: not k.endswith("/manifest.json")
+            ):
                 store.delete(key)
         return gone
 
@@ -113,18 +122,40 @@ def _known(store: Store, previous: Mapping[str, Any] | None) -> list[str]:
     return sorted(staged | set(previous["providers"] if previous else ()))
 
 
-def _choose(store: Store, provider: str, previous: Mapping[str, Any] | None, accepted: Collection[str]) -> Source | None:
+def _choose(
+    store: Store, provider: str, previous: Mapping[str, Any] | None, accepted: Collection[str]
+) -> Source | None:
     """The staged tables if the gate lets them through, else the last release's."""
     staged = stage.latest(store, provider)
     old = _published(store, provider, previous)
     if staged is None:
         return old
     new_candidate = _candidate(store, provider, staged.origin, staged.directory, staged.files)
-    old_candidate = _candidate(store, provider, old.origin, old.directory, old.files) if old else None
+    old_candidate = (
+        _candidate(store, provider, old.origin, old.directory, old.files) if old else None
+    )
     results = gate.check(new_candidate, old_candidate, accepted)
     if old is not None and gate.stopped(results):
-        return Source(provider, "kept", old.origin, old.run_id, old.directory, old.files, tuple(results), old.report)
-    return Source(provider, "fresh", staged.origin, staged.run_id, staged.directory, staged.files, tuple(results), _report(staged))
+        return Source(
+            provider,
+            "kept",
+            old.origin,
+            old.run_id,
+            old.directory,
+            old.files,
+            tuple(results),
+            old.report,
+        )
+    return Source(
+        provider,
+        "fresh",
+        staged.origin,
+        staged.run_id,
+        staged.directory,
+        staged.files,
+        tuple(results),
+        _report(staged),
+    )
 
 
 def _published(store: Store, provider: str, previous: Mapping[str, Any] | None) -> Source | None:
@@ -138,21 +169,42 @@ def _published(store: Store, provider: str, previous: Mapping[str, Any] | None) 
         for file in table["files"]
         if f"/provider={provider}/" in f"/{file['key']}"
     )
-    return Source(provider, "kept", entry["origin"], entry["run_id"], f"releases/{previous['version']}", files, (), entry["report"])
+    return Source(
+        provider,
+        "kept",
+        entry["origin"],
+        entry["run_id"],
+        f"releases/{previous['version']}",
+        files,
+        (),
+        entry["report"],
+    )
 
 
 def _report(staged: Staged) -> dict[str, Any]:
-    return {"units": dict(staged.units), "troubles": list(staged.troubles), "quarantined": dict(staged.quarantined), "accounted": dict(staged.accounted)}
+    return {
+        "units": dict(staged.units),
+        "troubles": list(staged.troubles),
+        "quarantined": dict(staged.quarantined),
+        "accounted": dict(staged.accounted),
+    }
 
 
-def _candidate(store: Store, provider: str, origin: str, directory: str, files: tuple[TableFile, ...]) -> gate.Candidate:
-    found = {table: _scan(store, [(directory, f) for f in files if f.table == table]) for table in {f.table for f in files}}
+def _candidate(
+    store: Store, provider: str, origin: str, directory: str, files: tuple[TableFile, ...]
+) -> gate.Candidate:
+    found = {
+        table: _scan(store, [(directory, f) for f in files if f.table == table])
+        for table in {f.table for f in files}
+    }
     return gate.Candidate(provider, origin, found)
 
 
 def _scan(store: Store, files: list[tuple[str, TableFile]]) -> pl.LazyFrame:
     uris = [store.uri(f"{directory}/{file.key}") for directory, file in files]
-    return pl.scan_parquet(uris, hive_partitioning=False, storage_options=storage_options(store.root))
+    return pl.scan_parquet(
+        uris, hive_partitioning=False, storage_options=storage_options(store.root)
+    )
 
 
 def _scans(store: Store, chosen: list[Source]) -> dict[str, pl.LazyFrame]:
@@ -166,7 +218,12 @@ def _scans(store: Store, chosen: list[Source]) -> dict[str, pl.LazyFrame]:
 
 def _digest(chosen: list[Source], derived: Mapping[str, pl.DataFrame]) -> str:
     """What the release says: equal digests mean that there is nothing new to publish."""
-    vendor = {file.key: file.content_sha256 for source in chosen for file in source.files if file.table not in derived}
+    vendor = {
+        file.key: file.content_sha256
+        for source in chosen
+        for file in source.files
+        if file.table not in derived
+    }
     ours = {key: parquet.content_digest(frame) for key, _, frame in _derived(derived)}
     return hashlib.sha256(json.dumps({**vendor, **ours}, sort_keys=True).encode()).hexdigest()
 
@@ -176,34 +233,57 @@ def _derived(made: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, str, pl.Da
     the next release may have to keep one provider's."""
     for name, frame in made.items():
         if name in COMPLETED:
-            for (provider,), rows in sorted(frame.partition_by("provider", as_dict=True, maintain_order=True).items()):
+            for (provider,), rows in sorted(
+                frame.partition_by("provider", as_dict=True, maintain_order=True).items()
+            ):
                 yield parquet.file_key(name, str(provider)), name, rows
         else:
             yield parquet.file_key(name), name, frame
 
 
 def _write(
-    store: Store, version: str, chosen: list[Source], joined: join.Joined, digest: str, previous: Mapping[str, Any] | None, created_at: datetime
+    store: Store,
+    version: str,
+    chosen: list[Source],
+    joined: join.Joined,
+    digest: str,
+    previous: Mapping[str, Any] | None,
+    created_at: datetime,
 ) -> dict[str, Any]:
     directory = f"releases/{version}"
     if store.exists(f"{directory}/manifest.json"):
-        raise HwpricesError(f"release {version} is there already", "Another publisher was faster: nothing was changed.")
+        raise HwpricesError(
+            f"release {version} is there already",
+            "Another publisher was faster: nothing was changed.",
+        )
     files: list[TableFile] = []
     for source in chosen:
         for file in source.files:
             if file.table not in joined.tables:
                 store.copy(store, f"{source.directory}/{file.key}", f"{directory}/{file.key}")
                 files.append(file)
-    files += [parquet.write(store, directory, key, name, frame) for key, name, frame in _derived(joined.tables)]
+    files += [
+        parquet.write(store, directory, key, name, frame)
+        for key, name, frame in _derived(joined.tables)
+    ]
     manifest = _manifest(version, chosen, files, joined, digest, previous, created_at)
     store.put(f"{directory}/datapackage.json", _json(datapackage(manifest)))
     if not store.put(f"{directory}/manifest.json", _json(manifest), create=True):
-        raise HwpricesError(f"release {version} is there already", "Another publisher was faster: nothing was changed.")
+        raise HwpricesError(
+            f"release {version} is there already",
+            "Another publisher was faster: nothing was changed.",
+        )
     return manifest
 
 
 def _manifest(
-    version: str, chosen: list[Source], files: list[TableFile], joined: join.Joined, digest: str, previous: Mapping[str, Any] | None, created_at: datetime
+    version: str,
+    chosen: list[Source],
+    files: list[TableFile],
+    joined: join.Joined,
+    digest: str,
+    previous: Mapping[str, Any] | None,
+    created_at: datetime,
 ) -> dict[str, Any]:
     by_table = {name: [f for f in files if f.table == name] for name in TABLES}
     return {
@@ -214,7 +294,11 @@ def _manifest(
         "previous": previous["version"] if previous else None,
         "content_sha256": digest,
         "tables": {
-            name: {"rows": sum(f.rows for f in found), "bytes": sum(f.bytes for f in found), "files": [asdict(f) for f in sorted(found, key=lambda f: f.key)]}
+            name: {
+                "rows": sum(f.rows for f in found),
+                "bytes": sum(f.bytes for f in found),
+                "files": [asdict(f) for f in sorted(found, key=lambda f: f.key)],
+            }
             for name, found in by_table.items()
             if found
         },
@@ -224,16 +308,26 @@ def _manifest(
 
 
 def _provider_entry(source: Source, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    seen = [f.observed_from for f in source.files if f.observed_from], [f.observed_to for f in source.files if f.observed_to]
+    seen = (
+        [f.observed_from for f in source.files if f.observed_from],
+        [f.observed_to for f in source.files if f.observed_to],
+    )
     kept = source.status == "kept" and previous is not None
     return {
         "status": source.status,
-        "kept_from": (previous["providers"][source.provider].get("kept_from") or previous["version"]) if kept and previous else None,
+        "kept_from": (
+            previous["providers"][source.provider].get("kept_from") or previous["version"]
+        )
+        if kept and previous
+        else None,
         "origin": source.origin,
         "run_id": source.run_id,
         "observed_from": min(seen[0], default=None),
         "observed_to": max(seen[1], default=None),
-        "rows": {table: sum(f.rows for f in source.files if f.table == table) for table in sorted({f.table for f in source.files})},
+        "rows": {
+            table: sum(f.rows for f in source.files if f.table == table)
+            for table in sorted({f.table for f in source.files})
+        },
         "report": dict(source.report),
         "gate": [asdict(r) for r in source.results],
     }
@@ -241,9 +335,17 @@ def _provider_entry(source: Source, previous: Mapping[str, Any] | None) -> dict[
 
 def _point(store: Store, version: str, manifest: Mapping[str, Any], tag: str | None) -> None:
     """Move latest.json, if nobody has moved it since we looked."""
-    pointer = {"version": version, "created_at": manifest["created_at"], "manifest": f"releases/{version}/manifest.json", "schema_version": SCHEMA_VERSION}
+    pointer = {
+        "version": version,
+        "created_at": manifest["created_at"],
+        "manifest": f"releases/{version}/manifest.json",
+        "schema_version": SCHEMA_VERSION,
+    }
     if not store.swap("latest.json", _json(pointer), tag):
-        raise HwpricesError(f"another publisher moved {store.uri('latest.json')} first", "Its release stands; run publish again to go on from it.")
+        raise HwpricesError(
+            f"another publisher moved {store.uri('latest.json')} first",
+            "Its release stands; run publish again to go on from it.",
+        )
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
@@ -262,9 +364,14 @@ def _lock(store: Store) -> Iterator[None]:
         lock = filelock.FileLock(path, timeout=LOCK_SECONDS)
         lock.acquire()
     except filelock.Timeout:
-        raise HwpricesError(f"another publisher is at work in {store.root}", "Wait for it to end and try again.") from None
+        raise HwpricesError(
+            f"another publisher is at work in {store.root}", "Wait for it to end and try again."
+        ) from None
     except OSError as error:
-        raise HwpricesError(f"cannot write in {store.root}: {error.strerror or error}", "Check that the folder exists and may be written.") from None
+        raise HwpricesError(
+            f"cannot write in {store.root}: {error.strerror or error}",
+            "Check that the folder exists and may be written.",
+        ) from None
     try:
         yield
     finally:

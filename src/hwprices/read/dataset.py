@@ -21,7 +21,11 @@ SCHEMA_VERSION = "1"
 
 def versions(store: Store) -> list[str]:
     """Versions of the releases that are whole, oldest first."""
-    return sorted(Path(key).parts[1] for key in store.keys("releases") if key.endswith("/manifest.json") and len(Path(key).parts) == 3)
+    return sorted(
+        Path(key).parts[1]
+        for key in store.keys("releases")
+        if key.endswith("/manifest.json") and len(Path(key).parts) == 3
+    )
 
 
 def read_manifest(store: Store, version: str) -> dict[str, Any]:
@@ -34,15 +38,25 @@ def read_manifest(store: Store, version: str) -> dict[str, Any]:
     data = store.get(key)
     if data is None:
         known = versions(store)
-        hint = f"There are: {', '.join(known[-5:])}." if known else "There are none yet: run the refresh flow (make run)."
+        hint = (
+            f"There are: {', '.join(known[-5:])}."
+            if known
+            else "There are none yet: run the refresh flow (make run)."
+        )
         raise HwpricesError(f"no release {version} in {store.root}", hint)
     try:
         manifest: dict[str, Any] = json.loads(data)
         schema = str(manifest["schema_version"])
     except (ValueError, KeyError, TypeError) as error:
-        raise HwpricesError(f"the manifest {store.uri(key)} is damaged ({error!r})", "Open another release, or publish again.") from None
+        raise HwpricesError(
+            f"the manifest {store.uri(key)} is damaged ({error!r})",
+            "Open another release, or publish again.",
+        ) from None
     if int(schema) > int(SCHEMA_VERSION):
-        raise HwpricesError(f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}", "Upgrade: pip install -U hwprices.")
+        raise HwpricesError(
+            f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
+            "Upgrade: pip install -U hwprices.",
+        )
     return manifest
 
 
@@ -57,11 +71,17 @@ class Dataset:
     def _latest(self) -> str:
         data = self.store.get("latest.json")
         if data is None:
-            raise HwpricesError(f"no release in {self.store.root}", "Run the refresh flow (make run), or give the root of a dataset.")
+            raise HwpricesError(
+                f"no release in {self.store.root}",
+                "Run the refresh flow (make run), or give the root of a dataset.",
+            )
         try:
             return str(json.loads(data)["version"])
         except (ValueError, KeyError, TypeError) as error:
-            raise HwpricesError(f"{self.store.uri('latest.json')} is damaged ({error!r})", "Give a version; hwprices releases lists them.") from None
+            raise HwpricesError(
+                f"{self.store.uri('latest.json')} is damaged ({error!r})",
+                "Give a version; hwprices releases lists them.",
+            ) from None
 
     @property
     def tables(self) -> list[str]:
@@ -75,12 +95,22 @@ class Dataset:
             HwpricesError: the release has no such table.
         """
         if table not in self.manifest["tables"]:
-            raise HwpricesError(f"release {self.version} has no table {table!r}", f"There are: {', '.join(self.tables)}.")
-        return [self.store.uri(f"releases/{self.version}/{file['key']}") for file in self.manifest["tables"][table]["files"]]
+            raise HwpricesError(
+                f"release {self.version} has no table {table!r}",
+                f"There are: {', '.join(self.tables)}.",
+            )
+        return [
+            self.store.uri(f"releases/{self.version}/{file['key']}")
+            for file in self.manifest["tables"][table]["files"]
+        ]
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A table as a lazy frame; nothing is read until it is collected."""
-        return pl.scan_parquet(self.files(table), hive_partitioning=False, storage_options=storage_options(self.store.root))
+        return pl.scan_parquet(
+            self.files(table),
+            hive_partitioning=False,
+            storage_options=storage_options(self.store.root),
+        )
 
     def __getattr__(self, name: str) -> pl.LazyFrame:
         if name.startswith("_") or name not in self.manifest["tables"]:
@@ -91,7 +121,9 @@ class Dataset:
         return sorted({*super().__dir__(), *self.tables})
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name} {entry['rows']:,}" for name, entry in self.manifest["tables"].items())
+        rows = ", ".join(
+            f"{name} {entry['rows']:,}" for name, entry in self.manifest["tables"].items()
+        )
         return f"<hwprices {self.version}: {rows}>"
 
     @cached_property
@@ -106,13 +138,18 @@ class Dataset:
                 self._register(connection, table)
                 continue
             quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in self.files(table))
-            connection.execute(f"create view {table} as select * from read_parquet([{quoted}], hive_partitioning = false)")  # noqa: S608 - names from the manifest
+            connection.execute(
+                f"create view {table} as select * from read_parquet([{quoted}], hive_partitioning = false)"
+            )  # noqa: S608 - names from the manifest
         return connection
 
     def _register(self, connection: "DuckDBPyConnection", table: str) -> None:
         """A table read by polars. DuckDB takes it through pyarrow, which the reader does without otherwise."""
         if importlib.util.find_spec("pyarrow") is None:
-            raise HwpricesError(f"SQL over {self.store.root} needs pyarrow", "pip install pyarrow, or use scan(table), which does not.")
+            raise HwpricesError(
+                f"SQL over {self.store.root} needs pyarrow",
+                "pip install pyarrow, or use scan(table), which does not.",
+            )
         connection.register(table, self.scan(table))
 
     def verify(self) -> list[str]:
@@ -127,8 +164,14 @@ class Dataset:
                 if data is None:
                     faults.append(f"{self.store.uri(key)} is missing")
                 elif hashlib.sha256(data).hexdigest() != file["sha256"]:
-                    faults.append(f"{self.store.uri(key)} was altered: its checksum does not match the manifest")
-        faults += [f"{self.store.uri(key)} is not in the manifest" for key in self.store.keys(base) if key not in expected]
+                    faults.append(
+                        f"{self.store.uri(key)} was altered: its checksum does not match the manifest"
+                    )
+        faults += [
+            f"{self.store.uri(key)} is not in the manifest"
+            for key in self.store.keys(base)
+            if key not in expected
+        ]
         return faults
 
 
@@ -150,6 +193,17 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
     for version in versions(store):
         manifest = read_manifest(store, version)
         rows = {name: entry["rows"] for name, entry in manifest["tables"].items()}
-        providers = {name: f"{entry['origin']}, {entry['status']}" for name, entry in manifest["providers"].items()}
-        listed.append({"version": version, "created_at": manifest["created_at"], "latest": version == latest, "rows": rows, "providers": providers})
+        providers = {
+            name: f"{entry['origin']}, {entry['status']}"
+            for name, entry in manifest["providers"].items()
+        }
+        listed.append(
+            {
+                "version": version,
+                "created_at": manifest["created_at"],
+                "latest": version == latest,
+                "rows": rows,
+                "providers": providers,
+            }
+        )
     return listed

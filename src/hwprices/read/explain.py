@@ -53,9 +53,15 @@ def find(dataset: Dataset, what: str, **where: str | None) -> pl.DataFrame:
     found = of_name.filter(*(pl.col(name) == value for name, value in given.items())).collect()
     if found.is_empty():
         known = of_name.select(pl.col("region").unique().sort()).collect()["region"].to_list()
-        hint = f"It has prices in {', '.join(known[:8])}." if known else 'See: hwprices query "select distinct instance_type from prices".'
+        hint = (
+            f"It has prices in {', '.join(known[:8])}."
+            if known
+            else 'See: hwprices query "select distinct instance_type from prices".'
+        )
         raise HwpricesError(f"no price of {what}" + (f" with {given}" if given else ""), hint)
-    return found.sort("provider", "region", "os", "purchase_option", "term_months", "payment_option", "price_id")
+    return found.sort(
+        "provider", "region", "os", "purchase_option", "term_months", "payment_option", "price_id"
+    )
 
 
 def explain(dataset: Dataset, price_id: str) -> Explanation:
@@ -65,12 +71,20 @@ def explain(dataset: Dataset, price_id: str) -> Explanation:
         HwpricesError: no price has this id.
     """
     price = find(dataset, price_id).row(0, named=True)
-    parts = dataset.scan("price_components").filter(pl.col("price_id") == price_id).collect() if "price_components" in dataset.tables else pl.DataFrame()
+    parts = (
+        dataset.scan("price_components").filter(pl.col("price_id") == price_id).collect()
+        if "price_components" in dataset.tables
+        else pl.DataFrame()
+    )
     if parts.is_empty():
         sought = [(price["sku_price_id"] or price["sku_id"], price["raw_sha256"])]
     else:
         sought = list(dict.fromkeys(parts.select("sku_id", "raw_sha256").iter_rows()))
-    return Explanation(price, parts, tuple(_trace(dataset, price["provider"], sku, sha) for sku, sha in sought if sku))
+    return Explanation(
+        price,
+        parts,
+        tuple(_trace(dataset, price["provider"], sku, sha) for sku, sha in sought if sku),
+    )
 
 
 def arithmetic(found: Explanation) -> str:
@@ -80,12 +94,19 @@ def arithmetic(found: Explanation) -> str:
         return f"not known: {price['price_reason']}"
     total = f"{_plain(price['effective_hourly'])} {price['currency']}/h"
     if found.components.height:
-        terms = (f"{_plain(q)} {unit} × {_plain(p)}" for q, unit, p in found.components.select("quantity", "unit", "unit_price").iter_rows())
+        terms = (
+            f"{_plain(q)} {unit} × {_plain(p)}"
+            for q, unit, p in found.components.select("quantity", "unit", "unit_price").iter_rows()
+        )
         return f"{' + '.join(terms)} = {total}"
     if price["upfront"] is not None:
         hours = price["term_months"] * 730
         return f"{_plain(price['hourly'] or 0)} + {_plain(price['upfront'])} / {hours} h = {total}"
-    return f"{total}, as the vendor states it" if price["basis"] == "listed" else f"{total}, by the vendor's rule from another price"
+    return (
+        f"{total}, as the vendor states it"
+        if price["basis"] == "listed"
+        else f"{total}, by the vendor's rule from another price"
+    )
 
 
 def _plain(value: Any) -> str:
@@ -95,7 +116,9 @@ def _plain(value: Any) -> str:
 
 
 def _trace(dataset: Dataset, provider: str, sku: str, sha256: str) -> Trace:
-    key = next((k for k in dataset.store.keys(f"raw/{provider}") if Path(k).name.startswith(sha256)), None)
+    key = next(
+        (k for k in dataset.store.keys(f"raw/{provider}") if Path(k).name.startswith(sha256)), None
+    )
     data = dataset.store.get(key) if key else None
     if key is None or data is None:
         return Trace(sku, sha256, "", "missing", "")

@@ -39,7 +39,12 @@ class Ownership:
     """Exchange rates for prices in other currencies: {"EUR": 1.1}. Without one such a machine has no cost in USD."""
 
     def __post_init__(self) -> None:
-        if not (self.lifetime_years > 0 and 0 < self.utilisation <= 1 and self.usd_per_kwh >= 0 and self.pue >= 1):
+        if not (
+            self.lifetime_years > 0
+            and 0 < self.utilisation <= 1
+            and self.usd_per_kwh >= 0
+            and self.pue >= 1
+        ):
             raise HwpricesError(
                 "owning needs lifetime_years above 0, utilisation above 0 and at most 1, usd_per_kwh from 0, pue from 1",
                 "Correct the value; utilisation 1 is a machine that never idles.",
@@ -61,16 +66,32 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     frame = dataset.scan("local_hardware").with_columns(
         usd=(c.price * rate.cast(formulas.Money)).cast(formulas.Money),
         watts=pl.coalesce("max_power_w", "power_estimate_w"),
-        watts_basis=pl.when(c.max_power_w.is_not_null()).then(pl.lit("maker")).when(c.power_estimate_w.is_not_null()).then(pl.lit("estimate")),
+        watts_basis=pl.when(c.max_power_w.is_not_null())
+        .then(pl.lit("maker"))
+        .when(c.power_estimate_w.is_not_null())
+        .then(pl.lit("estimate")),
     )
-    life, use, pue, kwh = (pl.lit(float(value)) for value in (o.lifetime_years, o.utilisation, o.pue, o.usd_per_kwh))
+    life, use, pue, kwh = (
+        pl.lit(float(value)) for value in (o.lifetime_years, o.utilisation, o.pue, o.usd_per_kwh)
+    )
     energy = formulas.energy_kwh_per_hour(c.watts, pue)
-    embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, life * formulas.HOURS_PER_YEAR * use)
-    operational = formulas.operational_gco2e_per_hour(energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64))
+    embodied = formulas.embodied_gco2e_per_hour(
+        pl.lit(1.0), c.embodied_kgco2e, life * formulas.HOURS_PER_YEAR * use
+    )
+    operational = formulas.operational_gco2e_per_hour(
+        energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64)
+    )
     return frame.with_columns(
         capital_usd_per_hour=formulas.capital_usd_per_hour(c.usd, life, use),
         energy_usd_per_hour=formulas.energy_usd_per_hour(c.watts, pue, kwh),
-        tco_usd_per_hour=formulas.tco_usd_per_hour(price_usd=c.usd, lifetime_years=life, utilisation=use, watts=c.watts, pue=pue, usd_per_kwh=kwh),
+        tco_usd_per_hour=formulas.tco_usd_per_hour(
+            price_usd=c.usd,
+            lifetime_years=life,
+            utilisation=use,
+            watts=c.watts,
+            pue=pue,
+            usd_per_kwh=kwh,
+        ),
         kwh_per_hour=energy,
         operational_gco2e_per_hour=operational,
         gco2e_per_hour=formulas.gco2e_per_hour(operational, embodied),
@@ -85,16 +106,42 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     Null where no cloud sells the accelerator, or the power alone costs more than the cloud.
     """
     c = pl.col
-    offers = dataset.scan("offers").filter(c.usd_per_accelerator_hour.is_not_null(), c.accelerator_id.is_not_null())
+    offers = dataset.scan("offers").filter(
+        c.usd_per_accelerator_hour.is_not_null(), c.accelerator_id.is_not_null()
+    )
     cheapest = (
         offers.sort("usd_per_accelerator_hour", "provider", "region", "instance_type")
         .unique("accelerator_id", keep="first", maintain_order=True)
-        .select("accelerator_id", "usd_per_accelerator_hour", cloud_offer=pl.concat_str("provider", "region", "instance_type", separator="/"))
+        .select(
+            "accelerator_id",
+            "usd_per_accelerator_hour",
+            cloud_offer=pl.concat_str("provider", "region", "instance_type", separator="/"),
+        )
         .collect()
     )
-    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(formulas.Money)).cast(formulas.Money)
-    frame = owned(dataset, ownership).join(cheapest, on="accelerator_id", how="left").with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
+    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(formulas.Money)).cast(
+        formulas.Money
+    )
+    frame = (
+        owned(dataset, ownership)
+        .join(cheapest, on="accelerator_id", how="left")
+        .with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
+    )
     hours = formulas.break_even_hours(c.usd, c.energy_usd_per_hour, c.cloud_usd_per_hour)
-    wanted = ["device_id", "name", "accelerator_id", "accelerator_count", "usd", "tco_usd_per_hour", "cloud_usd_per_hour", "cloud_offer", "break_even_hours"]
+    wanted = [
+        "device_id",
+        "name",
+        "accelerator_id",
+        "accelerator_count",
+        "usd",
+        "tco_usd_per_hour",
+        "cloud_usd_per_hour",
+        "cloud_offer",
+        "break_even_hours",
+    ]
     years = c.break_even_hours / (formulas.HOURS_PER_YEAR * ownership.utilisation)
-    return frame.with_columns(break_even_hours=hours).select(*wanted, break_even_years=years).sort("break_even_hours", "device_id", nulls_last=True)
+    return (
+        frame.with_columns(break_even_hours=hours)
+        .select(*wanted, break_even_years=years)
+        .sort("break_even_hours", "device_id", nulls_last=True)
+    )

@@ -45,7 +45,15 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
         .sort("usd_per_accelerator_hour", "region", "instance_type")
         .group_by("provider", "purchase_option", "term_months", maintain_order=True)
         .first()
-        .select("provider", "accelerator_id", "purchase_option", "term_months", "region", "instance_type", "usd_per_accelerator_hour")
+        .select(
+            "provider",
+            "accelerator_id",
+            "purchase_option",
+            "term_months",
+            "region",
+            "instance_type",
+            "usd_per_accelerator_hour",
+        )
         .sort("provider", "usd_per_accelerator_hour", "purchase_option", "term_months")
         .collect()
     )
@@ -56,7 +64,9 @@ def render(dataset: Dataset, *, new: bool | None = None) -> RenderableType:
     headline = {True: "New release", False: "Nothing new: still release", None: "Release"}[new]
     parts: list[RenderableType] = [
         "",
-        Text.assemble((f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"),
+        Text.assemble(
+            (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
+        ),
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
@@ -66,7 +76,14 @@ def render(dataset: Dataset, *, new: bool | None = None) -> RenderableType:
 
 
 def _rows(manifest: Mapping[str, Any]) -> Table:
-    table = Table(title="Rows", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title="Rows",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
     table.add_column("table")
     providers = list(manifest["providers"])
     for provider in providers:
@@ -74,16 +91,34 @@ def _rows(manifest: Mapping[str, Any]) -> Table:
     table.add_column("total", justify="right")
     for name, entry in manifest["tables"].items():
         by_provider = [manifest["providers"][p]["rows"].get(name) for p in providers]
-        cells = [f"{n:,}" if n is not None else ("" if any(by_provider) else "·") for n in by_provider]
+        cells = [
+            f"{n:,}" if n is not None else ("" if any(by_provider) else "·") for n in by_provider
+        ]
         style = "yellow" if name == "quarantine" else None
-        table.add_row(name if name != "quarantine" else "quarantine (refused, with reasons)", *cells, f"{entry['rows']:,}", style=style)
+        table.add_row(
+            name if name != "quarantine" else "quarantine (refused, with reasons)",
+            *cells,
+            f"{entry['rows']:,}",
+            style=style,
+        )
     return table
 
 
 def _gpus(dataset: Dataset) -> Table:
-    table = Table(title="\nOne H100 for an hour", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title="\nOne H100 for an hour",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
     for heading in ("", "cheapest", "how", "device", "machine", "region", "on demand from"):
-        table.add_column(heading, justify="right" if heading in ("cheapest", "on demand from") else "left", no_wrap=True)
+        table.add_column(
+            heading,
+            justify="right" if heading in ("cheapest", "on demand from") else "left",
+            no_wrap=True,
+        )
     found = cheapest_per_accelerator(dataset)
     for provider in dataset.manifest["providers"]:
         rows = found.filter(provider=provider)
@@ -95,7 +130,15 @@ def _gpus(dataset: Dataset) -> Table:
         best = rows.row(0, named=True)
         listed = _money(on_demand["usd_per_accelerator_hour"][0]) if on_demand.height else "-"
         device = str(best["accelerator_id"]).removeprefix("nvidia-")
-        table.add_row(name, _money(best["usd_per_accelerator_hour"]), _how(best), device, best["instance_type"], best["region"], listed)
+        table.add_row(
+            name,
+            _money(best["usd_per_accelerator_hour"]),
+            _how(best),
+            device,
+            best["instance_type"],
+            best["region"],
+            listed,
+        )
     return table
 
 
@@ -115,16 +158,30 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
         age = f"seen {entry['observed_from'][:10]} to {entry['observed_to'][:10]}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
         notes.append(f"{PROVIDER_NAMES.get(name, name):<14}{entry['origin']}, {age}{kept}")
-        notes += [Text(f"  {t['unit']} {t['status']}: {t['reason']}", style="yellow") for t in entry["report"]["troubles"][:5]]
+        notes += [
+            Text(f"  {t['unit']} {t['status']}: {t['reason']}", style="yellow")
+            for t in entry["report"]["troubles"][:5]
+        ]
     if manifest["unmatched_accelerators"]:
-        notes.append(Text(f"no spec sheet  {'; '.join(_unmatched(entry) for entry in manifest['unmatched_accelerators'][:5])}", style="yellow"))
+        notes.append(
+            Text(
+                f"no spec sheet  {'; '.join(_unmatched(entry) for entry in manifest['unmatched_accelerators'][:5])}",
+                style="yellow",
+            )
+        )
     return notes
 
 
 def _unmatched(entry: Mapping[str, Any]) -> str:
-    name = entry["accelerator_id"] or entry["vendor_name"] or "an accelerator its maker's API does not name"
+    name = (
+        entry["accelerator_id"]
+        or entry["vendor_name"]
+        or "an accelerator its maker's API does not name"
+    )
     types = entry["instance_types"]
-    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (f" and {len(types) - 2} more" if len(types) > 2 else "")
+    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (
+        f" and {len(types) - 2} more" if len(types) > 2 else ""
+    )
 
 
 def _next(dataset: Dataset) -> RenderableType:
@@ -132,8 +189,14 @@ def _next(dataset: Dataset) -> RenderableType:
     files = f"{root}/releases/{dataset.version}"
     lines = [
         ("files", f"{files}/  (Parquet; manifest.json has the checksums)"),
-        ("SQL", ".venv/bin/hwprices query \"select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'\""),
-        ("one price", ".venv/bin/hwprices explain p5.48xlarge --region us-east-1   (back to the vendor's line)"),
+        (
+            "SQL",
+            ".venv/bin/hwprices query \"select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'\"",
+        ),
+        (
+            "one price",
+            ".venv/bin/hwprices explain p5.48xlarge --region us-east-1   (back to the vendor's line)",
+        ),
         ("one device", ".venv/bin/hwprices device h100-sxm"),
         ("which machine", ".venv/bin/hwprices recommend --parameters 70e9 --workload inference"),
         ("Python", f"import hwprices; hwprices.open({root!r}).offers"),

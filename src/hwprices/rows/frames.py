@@ -35,7 +35,9 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
     want = dtypes(model)
     if unknown := [name for name in have if name not in want]:
         raise ValueError(f"{model.__name__} has no columns {unknown}")
-    return frame.select(pl.col(n).cast(t) if n in have else pl.lit(None, dtype=t).alias(n) for n, t in want.items())
+    return frame.select(
+        pl.col(n).cast(t) if n in have else pl.lit(None, dtype=t).alias(n) for n, t in want.items()
+    )
 
 
 def digest(*parts: pl.Expr) -> pl.Expr:
@@ -77,14 +79,20 @@ def accelerator_totals() -> list[pl.Expr]:
     each = pl.col("accelerators").list.eval
     count, memory = pl.element().struct.field("count"), pl.element().struct.field("memory_gib")
     counts, memories = each(count), each(count * memory)
-    known = ~memories.list.eval(pl.element().is_null()).list.any() & (pl.col("accelerators").list.len() > 0)
+    known = ~memories.list.eval(pl.element().is_null()).list.any() & (
+        pl.col("accelerators").list.len() > 0
+    )
     return [
-        pl.when(~counts.list.eval(pl.element().is_null()).list.any()).then(counts.list.sum().abs()).alias("accelerator_count"),
+        pl.when(~counts.list.eval(pl.element().is_null()).list.any())
+        .then(counts.list.sum().abs())
+        .alias("accelerator_count"),
         pl.when(known).then(memories.list.sum()).alias("accelerator_memory_gib"),
     ]
 
 
-def refused(frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: str | pl.Expr) -> pl.LazyFrame:
+def refused(
+    frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: str | pl.Expr
+) -> pl.LazyFrame:
     """Rows on their way to quarantine.
 
     ``frame`` must have provider, observed_at, source_url and raw_sha256; region where it is known. Everything else becomes
@@ -92,8 +100,16 @@ def refused(frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: 
     """
     have = frame.collect_schema().names()
     meta = ["provider", "region", "observed_at", "source_url", "raw_sha256"]
-    body = [name for name in have if name not in ("provider", "observed_at", "source_url", "raw_sha256", "reason", "message")]
-    region = pl.col("region").cast(pl.String) if "region" in have else pl.lit(None, dtype=pl.String).alias("region")
+    body = [
+        name
+        for name in have
+        if name not in ("provider", "observed_at", "source_url", "raw_sha256", "reason", "message")
+    ]
+    region = (
+        pl.col("region").cast(pl.String)
+        if "region" in have
+        else pl.lit(None, dtype=pl.String).alias("region")
+    )
     code = pl.lit(reason) if isinstance(reason, str) else reason
     words = pl.lit(message) if isinstance(message, str) else message
     rows = frame.select(
@@ -102,14 +118,19 @@ def refused(frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: 
         code.cast(pl.String).alias("reason"),
         words.cast(pl.String).alias("message"),
         pl.struct(_jsonable(frame, name) for name in body).struct.json_encode().alias("row"),
-    ).with_columns(digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"), pl.lit(1, dtype=pl.Int32).alias("occurrences"))
+    ).with_columns(
+        digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
+        pl.lit(1, dtype=pl.Int32).alias("occurrences"),
+    )
     return conform(rows, Quarantine)
 
 
 def _jsonable(frame: pl.LazyFrame, name: str) -> pl.Expr:
     """polars' json_encode writes neither decimals nor times; they go as strings."""
     dtype = frame.collect_schema()[name]
-    return pl.col(name).cast(pl.String) if dtype.is_decimal() or dtype.is_temporal() else pl.col(name)
+    return (
+        pl.col(name).cast(pl.String) if dtype.is_decimal() or dtype.is_temporal() else pl.col(name)
+    )
 
 
 def merge_refused(frames: list[pl.DataFrame]) -> pl.DataFrame:
@@ -119,4 +140,10 @@ def merge_refused(frames: list[pl.DataFrame]) -> pl.DataFrame:
     order = list(dtypes(Quarantine))
     keys = ["provider", "table", "row_hash"]
     rest = [pl.col(c).first() for c in order if c not in (*keys, "occurrences")]
-    return pl.concat(frames).group_by(keys).agg(*rest, pl.col("occurrences").sum().cast(pl.Int32)).select(order).sort(keys)
+    return (
+        pl.concat(frames)
+        .group_by(keys)
+        .agg(*rest, pl.col("occurrences").sum().cast(pl.Int32))
+        .select(order)
+        .sort(keys)
+    )

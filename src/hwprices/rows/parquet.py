@@ -35,7 +35,11 @@ class TableFile:
 
 def file_key(table: str, provider: str | None = None, region: str | None = None) -> str:
     """Where a table's rows are kept: ``offers.parquet``, ``prices/provider=aws/us-east-1.parquet``, ``zones/provider=aws/all.parquet``."""
-    return f"{table}.parquet" if provider is None else f"{table}/provider={provider}/{region or 'all'}.parquet"
+    return (
+        f"{table}.parquet"
+        if provider is None
+        else f"{table}/provider={provider}/{region or 'all'}.parquet"
+    )
 
 
 def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFrame) -> TableFile:
@@ -45,10 +49,21 @@ def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFram
         HwpricesError: it cannot be written.
     """
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", row_group_size=ROW_GROUP, statistics=True, arrow_schema=arrow_schema(table), metadata=_metadata(table))
+    frame.write_parquet(
+        buffer,
+        compression="zstd",
+        row_group_size=ROW_GROUP,
+        statistics=True,
+        arrow_schema=arrow_schema(table),
+        metadata=_metadata(table),
+    )
     data = buffer.getvalue()
     store.put(f"{directory}/{key}", data)
-    seen = frame["observed_at"].drop_nulls() if "observed_at" in frame.columns else pl.Series(dtype=pl.Datetime("us", "UTC"))
+    seen = (
+        frame["observed_at"].drop_nulls()
+        if "observed_at" in frame.columns
+        else pl.Series(dtype=pl.Datetime("us", "UTC"))
+    )
     first, last = (seen.min(), seen.max()) if len(seen) else (None, None)
     return TableFile(
         table=table,
@@ -62,10 +77,16 @@ def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFram
     )
 
 
-def scan(store: Store, directory: str, keys: Iterable[str], options: dict[str, str] | None = None) -> pl.LazyFrame | None:
+def scan(
+    store: Store, directory: str, keys: Iterable[str], options: dict[str, str] | None = None
+) -> pl.LazyFrame | None:
     """A lazy frame over files of one table, or None where there is none."""
     sources = [store.uri(f"{directory}/{key}") for key in keys]
-    return pl.scan_parquet(sources, hive_partitioning=False, storage_options=options) if sources else None
+    return (
+        pl.scan_parquet(sources, hive_partitioning=False, storage_options=options)
+        if sources
+        else None
+    )
 
 
 def content_digest(frame: pl.DataFrame) -> str:
@@ -88,13 +109,19 @@ def arrow_schema(table: str) -> pa.Schema:
     bare = pl.DataFrame(schema={n: c.dtype.type for n, c in columns.items()}).to_arrow().schema
     fields = []
     for name, column in columns.items():
-        notes = {"description": column.description, **{k: v for k, v in (column.metadata or {}).items() if v}}
+        notes = {
+            "description": column.description,
+            **{k: v for k, v in (column.metadata or {}).items() if v},
+        }
         fields.append(bare.field(name).with_metadata({k: str(v) for k, v in notes.items()}))
     return pa.schema(fields)
 
 
 def _metadata(table: str) -> dict[str, str]:
-    return {"hwprices.table": table, "hwprices.description": str(TABLES[table].to_schema().description or "").strip()}
+    return {
+        "hwprices.table": table,
+        "hwprices.description": str(TABLES[table].to_schema().description or "").strip(),
+    }
 
 
 def sha256_of(path: Path) -> str:

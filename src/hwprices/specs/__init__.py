@@ -17,4 +17,7 @@ def sheet_directory() -> Traversable:
     for place in (importlib.resources.files("hwprices") / "data" / "specs", checkout):
         if place.is_dir():
             return place
-    raise HwpricesError("the spec sheets are missing from this installation", "Reinstall hwprices, or run it from a checkout.")
+    raise HwpricesError(
+        "the spec sheets are missing from this installation",
+        "Reinstall hwprices, or run it from a checkout.",
+    )

@@ -52,20 +52,33 @@ def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
     try:
         return pl.read_csv(source.read_bytes(), infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise HwpricesError(f"{file} is not a readable CSV: {error}", "Compare it with the last commit.") from error
+        raise HwpricesError(
+            f"{file} is not a readable CSV: {error}", "Compare it with the last commit."
+        ) from error
 
 
 def same_columns(file: str, have: list[str], want: list[str]) -> None:
     if missing := [name for name in want if name not in have]:
-        raise HwpricesError(f"{file} has no column {', '.join(missing)}", "Add it; an unknown figure is an empty cell.")
+        raise HwpricesError(
+            f"{file} has no column {', '.join(missing)}",
+            "Add it; an unknown figure is an empty cell.",
+        )
     if unknown := [name for name in have if name not in want]:
-        raise HwpricesError(f"{file} has a column that the table does not know: {', '.join(unknown)}", "Declare it in schemas/ or remove it.")
+        raise HwpricesError(
+            f"{file} has a column that the table does not know: {', '.join(unknown)}",
+            "Declare it in schemas/ or remove it.",
+        )
 
 
 def cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
     """The column in its dtype; every cell that does not fit is an error, none becomes null."""
     if isinstance(dtype, pl.List):
-        return text.fill_null("").str.split(LIST_SEPARATOR).list.eval(pl.element().filter(pl.element() != "")).alias(text.name)
+        return (
+            text.fill_null("")
+            .str.split(LIST_SEPARATOR)
+            .list.eval(pl.element().filter(pl.element() != ""))
+            .alias(text.name)
+        )
     typed = _typed(text, dtype)
     lost = (text.is_not_null() & typed.is_null()).arg_true()
     if lost.len():
@@ -77,18 +90,33 @@ def cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.Boolean:
-        return text.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+        return text.replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
     if dtype == pl.Date:
         return text.str.to_date("%Y-%m-%d", strict=False)
     if isinstance(dtype, pl.Decimal):  # a cast would round the eleventh decimal away
-        kept = pl.select(pl.when(text.str.contains(MONEY_PATTERN)).then(text)).to_series().alias(text.name)
+        kept = (
+            pl.select(pl.when(text.str.contains(MONEY_PATTERN)).then(text))
+            .to_series()
+            .alias(text.name)
+        )
         return kept.cast(dtype, strict=False)
     return text.cast(dtype, strict=False)
 
 
 def _wanted(dtype: pl.DataType) -> str:
-    kinds: dict[type[pl.DataType], str] = {pl.Boolean: "true or false", pl.Date: "a day like 2026-01-31", pl.Int32: "a whole number", pl.Float64: "a number"}
-    return "an amount with at most ten decimals" if isinstance(dtype, pl.Decimal) else kinds.get(dtype.base_type(), str(dtype))
+    kinds: dict[type[pl.DataType], str] = {
+        pl.Boolean: "true or false",
+        pl.Date: "a day like 2026-01-31",
+        pl.Int32: "a whole number",
+        pl.Float64: "a number",
+    }
+    return (
+        "an amount with at most ten decimals"
+        if isinstance(dtype, pl.Decimal)
+        else kinds.get(dtype.base_type(), str(dtype))
+    )
 
 
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
@@ -99,10 +127,16 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
     names = key(model)
     doubled = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()
     if doubled.len():
-        raise HwpricesError(f"{file} line {doubled[0] + FIRST_LINE}: a second row has the same {', '.join(names)}", "Remove one of the rows.")
+        raise HwpricesError(
+            f"{file} line {doubled[0] + FIRST_LINE}: a second row has the same {', '.join(names)}",
+            "Remove one of the rows.",
+        )
     try:
         model.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
         case = error.failure_cases.sort("index", nulls_last=True).row(0, named=True)
         place = "" if case["index"] is None else f" line {case['index'] + FIRST_LINE}"
-        raise HwpricesError(f"{file}{place}, {case['column']}: {case['failure_case']} fails {case['check']}", "Correct the cell and its source.") from None
+        raise HwpricesError(
+            f"{file}{place}, {case['column']}: {case['failure_case']} fails {case['check']}",
+            "Correct the cell and its source.",
+        ) from None

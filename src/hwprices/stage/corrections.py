@@ -52,10 +52,15 @@ def load(provider: str | None = None, path: Path | None = None) -> list[Correcti
         entries = yaml.safe_load(found.read_text(encoding="utf-8")) or []
         corrections = [_entry(raw) for raw in entries]
     except (OSError, yaml.YAMLError, TypeError, KeyError, ValueError, re.error) as error:
-        raise HwpricesError(f"{found} cannot be used: {error}", "Each entry needs id, provider, match, column, expect, value, source, as_of.") from None
+        raise HwpricesError(
+            f"{found} cannot be used: {error}",
+            "Each entry needs id, provider, match, column, expect, value, source, as_of.",
+        ) from None
     ids = [c.id for c in corrections]
     if double := sorted({i for i in ids if ids.count(i) > 1}):
-        raise HwpricesError(f"{found}: the id {double[0]} is used twice", "Give each correction its own id.")
+        raise HwpricesError(
+            f"{found}: the id {double[0]} is used twice", "Give each correction its own id."
+        )
     return [c for c in corrections if provider in (None, c.provider)]
 
 
@@ -74,11 +79,21 @@ def apply(frame: pl.DataFrame, provider: str, corrections: Sequence[Correction])
 
 
 def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
-    meant = pl.all_horizontal(pl.col(c).cast(pl.String).str.contains(f"^(?:{pattern})$").fill_null(False) for c, pattern in correction.match.items())
+    meant = pl.all_horizontal(
+        pl.col(c).cast(pl.String).str.contains(f"^(?:{pattern})$").fill_null(False)
+        for c, pattern in correction.match.items()
+    )
     column, _, field = correction.column.partition(".")
     if column not in frame.columns:
-        raise HwpricesError(f"correction {correction.id} names the column {column}, which instance_types lacks", f"Correct it in {FILE}.")
-    wrong = _all_wrong(pl.col(column), field, correction.expect) if field else _is_one_of(pl.col(column), correction.expect)
+        raise HwpricesError(
+            f"correction {correction.id} names the column {column}, which instance_types lacks",
+            f"Correct it in {FILE}.",
+        )
+    wrong = (
+        _all_wrong(pl.col(column), field, correction.expect)
+        if field
+        else _is_one_of(pl.col(column), correction.expect)
+    )
     marked = frame.with_columns(_meant=meant, _wrong=wrong.fill_null(False))
     stale = marked.filter(pl.col("_meant") & ~pl.col("_wrong"))
     if stale.height:
@@ -88,17 +103,31 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
             f"correction {correction.id} is stale: {first['instance_type']} has {correction.column} {there}, not the wrong value {list(correction.expect)}",
             f"Look at the vendor's answer and change or remove the entry in {FILE}.",
         )
-    right = pl.lit(correction.value, dtype=frame.schema[column]) if not field else _replaced(pl.col(column), field, correction.value)
+    right = (
+        pl.lit(correction.value, dtype=frame.schema[column])
+        if not field
+        else _replaced(pl.col(column), field, correction.value)
+    )
     fixed = marked.with_columns(
         pl.when("_meant").then(right).otherwise(column).alias(column),
-        pl.when("_meant").then(pl.concat_list("corrections", pl.lit(correction.id))).otherwise("corrections").alias("corrections"),
+        pl.when("_meant")
+        .then(pl.concat_list("corrections", pl.lit(correction.id)))
+        .otherwise("corrections")
+        .alias("corrections"),
     ).drop("_meant", "_wrong")
     return fixed.with_columns(frames.accelerator_totals()) if column == "accelerators" else fixed
 
 
 def _is_one_of(value: pl.Expr, wrong: Sequence[Any]) -> pl.Expr:
     """Null stands for a value the vendor leaves out."""
-    tests = [value.is_null() if w is None else (value - w).abs() < TOLERANCE if _is_number(w) else value == w for w in wrong]
+    tests = [
+        value.is_null()
+        if w is None
+        else (value - w).abs() < TOLERANCE
+        if _is_number(w)
+        else value == w
+        for w in wrong
+    ]
     return pl.any_horizontal(test.fill_null(False) for test in tests)
 
 
@@ -125,7 +154,14 @@ def _entry(raw: Mapping[str, Any]) -> Correction:
     for pattern in raw["match"].values():
         re.compile(pattern)
     return Correction(
-        str(raw["id"]), str(raw["provider"]), dict(raw["match"]), str(raw["column"]), tuple(expect), raw["value"], str(raw["source"]), str(raw["as_of"])
+        str(raw["id"]),
+        str(raw["provider"]),
+        dict(raw["match"]),
+        str(raw["column"]),
+        tuple(expect),
+        raw["value"],
+        str(raw["source"]),
+        str(raw["as_of"]),
     )
 
 

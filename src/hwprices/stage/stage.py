@@ -35,9 +35,13 @@ class Staged:
     origin: str
     files: tuple[TableFile, ...]
     quarantined: Mapping[str, int] = field(default_factory=dict)  # reason → rows
-    accounted: Mapping[str, int] = field(default_factory=dict)  # vendor rows that are not ours, by what they are
+    accounted: Mapping[str, int] = field(
+        default_factory=dict
+    )  # vendor rows that are not ours, by what they are
     units: Mapping[str, int] = field(default_factory=dict)  # status → units
-    troubles: tuple[Mapping[str, str], ...] = ()  # units that were not fetched anew: unit, status, reason
+    troubles: tuple[
+        Mapping[str, str], ...
+    ] = ()  # units that were not fetched anew: unit, status, reason
 
     @property
     def directory(self) -> str:
@@ -50,7 +54,15 @@ class Staged:
         return sum(f.rows for f in self.of(table))
 
 
-def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep: int, progress: Progress = lambda _: None) -> Staged:
+def stage(
+    provider: Provider,
+    run: Run,
+    landing: Landing,
+    store: Store,
+    *,
+    keep: int,
+    progress: Progress = lambda _: None,
+) -> Staged:
     """Turn a run's landed pages into staged tables.
 
     Raises:
@@ -73,10 +85,28 @@ def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep:
         good_rows[part.table] += outcome.good.height
         known += outcome.good["effective_hourly"].count() if part.table == "prices" else 0
         if outcome.good.height:
-            files.append(parquet.write(store, directory, parquet.file_key(part.table, provider.name, part.region), part.table, outcome.good))
+            files.append(
+                parquet.write(
+                    store,
+                    directory,
+                    parquet.file_key(part.table, provider.name, part.region),
+                    part.table,
+                    outcome.good,
+                )
+            )
     quarantine = frames.merge_refused(refused)
-    if quarantine.height:  # written before it is judged: a run that is refused stays to be looked at
-        files.append(parquet.write(store, directory, parquet.file_key("quarantine", provider.name), "quarantine", quarantine))
+    if (
+        quarantine.height
+    ):  # written before it is judged: a run that is refused stays to be looked at
+        files.append(
+            parquet.write(
+                store,
+                directory,
+                parquet.file_key("quarantine", provider.name),
+                "quarantine",
+                quarantine,
+            )
+        )
     _check_refused(provider.name, quarantine, good_rows)
     if not known:
         raise _no_price(run)
@@ -88,7 +118,11 @@ def stage(provider: Provider, run: Run, landing: Landing, store: Store, *, keep:
         quarantined=_by_reason(quarantine),
         accounted=dict(sorted(accounted.items())),
         units=dict(sorted(Counter(r.status for r in run.results).items())),
-        troubles=tuple({"unit": r.unit.name, "status": r.status, "reason": r.reason} for r in run.results if r.status != "ok"),
+        troubles=tuple(
+            {"unit": r.unit.name, "status": r.status, "reason": r.reason}
+            for r in run.results
+            if r.status != "ok"
+        ),
     )
     _point(store, staged)
     prune(store, provider.name, keep)
@@ -99,7 +133,9 @@ def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None)
     """Stage a recorded run with its provider, below the root of the settings. See ``stage``."""
     root = Store(settings.root)
     landing = Landing(Store(f"{settings.root.rstrip('/')}/raw"))
-    return stage(providers.get(run.provider), run, landing, root, keep=settings.keep_runs, progress=progress)
+    return stage(
+        providers.get(run.provider), run, landing, root, keep=settings.keep_runs, progress=progress
+    )
 
 
 def latest(store: Store, provider: str) -> Staged | None:
@@ -114,9 +150,17 @@ def latest(store: Store, provider: str) -> Staged | None:
         return None
     try:
         raw = json.loads(data)
-        return Staged(**{**raw, "files": tuple(TableFile(**f) for f in raw["files"]), "troubles": tuple(raw["troubles"])})
+        return Staged(
+            **{
+                **raw,
+                "files": tuple(TableFile(**f) for f in raw["files"]),
+                "troubles": tuple(raw["troubles"]),
+            }
+        )
     except (ValueError, KeyError, TypeError) as error:
-        raise HwpricesError(f"{store.uri(key)} is damaged ({error!r})", "Delete it and collect again.") from None
+        raise HwpricesError(
+            f"{store.uri(key)} is damaged ({error!r})", "Delete it and collect again."
+        ) from None
 
 
 def prune(store: Store, provider: str, keep: int) -> None:
@@ -128,18 +172,31 @@ def prune(store: Store, provider: str, keep: int) -> None:
             store.delete(key)
 
 
-def _check(part: Part, provider: str, fixes: list[corrections.Correction], sources: Mapping[str, str]) -> validate.Split:
-    frame = part.frame.collect(engine="streaming") if isinstance(part.frame, pl.LazyFrame) else part.frame
+def _check(
+    part: Part, provider: str, fixes: list[corrections.Correction], sources: Mapping[str, str]
+) -> validate.Split:
+    frame = (
+        part.frame.collect(engine="streaming")
+        if isinstance(part.frame, pl.LazyFrame)
+        else part.frame
+    )
     if part.table == "instance_types":
         frame = corrections.apply(frame, provider, fixes)
     return validate.split(frame, TABLES[part.table], sources)
 
 
 def _check_refused(provider: str, quarantine: pl.DataFrame, good_rows: Mapping[str, int]) -> None:
-    for table, refused in quarantine.group_by("table").agg(pl.col("occurrences").sum()).sort("table").iter_rows():
+    for table, refused in (
+        quarantine.group_by("table").agg(pl.col("occurrences").sum()).sort("table").iter_rows()
+    ):
         share = validate.refused_share(good_rows.get(table, 0), refused)
         if share > validate.MAX_REFUSED_SHARE:
-            reasons = quarantine.filter(pl.col("table") == table).group_by("reason").agg(pl.col("occurrences").sum()).sort("occurrences", descending=True)
+            reasons = (
+                quarantine.filter(pl.col("table") == table)
+                .group_by("reason")
+                .agg(pl.col("occurrences").sum())
+                .sort("occurrences", descending=True)
+            )
             worst = ", ".join(f"{reason} {count}" for reason, count in reasons.head(3).iter_rows())
             raise HwpricesError(
                 f"{provider}: {share:.1%} of the rows for {table} were refused ({worst}); the limit is {validate.MAX_REFUSED_SHARE:.0%}",
@@ -150,11 +207,16 @@ def _check_refused(provider: str, quarantine: pl.DataFrame, good_rows: Mapping[s
 def _no_price(run: Run) -> HwpricesError:
     failed = next((r for r in run.results if r.status == "failed"), None)
     why = f": {failed.unit.name} failed: {failed.reason}" if failed else ""
-    return HwpricesError(f"{run.provider}: not one price is known in run {run.run_id}{why}", "What is published stays.")
+    return HwpricesError(
+        f"{run.provider}: not one price is known in run {run.run_id}{why}",
+        "What is published stays.",
+    )
 
 
 def _by_reason(quarantine: pl.DataFrame) -> dict[str, int]:
-    return dict(quarantine.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason").iter_rows())
+    return dict(
+        quarantine.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason").iter_rows()
+    )
 
 
 def _point(store: Store, staged: Staged) -> None:

@@ -15,7 +15,9 @@ MAX_REFUSED_SHARE = 0.02
 """More refused rows than this and the provider fails: the known wrong rows of a whole cloud stay below 1 % (Azure's
 placeholders and name clashes), while a change of wire format refuses nearly everything."""
 
-MIN_ROWS_FOR_SHARE = 100  # below this one odd row is more than the share, and no sign of a changed format
+MIN_ROWS_FOR_SHARE = (
+    100  # below this one odd row is more than the share, and no sign of a changed format
+)
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,17 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         HwpricesError: the frame is not of the table at all (columns, dtypes): a mistake in a normaliser, not in a row.
     """
     reasons = pl.concat([_failed_checks(frame, model), _double_keys(frame, model)])
-    by_row = reasons.group_by("index").agg(pl.col("reason").sort().first(), pl.col("message").sort().str.join("; "))
-    marked = frame.with_row_index("index").join(by_row, on="index", how="left", maintain_order="left")
+    by_row = reasons.group_by("index").agg(
+        pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
+    )
+    marked = frame.with_row_index("index").join(
+        by_row, on="index", how="left", maintain_order="left"
+    )
     good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message")
-    return Split(sort_by_key(good, model), _as_refused(marked.filter(pl.col("reason").is_not_null()), model, sources))
+    return Split(
+        sort_by_key(good, model),
+        _as_refused(marked.filter(pl.col("reason").is_not_null()), model, sources),
+    )
 
 
 def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -77,13 +86,26 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
         if (broken := cases.filter(pl.col("index").is_null())).height:
             first = broken.row(0, named=True)
             message = f"a frame does not fit the table {table_name(model)}: {first['column']}: {first['check']} ({first['failure_case']})"
-            raise HwpricesError(message, "This is a mistake in the program: please report it.") from None
+            raise HwpricesError(
+                message, "This is a mistake in the program: please report it."
+            ) from None
         name = pl.col("check").str.extract(r"^([a-z_]+)")
         subject = pl.when(pl.col("schema_context") == "Column").then(pl.col("column"))
         return cases.select(
             pl.col("index").cast(pl.UInt32),
-            pl.concat_str([pl.lit("check"), subject, name], separator=":", ignore_nulls=True).alias("reason"),
-            pl.concat_str([subject, pl.lit(" "), name, pl.lit(": "), pl.col("failure_case").str.slice(0, 120)], ignore_nulls=True).alias("message"),
+            pl.concat_str([pl.lit("check"), subject, name], separator=":", ignore_nulls=True).alias(
+                "reason"
+            ),
+            pl.concat_str(
+                [
+                    subject,
+                    pl.lit(" "),
+                    name,
+                    pl.lit(": "),
+                    pl.col("failure_case").str.slice(0, 120),
+                ],
+                ignore_nulls=True,
+            ).alias("message"),
         )
     return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
 
@@ -91,9 +113,17 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 def _double_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     """Rows whose key another row has too: none of them is published, whichever came last."""
     columns = key(model)
-    double = frame.with_row_index("index").select("index", *columns).filter(pl.len().over(columns) > 1)
-    shown = pl.concat_str([pl.col(c).cast(pl.String).fill_null("-") for c in columns], separator=" ")
-    return double.select("index", pl.lit("duplicate_key").alias("reason"), pl.format("more than one row for {}", shown).alias("message"))
+    double = (
+        frame.with_row_index("index").select("index", *columns).filter(pl.len().over(columns) > 1)
+    )
+    shown = pl.concat_str(
+        [pl.col(c).cast(pl.String).fill_null("-") for c in columns], separator=" "
+    )
+    return double.select(
+        "index",
+        pl.lit("duplicate_key").alias("reason"),
+        pl.format("more than one row for {}", shown).alias("message"),
+    )
 
 
 def _as_refused(rows: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -> pl.DataFrame:
@@ -102,9 +132,13 @@ def _as_refused(rows: pl.DataFrame, model: type[Table], sources: Mapping[str, st
         "provider": pl.lit("hwprices"),
         "observed_at": pl.lit(None, dtype=Timestamp),
         "raw_sha256": pl.lit(""),
-        "source_url": pl.col("raw_sha256").replace_strict(dict(sources), default="", return_dtype=pl.String),
+        "source_url": pl.col("raw_sha256").replace_strict(
+            dict(sources), default="", return_dtype=pl.String
+        ),
     }
     lazy = rows.lazy().drop("index")
     for name, value in lineage.items():  # in this order: source_url is looked up by raw_sha256
         lazy = lazy if name in rows.columns else lazy.with_columns(value.alias(name))
-    return frames.refused(lazy, table=table_name(model), reason=pl.col("reason"), message=pl.col("message")).collect()
+    return frames.refused(
+        lazy, table=table_name(model), reason=pl.col("reason"), message=pl.col("message")
+    ).collect()

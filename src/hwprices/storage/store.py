@@ -39,9 +39,16 @@ class Store:
     def _open(self) -> ObjectStore:
         if self._store is None:
             try:
-                self._store = LocalStore(self._path, mkdir=False) if self._path else from_url(self.root, **_options(self.root))
+                self._store = (
+                    LocalStore(self._path, mkdir=False)
+                    if self._path
+                    else from_url(self.root, **_options(self.root))
+                )
             except Exception as error:
-                raise HwpricesError(f"cannot open {self.root}: {_short(error)}", "Check that it exists and can be read.") from error
+                raise HwpricesError(
+                    f"cannot open {self.root}: {_short(error)}",
+                    "Check that it exists and can be read.",
+                ) from error
         return self._store
 
     def check_writable(self) -> None:
@@ -73,7 +80,10 @@ class Store:
         except HwpricesError:
             raise
         except Exception as error:
-            raise HwpricesError(f"cannot write {self.uri(key)}: {_short(error)}", "Check the permissions and the free space there.") from error
+            raise HwpricesError(
+                f"cannot write {self.uri(key)}: {_short(error)}",
+                "Check the permissions and the free space there.",
+            ) from error
         return True
 
     def get(self, key: str) -> bytes | None:
@@ -87,7 +97,10 @@ class Store:
         except HwpricesError:
             raise
         except Exception as error:
-            raise HwpricesError(f"cannot read {self.uri(key)}: {_short(error)}", "Check that it exists and can be read.") from error
+            raise HwpricesError(
+                f"cannot read {self.uri(key)}: {_short(error)}",
+                "Check that it exists and can be read.",
+            ) from error
 
     def get_tagged(self, key: str) -> Tagged | None:
         """The bytes of a key with the tag that ``swap`` compares."""
@@ -100,7 +113,10 @@ class Store:
         except (obstore.exceptions.NotFoundError, FileNotFoundError):
             return None
         except Exception as error:
-            raise HwpricesError(f"cannot read {self.uri(key)}: {_short(error)}", "Check the bucket's name and the credentials.") from error
+            raise HwpricesError(
+                f"cannot read {self.uri(key)}: {_short(error)}",
+                "Check the bucket's name and the credentials.",
+            ) from error
 
     def swap(self, key: str, data: bytes, tag: str | None) -> bool:
         """Replace a key if it still has the tag (None: if it is not there). A reader sees the old bytes or the new.
@@ -117,7 +133,9 @@ class Store:
         except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
             return False
         except Exception as error:
-            raise HwpricesError(f"cannot write {self.uri(key)}: {_short(error)}", "Check the permissions there.") from error
+            raise HwpricesError(
+                f"cannot write {self.uri(key)}: {_short(error)}", "Check the permissions there."
+            ) from error
         return True
 
     @staticmethod
@@ -130,7 +148,10 @@ class Store:
                 os.fsync(file.fileno())
             beside.replace(path)
         except OSError as error:
-            raise HwpricesError(f"cannot write {path}: {error.strerror or error}", "Check the permissions and the free space there.") from error
+            raise HwpricesError(
+                f"cannot write {path}: {error.strerror or error}",
+                "Check the permissions and the free space there.",
+            ) from error
         return True
 
     def exists(self, key: str) -> bool:
@@ -146,9 +167,13 @@ class Store:
         """Keys below a prefix, sorted."""
         if self._path:
             base = self._path / prefix
-            yield from sorted(p.relative_to(self._path).as_posix() for p in base.rglob("*") if p.is_file())
+            yield from sorted(
+                p.relative_to(self._path).as_posix() for p in base.rglob("*") if p.is_file()
+            )
             return
-        yield from sorted(item["path"] for batch in obstore.list(self._open(), prefix=prefix) for item in batch)
+        yield from sorted(
+            item["path"] for batch in obstore.list(self._open(), prefix=prefix) for item in batch
+        )
 
     def copy(self, source: "Store", source_key: str, key: str) -> None:
         """Copy one key from another store into this one."""
@@ -167,7 +192,15 @@ class Store:
 
 def storage_options(root: str) -> dict[str, str] | None:
     """What polars needs to read the same object store: the usual AWS_, GOOGLE_ and AZURE_ variables, or None for a folder."""
-    return None if "://" not in root else {k.lower(): v for k, v in os.environ.items() if k.startswith(("AWS_", "GOOGLE_", "AZURE_"))}
+    return (
+        None
+        if "://" not in root
+        else {
+            k.lower(): v
+            for k, v in os.environ.items()
+            if k.startswith(("AWS_", "GOOGLE_", "AZURE_"))
+        }
+    )
 
 
 def _options(root: str) -> dict[str, Any]:

@@ -31,13 +31,17 @@ def tables(project) -> dict[str, pl.DataFrame]:
 
 
 def linux(tables, region: str) -> dict[str, Decimal]:
-    rows = tables["prices"].filter(region=region, os="linux", software="none", tenancy="shared", purchase_option="on_demand")
+    rows = tables["prices"].filter(
+        region=region, os="linux", software="none", tenancy="shared", purchase_option="on_demand"
+    )
     return dict(rows.select("instance_type", "effective_hourly").iter_rows())
 
 
 @pytest.mark.shared
 def test_us_east_1_on_demand_agrees_with_the_collected_figures(tables, shared):
-    truth = json.loads((shared / "truth/aws_ondemand_us-east-1_2026-07.json").read_text(), parse_float=Decimal)["us-east-1"]
+    truth = json.loads(
+        (shared / "truth/aws_ondemand_us-east-1_2026-07.json").read_text(), parse_float=Decimal
+    )["us-east-1"]
     ours = linux(tables, "us-east-1")
     assert len(truth) == 1367
     assert set(ours) == set(truth)
@@ -46,12 +50,21 @@ def test_us_east_1_on_demand_agrees_with_the_collected_figures(tables, shared):
 
 @pytest.mark.shared
 def test_x2iedn_agrees_with_the_collected_figures(tables, shared):
-    figures = json.loads((shared / "truth/aws_reserved_x2iedn.32xlarge_us-east-1_2026-07.json").read_text())["pricing"]
+    figures = json.loads(
+        (shared / "truth/aws_reserved_x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
+    )["pricing"]
     rows = tables["prices"].filter(instance_type="x2iedn.32xlarge", region="us-east-1")
     on_demand = rows.filter(purchase_option="on_demand")
-    assert sorted(on_demand["effective_hourly"]) == sorted(Decimal(f["ondemand"]) for f in figures.values() if "ondemand" in f)
-    reserved = rows.filter(purchase_option="reserved", os="linux", software="none", tenancy="shared")
-    found = {(r["term_months"], r["commitment_plan"], r["payment_option"]): r["effective_hourly"] for r in reserved.to_dicts()}
+    assert sorted(on_demand["effective_hourly"]) == sorted(
+        Decimal(f["ondemand"]) for f in figures.values() if "ondemand" in f
+    )
+    reserved = rows.filter(
+        purchase_option="reserved", os="linux", software="none", tenancy="shared"
+    )
+    found = {
+        (r["term_months"], r["commitment_plan"], r["payment_option"]): r["effective_hourly"]
+        for r in reserved.to_dicts()
+    }
     assert len(found) == 8
     for (months, plan, payment), hourly in found.items():
         key = f"yrTerm{months // 12}{plan.title()}.{payment.split('_')[0]}Upfront"
@@ -62,7 +75,12 @@ def test_known_machines_of_the_sample(tables):
     ours = linux(tables, "us-east-1")
     assert (ours["m5.large"], ours["p5.48xlarge"]) == (Decimal("0.096"), Decimal("55.04"))
     p5 = tables["instance_types"].filter(instance_type="p5.48xlarge").to_dicts()[0]
-    assert (p5["vcpus"], p5["memory_gib"], p5["accelerator_count"], p5["accelerators"][0]["accelerator_id"]) == (192, 2048.0, 8.0, "nvidia-h100-sxm5-80gb")
+    assert (
+        p5["vcpus"],
+        p5["memory_gib"],
+        p5["accelerator_count"],
+        p5["accelerators"][0]["accelerator_id"],
+    ) == (192, 2048.0, 8.0, "nvidia-h100-sxm5-80gb")
     assert (p5["network_gbps_max"], p5["rdma"], p5["local_disk_count"]) == (3200.0, "efa", 8)
     assert set(tables["prices"].filter(region="cn-north-1")["currency"]) == {"CNY"}
     assert {r["region"]: r["kind"] for r in tables["regions"].to_dicts()}["us-gov-west-1"] == "gov"
@@ -76,7 +94,11 @@ def test_every_type_that_the_sample_prices_is_described(tables):
     assert unknown.height <= 3, unknown
     accelerated = tables["instance_types"].filter(pl.col("accelerator_kind") != "none")
     assert accelerated.height == 107
-    missing = accelerated.filter(pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id").is_null()).list.any())
+    missing = accelerated.filter(
+        pl.col("accelerators")
+        .list.eval(pl.element().struct.field("accelerator_id").is_null())
+        .list.any()
+    )
     assert missing.is_empty()
 
 
@@ -91,16 +113,26 @@ def test_a_recorded_price_list_of_an_old_format_is_read(shared, tmp_path):
     """Real lines of 2017 and 2021 with wrong ones among them: dates day first, `3 yr`, `AllUpfront`, no Region Code."""
     folder = shared / "recordings/aws/bulk"
     body = (folder / "offers/v1.0/aws/AmazonEC2/current/eu-west-1/index.csv").read_bytes()
-    plans = (folder / "savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/eu-west-1/index.json").read_bytes()
+    plans = (
+        folder / "savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/eu-west-1/index.json"
+    ).read_bytes()
     world = World(tmp_path).add("prices", "eu-west-1", body)
     lines = body.count(b"\n") - 6 + (not body.endswith(b"\n"))
     prices = next(p.frame for p in world.parts() if p.table == "prices").lazy().collect()
     assert prices.height + world.refused().height + sum(world.counts().values()) == lines
     assert world.refused()["reason"].to_list() == ["unknown_platform", "unknown_platform"]
-    rows = prices.filter(instance_type="c1.medium", purchase_option="reserved", os="linux", tenancy="shared").to_dicts()
-    assert [(r["upfront"], r["term_months"], r["payment_option"]) for r in rows] == [(Decimal(1680), 36, "all_upfront")]
+    rows = prices.filter(
+        instance_type="c1.medium", purchase_option="reserved", os="linux", tenancy="shared"
+    ).to_dicts()
+    assert [(r["upfront"], r["term_months"], r["payment_option"]) for r in rows] == [
+        (Decimal(1680), 36, "all_upfront")
+    ]
     assert rows[0]["effective_hourly"] == round(Decimal(1680) / 26280, 10)
-    saved = world.add("savings_plans", "eu-west-1", plans, suffix="json").table("prices").filter(purchase_option="savings_plan")
+    saved = (
+        world.add("savings_plans", "eu-west-1", plans, suffix="json")
+        .table("prices")
+        .filter(purchase_option="savings_plan")
+    )
     assert sorted(saved.select("commitment_plan", "payment_option", "hourly").iter_rows()) == [
         ("compute", "all_upfront", Decimal("0.098")),
         ("ec2_instance", "no_upfront", Decimal("0.087")),
@@ -109,11 +141,26 @@ def test_a_recorded_price_list_of_an_old_format_is_read(shared, tmp_path):
 
 @pytest.mark.shared
 def test_recorded_api_answers_and_advisor_are_read(shared, tmp_path):
-    pages = [gzip.decompress((shared / f"recordings/aws/ec2_xml/page{n}.xml.gz").read_bytes()) for n in (1, 2)]
+    pages = [
+        gzip.decompress((shared / f"recordings/aws/ec2_xml/page{n}.xml.gz").read_bytes())
+        for n in (1, 2)
+    ]
     advisor = gzip.decompress((shared / "recordings/aws/spot-advisor-data.json.gz").read_bytes())
-    world = World(tmp_path).add("instance_types", "us-east-1", *pages, suffix="xml").add("spot_advisor", "global", advisor, suffix="json")
+    world = (
+        World(tmp_path)
+        .add("instance_types", "us-east-1", *pages, suffix="xml")
+        .add("spot_advisor", "global", advisor, suffix="json")
+    )
     types = world.table("instance_types")
     assert types.height == sum(page.count(b"<instanceType>") for page in pages)
     m5dn = types.filter(instance_type="m5dn.8xlarge").to_dicts()[0]
-    assert (m5dn["vcpus"], m5dn["memory_gib"], m5dn["local_disk_count"], m5dn["network_gbps_max"], m5dn["boost_ghz"]) == (32, 128.0, 2, 25.0, 3.1)
-    assert world.table("spot_advice")["instance_type"].n_unique() == 895  # of 929 that the file describes
+    assert (
+        m5dn["vcpus"],
+        m5dn["memory_gib"],
+        m5dn["local_disk_count"],
+        m5dn["network_gbps_max"],
+        m5dn["boost_ghz"],
+    ) == (32, 128.0, 2, 25.0, 3.1)
+    assert (
+        world.table("spot_advice")["instance_type"].n_unique() == 895
+    )  # of 929 that the file describes

@@ -1,7 +1,14 @@
 """plan → fetch → record → stage through the documented settings alone, against servers on this machine, with and without EC2."""
 
 import pytest
-from tests.helpers.aws_pages import bulk_server, line, moto_server, price_list, reserved, savings_plans
+from tests.helpers.aws_pages import (
+    bulk_server,
+    line,
+    moto_server,
+    price_list,
+    reserved,
+    savings_plans,
+)
 
 from hwprices.collect import collector
 from hwprices.rows import parquet
@@ -12,18 +19,36 @@ from hwprices.storage.store import Store
 PRICES = price_list(
     [
         line(),
-        line("0.1880000000", SKU="WIN", **{"Operating System": "Windows", "operation": "RunInstances:0002"}),
-        line("55.0400000000", SKU="P5", **{"Instance Type": "p5.48xlarge", "vCPU": "192", "Memory": "2048 GiB", "GPU": "8"}),
+        line(
+            "0.1880000000",
+            SKU="WIN",
+            **{"Operating System": "Windows", "operation": "RunInstances:0002"},
+        ),
+        line(
+            "55.0400000000",
+            SKU="P5",
+            **{"Instance Type": "p5.48xlarge", "vCPU": "192", "Memory": "2048 GiB", "GPU": "8"},
+        ),
         *reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252"),
         line("0.1", SKU="GP3", **{"Product Family": "Storage", "Instance Type": ""}),
     ]
 )
-PLANS = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]))
+PLANS = savings_plans(
+    "us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")])
+)
 
 
 @pytest.fixture
 def run(stub, tmp_path, monkeypatch):
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2", "AWS_REGION"):
+    for name in (
+        "AWS_PROFILE",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_ENDPOINT_URL",
+        "AWS_ENDPOINT_URL_EC2",
+        "AWS_REGION",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
@@ -53,9 +78,19 @@ def run(stub, tmp_path, monkeypatch):
 
 def test_without_credentials(run):
     staged, results, table = run()
-    assert {r.unit.kind: r.status for r in results} == {"prices": "ok", "savings_plans": "ok", "spot_advisor": "ok"}
+    assert {r.unit.kind: r.status for r in results} == {
+        "prices": "ok",
+        "savings_plans": "ok",
+        "spot_advisor": "ok",
+    }
     prices = table("prices")
-    assert sorted(prices["purchase_option"]) == ["on_demand", "on_demand", "on_demand", "reserved", "savings_plan"]
+    assert sorted(prices["purchase_option"]) == [
+        "on_demand",
+        "on_demand",
+        "on_demand",
+        "reserved",
+        "savings_plan",
+    ]
     assert staged.accounted == {"merged:upfront": 1, "out_of_scope:product_family=Storage": 1}
     types = {r["instance_type"]: r for r in table("instance_types").to_dicts()}
     assert types["p5.48xlarge"]["spec_source"] == "price_list"
@@ -70,7 +105,15 @@ def test_with_credentials(run, monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", url)
         staged, results, table = run()
     status = {r.unit.kind: r.status for r in results}
-    assert {kind for kind, s in status.items() if s == "ok"} >= {"prices", "savings_plans", "regions", "zones", "instance_types", "offerings", "spot"}
+    assert {kind for kind, s in status.items() if s == "ok"} >= {
+        "prices",
+        "savings_plans",
+        "regions",
+        "zones",
+        "instance_types",
+        "offerings",
+        "spot",
+    }
     # moto has no DescribeCapacityBlockOfferings and answers HTTP 500: that fails this unit and no other.
     assert status["capacity_blocks"] == "failed"
     types = table("instance_types")

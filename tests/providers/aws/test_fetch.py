@@ -6,7 +6,16 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.helpers.aws_pages import bulk_server, described, line, moto_server, price_list, quotes, savings_plans, xml
+from tests.helpers.aws_pages import (
+    bulk_server,
+    described,
+    line,
+    moto_server,
+    price_list,
+    quotes,
+    savings_plans,
+    xml,
+)
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.landing.download import FetchError, Http
@@ -49,7 +58,15 @@ def account(monkeypatch):
 
 
 def context(tmp_path, **settings) -> Context:
-    made = load(root=str(tmp_path), source="live", **{"connect_timeout": timedelta(seconds=1), "read_timeout": timedelta(seconds=1), **settings})
+    made = load(
+        root=str(tmp_path),
+        source="live",
+        **{
+            "connect_timeout": timedelta(seconds=1),
+            "read_timeout": timedelta(seconds=1),
+            **settings,
+        },
+    )
     return Context(made, Landing(tmp_path / "raw"), Http(made, sleep=lambda _: None), lambda: NOW)
 
 
@@ -79,10 +96,20 @@ def test_without_an_account_the_indexes_are_followed(stub, tmp_path):
     china = bulk_server(stub(), {"cn-north-1": b"", "cn-northwest-1": b""}, partition="cn")
     planned = get("aws").plan(context(tmp_path, **at(server, china)), None)
     assert units(planned) == [
-        *("prices/us-east-1", "prices/us-west-2-lax-1", "savings_plans/us-east-1", "prices/cn-north-1", "prices/cn-northwest-1", "spot_advisor/global"),
+        *(
+            "prices/us-east-1",
+            "prices/us-west-2-lax-1",
+            "savings_plans/us-east-1",
+            "prices/cn-north-1",
+            "prices/cn-northwest-1",
+            "spot_advisor/global",
+        ),
     ]
     assert planned[0].params["url"].endswith("/us-east-1/index.csv")
-    assert all("all" not in request.path and not request.path.endswith("current/index.csv") for request in server.requests)
+    assert all(
+        "all" not in request.path and not request.path.endswith("current/index.csv")
+        for request in server.requests
+    )
 
 
 def test_regions_narrow_the_plan_and_china_is_asked_only_for_china(stub, tmp_path):
@@ -91,7 +118,10 @@ def test_regions_narrow_the_plan_and_china_is_asked_only_for_china(stub, tmp_pat
     one = context(tmp_path, **at(server, china))
     assert units(get("aws").plan(one, ["eu-west-1"])) == ["prices/eu-west-1", "spot_advisor/global"]
     assert china.requests == []
-    assert units(get("aws").plan(one, ["cn-north-1"])) == ["prices/cn-north-1", "spot_advisor/global"]
+    assert units(get("aws").plan(one, ["cn-north-1"])) == [
+        "prices/cn-north-1",
+        "spot_advisor/global",
+    ]
     with pytest.raises(Exception, match="aws has no region eu-west-9"):
         get("aws").plan(one, ["eu-west-9", "eu-west-1"])
 
@@ -100,7 +130,12 @@ def test_china_out_of_reach_fails_its_own_units_only(stub, tmp_path):
     server = bulk_server(stub(), {"us-east-1": b""}, {})
     one = context(tmp_path, **at(server, stub()), attempts=1)
     planned = get("aws").plan(one, None)
-    assert units(planned) == ["prices/us-east-1", "prices/cn-north-1", "prices/cn-northwest-1", "spot_advisor/global"]
+    assert units(planned) == [
+        "prices/us-east-1",
+        "prices/cn-north-1",
+        "prices/cn-northwest-1",
+        "spot_advisor/global",
+    ]
     with pytest.raises(FetchError, match="404"):
         get("aws").fetch(one, planned[1])
 
@@ -108,7 +143,11 @@ def test_china_out_of_reach_fails_its_own_units_only(stub, tmp_path):
 @pytest.mark.parametrize(
     ("path", "reply", "words"),
     [
-        ("/offers/v1.0/aws/index.json", Reply(b"<html>", content_type="text/html"), "HTML came instead of JSON"),
+        (
+            "/offers/v1.0/aws/index.json",
+            Reply(b"<html>", content_type="text/html"),
+            "HTML came instead of JSON",
+        ),
         ("/offers/v1.0/aws/index.json", Reply(b"{"), "not JSON"),
         ("/offers/v1.0/aws/index.json", Reply.json({"offers": {}}), "has no offers.AmazonEC2"),
         (
@@ -157,7 +196,9 @@ def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
         csv(cut=2000),
         csv(cut=2000, reset=True),
         csv(stall=5, cut=100),
-        Reply(gzip.compress(BODY)[:-9], content_type="text/csv", headers={"Content-Encoding": "gzip"}),
+        Reply(
+            gzip.compress(BODY)[:-9], content_type="text/csv", headers={"Content-Encoding": "gzip"}
+        ),
         Reply(b"<html>busy</html>", content_type="text/html"),
         Reply(status=503),
         Reply(status=403),
@@ -176,7 +217,10 @@ def test_r3_a_fault_is_tried_again_and_nothing_half_read_is_landed(stub, tmp_pat
 
 def test_a_savings_plan_that_is_not_there_yet_fails_its_unit(stub, tmp_path):
     server = bulk_server(stub(), {"us-east-1": BODY}, {"us-east-1": savings_plans("us-east-1")})
-    server.on("/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/20260720/us-east-1/index.json", Reply(status=404))
+    server.on(
+        "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/20260720/us-east-1/index.json",
+        Reply(status=404),
+    )
     one = context(tmp_path, **at(server))
     unit = next(u for u in get("aws").plan(one, ["us-east-1"]) if u.kind == "savings_plans")
     with pytest.raises(FetchError, match="404"):
@@ -195,23 +239,45 @@ def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, moto, account)
     one = context(tmp_path, **at(server), read_timeout=timedelta(seconds=30))
     planned = get("aws").plan(one, ["us-east-1"])
     assert units(planned) == [
-        *("prices/us-east-1", "regions/global", "zones/us-east-1", "instance_types/us-east-1", "offerings/us-east-1"),
+        *(
+            "prices/us-east-1",
+            "regions/global",
+            "zones/us-east-1",
+            "instance_types/us-east-1",
+            "offerings/us-east-1",
+        ),
         *("spot/us-east-1", "capacity_blocks/us-east-1", "spot_advisor/global"),
     ]
-    landed = {u.kind: get("aws").fetch(one, u) for u in planned if u.kind not in ("capacity_blocks",)}
+    landed = {
+        u.kind: get("aws").fetch(one, u) for u in planned if u.kind not in ("capacity_blocks",)
+    }
     body = one.landing.read(landed["instance_types"][0])
     assert body.count(b"<instanceType>") == 1395
     assert b"p5.48xlarge" in body
     page = landed["instance_types"][0]
-    assert (page.url, page.params["Action"], page.params["region"], page.retrieved_at) == (f"{moto}", "DescribeInstanceTypes", "us-east-1", NOW)
+    assert (page.url, page.params["Action"], page.params["region"], page.retrieved_at) == (
+        f"{moto}",
+        "DescribeInstanceTypes",
+        "us-east-1",
+        NOW,
+    )
     assert b"use1-az" in one.landing.read(landed["zones"][0])
 
 
 def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, caplog):
     account(moto)
     caplog.set_level("INFO")  # botocore's own DEBUG log is not ours
-    one = context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {})), read_timeout=timedelta(seconds=30))
-    pages = [p for u in get("aws").plan(one, ["us-east-1"]) if u.kind in ("zones", "regions", "prices") for p in get("aws").fetch(one, u)]
+    one = context(
+        tmp_path,
+        **at(bulk_server(stub(), {"us-east-1": BODY}, {})),
+        read_timeout=timedelta(seconds=30),
+    )
+    pages = [
+        p
+        for u in get("aws").plan(one, ["us-east-1"])
+        if u.kind in ("zones", "regions", "prices")
+        for p in get("aws").fetch(one, u)
+    ]
     told = [str(p) for p in pages] + [one.landing.read(p).decode() for p in pages] + [caplog.text]
     assert not any(SECRET in text or "AKIASAMPLE" in text or "Signature" in text for text in told)
 
@@ -221,9 +287,13 @@ def ec2(server: StubServer, answer) -> StubServer:
 
 
 def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
-    first = quotes(("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
+    first = quotes(
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
+    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
     last = quotes(("us-east-1b", "m5.large", "Linux/UNIX", "0.05", "2026-07-01T00:00:00Z"))
-    server = ec2(stub(), [Reply(first, content_type="text/xml"), Reply(last, content_type="text/xml")])
+    server = ec2(
+        stub(), [Reply(first, content_type="text/xml"), Reply(last, content_type="text/xml")]
+    )
     account(server.url)
     one = context(tmp_path)
     pages = get("aws").fetch(one, Unit("aws", "spot", "us-east-1"))
@@ -235,7 +305,9 @@ def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
 
 
 def test_a_page_that_leads_to_itself_is_an_error(stub, tmp_path, account):
-    again = quotes(("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
+    again = quotes(
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
+    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
     account(ec2(stub(), Reply(again, content_type="text/xml")).url)
     with pytest.raises(FetchError, match="same page"):
         get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
@@ -248,7 +320,13 @@ def error(code: str, status: int) -> Reply:
 
 def by_region(**answers: Reply):
     def answer(request: Request) -> Reply:
-        return answers.get(region_of(request).replace("-", "_"), Reply(described({"instanceType": f"only.in-{region_of(request)}"}), content_type="text/xml"))
+        return answers.get(
+            region_of(request).replace("-", "_"),
+            Reply(
+                described({"instanceType": f"only.in-{region_of(request)}"}),
+                content_type="text/xml",
+            ),
+        )
 
     return answer
 
@@ -268,7 +346,9 @@ def test_a10_a_region_known_to_be_closed_is_not_even_asked(stub, tmp_path, accou
     server = ec2(stub(), error("AuthFailure", 401))
     account(server.url)
     with pytest.raises(SkippedError, match="not enabled"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "spot", "af-south-1", {"opt_in": "not-opted-in"}))
+        get("aws").fetch(
+            context(tmp_path), Unit("aws", "spot", "af-south-1", {"opt_in": "not-opted-in"})
+        )
     assert server.requests == []
 
 
@@ -284,7 +364,9 @@ def test_a10_a_dead_region_is_skipped_within_seconds(stub, tmp_path, account):
 
 
 def test_a_region_that_stops_answering_midway_fails(stub, tmp_path, account):
-    first = quotes(("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
+    first = quotes(
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
+    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
     account(ec2(stub(), [Reply(first, content_type="text/xml"), Reply(b"x", stall=30, cut=0)]).url)
     with pytest.raises(FetchError, match="broke off"):
         get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
@@ -303,7 +385,9 @@ def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, tmp_path, ac
 
 def test_throttling_is_waited_out(stub, tmp_path, account):
     good = Reply(described({"instanceType": "m5.large"}), content_type="text/xml")
-    server = ec2(stub(), [error("RequestLimitExceeded", 503), error("RequestLimitExceeded", 503), good])
+    server = ec2(
+        stub(), [error("RequestLimitExceeded", 503), error("RequestLimitExceeded", 503), good]
+    )
     account(server.url)
     assert len(get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "us-east-1"))) == 1
     assert len(server.requests) == 3
@@ -321,7 +405,9 @@ def test_other_refusals_fail_the_unit_with_the_code_alone(stub, tmp_path, accoun
 
 def test_wrong_credentials_do_not_stop_the_price_lists(stub, tmp_path, account):
     account(ec2(stub(), error("AuthFailure", 401)).url)
-    server = bulk_server(stub(), {"us-east-1": BODY, "us-gov-west-1": BODY, "us-west-2-lax-1": BODY}, {})
+    server = bulk_server(
+        stub(), {"us-east-1": BODY, "us-gov-west-1": BODY, "us-west-2-lax-1": BODY}, {}
+    )
     planned = units(get("aws").plan(context(tmp_path, **at(server), attempts=1), None))
     assert "regions/global" in planned
     assert "spot/us-east-1" in planned
@@ -336,9 +422,13 @@ def test_credentials_are_sent_over_plain_http_to_this_machine_only(tmp_path, acc
 
 def test_without_credentials_the_metadata_service_is_not_waited_for(stub, tmp_path, monkeypatch):
     monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
-    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", stub().on("/*", Reply(b"late", stall=30, cut=0)).url)
+    monkeypatch.setenv(
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT", stub().on("/*", Reply(b"late", stall=30, cut=0)).url
+    )
     began = time.monotonic()
-    planned = get("aws").plan(context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {}))), ["us-east-1"])
+    planned = get("aws").plan(
+        context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {}))), ["us-east-1"]
+    )
     assert units(planned) == ["prices/us-east-1", "spot_advisor/global"]
     assert time.monotonic() - began < 10
 
@@ -348,8 +438,15 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, ac
 
     def answer(request: Request) -> Reply:
         if action_of(request) == "DescribeInstanceTypes":
-            return Reply(described({"instanceType": "p5.48xlarge"}, {"instanceType": "p4d.24xlarge"}), content_type="text/xml")
-        return error("InvalidParameterValue", 400) if b"p4d" in request.body else Reply(offers, content_type="text/xml")
+            return Reply(
+                described({"instanceType": "p5.48xlarge"}, {"instanceType": "p4d.24xlarge"}),
+                content_type="text/xml",
+            )
+        return (
+            error("InvalidParameterValue", 400)
+            if b"p4d" in request.body
+            else Reply(offers, content_type="text/xml")
+        )
 
     server = ec2(stub(), answer)
     account(server.url)
@@ -366,6 +463,10 @@ def test_the_policy_allows_what_is_asked_and_no_more(project):
     from hwprices.providers.aws.api import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
-    asked = {operation for operation, _ in module.CALLS.values()} | {"describe_capacity_block_offerings"}
-    assert {action for s in policy["Statement"] for action in s["Action"]} == {"ec2:" + "".join(p.title() for p in name.split("_")) for name in asked}
+    asked = {operation for operation, _ in module.CALLS.values()} | {
+        "describe_capacity_block_offerings"
+    }
+    assert {action for s in policy["Statement"] for action in s["Action"]} == {
+        "ec2:" + "".join(p.title() for p in name.split("_")) for name in asked
+    }
     assert all(s["Effect"] == "Allow" and s["Resource"] == "*" for s in policy["Statement"])

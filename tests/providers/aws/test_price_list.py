@@ -12,7 +12,9 @@ from hwprices.errors import HwpricesError
 
 @pytest.fixture
 def world(tmp_path):
-    return lambda *lines, region="us-east-1", **more: World(tmp_path).add("prices", region, price_list(list(lines), **more))
+    return lambda *lines, region="us-east-1", **more: World(tmp_path).add(
+        "prices", region, price_list(list(lines), **more)
+    )
 
 
 def one(frame: pl.DataFrame, **where) -> dict:
@@ -24,9 +26,22 @@ def one(frame: pl.DataFrame, **where) -> dict:
 def test_on_demand_line_becomes_a_price_with_its_ids(world):
     row = one(world(line()).table("prices"))
     assert row["hourly"] == row["effective_hourly"] == Decimal("0.0960000000")
-    assert (row["os"], row["software"], row["license_model"], row["tenancy"]) == ("linux", "none", "included", "shared")
-    assert (row["purchase_option"], row["commitment_plan"], row["term_months"], row["payment_option"]) == ("on_demand", None, 0, "none")
-    assert (row["sku_id"], row["sku_price_id"]) == ("6C86BEPQVG73ZGGR", "6C86BEPQVG73ZGGR.JRTCKXETXF.6YS6EN2CT7")
+    assert (row["os"], row["software"], row["license_model"], row["tenancy"]) == (
+        "linux",
+        "none",
+        "included",
+        "shared",
+    )
+    assert (
+        row["purchase_option"],
+        row["commitment_plan"],
+        row["term_months"],
+        row["payment_option"],
+    ) == ("on_demand", None, 0, "none")
+    assert (row["sku_id"], row["sku_price_id"]) == (
+        "6C86BEPQVG73ZGGR",
+        "6C86BEPQVG73ZGGR.JRTCKXETXF.6YS6EN2CT7",
+    )
     assert row["effective_from"].isoformat() == "2026-07-01T00:00:00+00:00"
     assert row["zone"] is None
     assert row["flags"] == []
@@ -35,7 +50,11 @@ def test_on_demand_line_becomes_a_price_with_its_ids(world):
 
 def test_a1_partial_upfront_is_hourly_plus_upfront_over_the_term(world):
     """m5.large in us-east-1 as recorded in 2021: 1 year convertible is 0.034 an hour and 294 once, not the larger of the two."""
-    row = one(world(*reserved("1yr", "convertible", "Partial Upfront", "0.0340000000", "294")).table("prices"))
+    row = one(
+        world(*reserved("1yr", "convertible", "Partial Upfront", "0.0340000000", "294")).table(
+            "prices"
+        )
+    )
     assert row["upfront"] == 294
     assert row["hourly"] == Decimal("0.034")
     assert abs(row["effective_hourly"] - (Decimal("0.034") + Decimal(294) / 8760)) < Decimal("1e-9")
@@ -63,7 +82,12 @@ def test_a12_twelve_terms_of_a_recorded_type_are_exact(world):
     prices = world(*lines).table("prices")
     assert prices.height == 12
     for lease, offering, payment, hourly, fee in RECORDED_M5_LARGE:
-        row = one(prices, term_months=12 * int(lease[0]), commitment_plan=offering, payment_option=payment.lower().replace(" ", "_"))
+        row = one(
+            prices,
+            term_months=12 * int(lease[0]),
+            commitment_plan=offering,
+            payment_option=payment.lower().replace(" ", "_"),
+        )
         spread = Decimal(fee or 0) / (int(lease[0]) * 8760)
         assert row["hourly"] == Decimal(hourly)
         assert row["upfront"] == (Decimal(fee) if fee else None)
@@ -87,28 +111,52 @@ PLATFORMS = {
     "sles": ("Shared", "SUSE", "NA", "RunInstances:000g"),
     "ubuntu": ("Shared", "Ubuntu Pro", "NA", "RunInstances:0g00"),
 }
-SYSTEMS = {"Linux": "linux", "Windows": "windows", "RHEL": "rhel", "SUSE": "sles", "Ubuntu Pro": "ubuntu_pro"}
+SYSTEMS = {
+    "Linux": "linux",
+    "Windows": "windows",
+    "RHEL": "rhel",
+    "SUSE": "sles",
+    "Ubuntu Pro": "ubuntu_pro",
+}
 SOFTWARE = {"NA": "none", "SQL Std": "sql_std", "SQL Web": "sql_web", "SQL Ent": "sql_ent"}
 
 
 def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
     """Amortised figures of July 2026. All upfront and no upfront are exact. Of partial upfront only the sum is known: it is split
     into halves here, and the sum must come back."""
-    figures = json.loads((project / "tests/payloads/aws/x2iedn.32xlarge_us-east-1_2026-07.json").read_text())["pricing"]
+    figures = json.loads(
+        (project / "tests/payloads/aws/x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
+    )["pricing"]
     lines, expected = [], []
     for key, (tenancy, system, software, operation) in PLATFORMS.items():
-        said = {"Tenancy": tenancy, "Operating System": system, "Pre Installed S/W": software, "operation": operation, "SKU": f"SKU{key.upper()}"}
+        said = {
+            "Tenancy": tenancy,
+            "Operating System": system,
+            "Pre Installed S/W": software,
+            "operation": operation,
+            "SKU": f"SKU{key.upper()}",
+        }
         lines.append(line(figures[key]["ondemand"], **said))
         where = {"tenancy": tenancy.lower(), "os": SYSTEMS[system], "software": SOFTWARE[software]}
         expected.append(({**where, "purchase_option": "on_demand"}, figures[key]["ondemand"]))
         for name, amortised in figures[key].get("reserved", {}).items():
-            years, offering, payment = int(name[6]), name[7 : name.index(".")].lower(), name.partition(".")[2]
+            years, offering, payment = (
+                int(name[6]),
+                name[7 : name.index(".")].lower(),
+                name.partition(".")[2],
+            )
             hours, total = years * 8760, Decimal(amortised)
-            words = {"noUpfront": "No Upfront", "partialUpfront": "Partial Upfront", "allUpfront": "All Upfront"}[payment]
+            words = {
+                "noUpfront": "No Upfront",
+                "partialUpfront": "Partial Upfront",
+                "allUpfront": "All Upfront",
+            }[payment]
             share = {"noUpfront": 0, "partialUpfront": Decimal("0.5"), "allUpfront": 1}[payment]
             fee = round(total * share * hours)
             hourly = Decimal(0) if share == 1 else total - Decimal(fee) / hours
-            lines += reserved(f"{years}yr", offering, words, f"{hourly:.10f}", str(fee) if fee else None, **said)
+            lines += reserved(
+                f"{years}yr", offering, words, f"{hourly:.10f}", str(fee) if fee else None, **said
+            )
             expected.append(
                 (
                     {
@@ -126,20 +174,45 @@ def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
     assert prices.height == len(expected) == 15 + 10 * 12 + 6
     assert built.refused().is_empty()
     for where, figure in expected:
-        assert abs(one(prices, **where)["effective_hourly"] - Decimal(figure)) <= Decimal("0.000001"), (where, figure)
+        assert abs(one(prices, **where)["effective_hourly"] - Decimal(figure)) <= Decimal(
+            "0.000001"
+        ), (where, figure)
 
 
 def test_a2_windows_with_and_without_licence_are_two_rows(world):
-    byol = line("0.0960000000", SKU="BYOL", **{"Operating System": "Windows", "License Model": "Bring your own license", "operation": "RunInstances:0800"})
-    included = line("0.1880000000", SKU="LI", **{"Operating System": "Windows", "operation": "RunInstances:0002"})
+    byol = line(
+        "0.0960000000",
+        SKU="BYOL",
+        **{
+            "Operating System": "Windows",
+            "License Model": "Bring your own license",
+            "operation": "RunInstances:0800",
+        },
+    )
+    included = line(
+        "0.1880000000",
+        SKU="LI",
+        **{"Operating System": "Windows", "operation": "RunInstances:0002"},
+    )
     for lines in ([byol, included], [included, byol]):
         prices = world(*lines).table("prices").filter(os="windows")
-        assert {r["license_model"]: r["hourly"] for r in prices.to_dicts()} == {"byol": Decimal("0.096"), "included": Decimal("0.188")}
+        assert {r["license_model"]: r["hourly"] for r in prices.to_dicts()} == {
+            "byol": Decimal("0.096"),
+            "included": Decimal("0.188"),
+        }
 
 
 def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(world):
     """p4d.24xlarge as recorded: 32.7726 on demand, and a CapacityBlock line of $0."""
-    block = line("0.0000000000", SKU="YSXJGN78QTXNVGDQ", **{"Instance Type": "p4d.24xlarge", "operation": "RunInstances:CB", "MarketOption": "CapacityBlock"})
+    block = line(
+        "0.0000000000",
+        SKU="YSXJGN78QTXNVGDQ",
+        **{
+            "Instance Type": "p4d.24xlarge",
+            "operation": "RunInstances:CB",
+            "MarketOption": "CapacityBlock",
+        },
+    )
     real = line("32.7726000000", SKU="H7NGEAC6UEHNTKSJ", **{"Instance Type": "p4d.24xlarge"})
     prices = world(block, real).table("prices")
     assert one(prices, purchase_option="on_demand")["effective_hourly"] == Decimal("32.7726")
@@ -167,32 +240,91 @@ def test_a4_idle_reservations_and_zero_lines_are_no_prices(world):
 
 
 def test_a9_unknown_family_and_region_are_carried_through(world):
-    built = world(line(SKU="K", **{"Instance Type": "k1.large", "Region Code": "xx-moon-9", "Location": "Moon"}), region="xx-moon-9")
+    built = world(
+        line(
+            SKU="K", **{"Instance Type": "k1.large", "Region Code": "xx-moon-9", "Location": "Moon"}
+        ),
+        region="xx-moon-9",
+    )
     assert one(built.table("prices"))["instance_type"] == "k1.large"
     assert one(built.table("regions"))["kind"] == "region"
     row = one(built.table("instance_types"))
-    assert (row["family"], row["generation"], row["vcpus"], row["memory_gib"]) == ("k1", "1", 2, 8.0)
+    assert (row["family"], row["generation"], row["vcpus"], row["memory_gib"]) == (
+        "k1",
+        "1",
+        2,
+        8.0,
+    )
 
 
 def test_a11_yuan_stays_yuan(world):
-    built = world(line("0.7390000000", Currency="CNY", Location="China (Beijing)", **{"Region Code": "cn-north-1"}), region="cn-north-1")
+    built = world(
+        line(
+            "0.7390000000",
+            Currency="CNY",
+            Location="China (Beijing)",
+            **{"Region Code": "cn-north-1"},
+        ),
+        region="cn-north-1",
+    )
     assert one(built.table("prices"))["currency"] == "CNY"
     assert one(built.table("regions"))["kind"] == "china"
 
 
 def test_hosts_metal_local_zones_and_gov(world):
     built = world(
-        line("4.6080000000", SKU="M", **{"Product Family": "Compute Instance (bare metal)", "Instance Type": "m5.metal"}),
-        line("5.0690000000", SKU="D", **{"Product Family": "Dedicated Host", "Instance Type": "m5", "Tenancy": "Host", "CapacityStatus": "AllocatedHost"}),
-        line("0.0000000000", SKU="R", **{"Product Family": "Dedicated Host", "Instance Type": "m5", "Tenancy": "Reserved", "CapacityStatus": "AllocatedHost"}),
-        line("0.1200000000", SKU="L", Location="US West (Los Angeles)", **{"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"}),
-        line("0.1300000000", SKU="W", Location="Boston", **{"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"}),
-        line("0.1210000000", SKU="G", Location="AWS GovCloud (US-West)", **{"Region Code": "us-gov-west-1"}),
+        line(
+            "4.6080000000",
+            SKU="M",
+            **{"Product Family": "Compute Instance (bare metal)", "Instance Type": "m5.metal"},
+        ),
+        line(
+            "5.0690000000",
+            SKU="D",
+            **{
+                "Product Family": "Dedicated Host",
+                "Instance Type": "m5",
+                "Tenancy": "Host",
+                "CapacityStatus": "AllocatedHost",
+            },
+        ),
+        line(
+            "0.0000000000",
+            SKU="R",
+            **{
+                "Product Family": "Dedicated Host",
+                "Instance Type": "m5",
+                "Tenancy": "Reserved",
+                "CapacityStatus": "AllocatedHost",
+            },
+        ),
+        line(
+            "0.1200000000",
+            SKU="L",
+            Location="US West (Los Angeles)",
+            **{"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"},
+        ),
+        line(
+            "0.1300000000",
+            SKU="W",
+            Location="Boston",
+            **{"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"},
+        ),
+        line(
+            "0.1210000000",
+            SKU="G",
+            Location="AWS GovCloud (US-West)",
+            **{"Region Code": "us-gov-west-1"},
+        ),
         line("0.0000000000", SKU="O", **{"Location Type": "AWS Outposts"}),
     )
     prices, regions = built.table("prices"), built.table("regions")
     host = one(prices, tenancy="host")
-    assert (host["instance_type"], host["hourly"], host["flags"]) == ("m5", Decimal("5.069"), ["whole_host"])
+    assert (host["instance_type"], host["hourly"], host["flags"]) == (
+        "m5",
+        Decimal("5.069"),
+        ["whole_host"],
+    )
     assert one(prices, instance_type="m5.metal")["hourly"] == Decimal("4.608")
     assert {r["region"]: (r["kind"], r["parent_region"]) for r in regions.to_dicts()} == {
         "us-east-1": ("region", None),
@@ -200,7 +332,10 @@ def test_hosts_metal_local_zones_and_gov(world):
         "us-east-1-wl1": ("wavelength", "us-east-1"),
         "us-gov-west-1": ("gov", None),
     }
-    assert built.counts() == {"out_of_scope:dedicated_host_at_zero": 1, "out_of_scope:location_type=AWS Outposts": 1}
+    assert built.counts() == {
+        "out_of_scope:dedicated_host_at_zero": 1,
+        "out_of_scope:location_type=AWS Outposts": 1,
+    }
     assert one(built.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
 
 
@@ -212,14 +347,38 @@ WRONG = [
     ("unknown_tenancy", {"Tenancy": "Lunar"}),
     ("unknown_market_option", {"MarketOption": "Auction"}),
     ("unknown_term", {"TermType": "Leased"}),
-    ("unknown_term", {"TermType": "Reserved", "LeaseContractLength": "2yr", "PurchaseOption": "No Upfront", "OfferingClass": "standard"}),
-    ("unknown_term", {"TermType": "Reserved", "LeaseContractLength": "1yr", "PurchaseOption": "Heavy Utilization", "OfferingClass": "standard"}),
+    (
+        "unknown_term",
+        {
+            "TermType": "Reserved",
+            "LeaseContractLength": "2yr",
+            "PurchaseOption": "No Upfront",
+            "OfferingClass": "standard",
+        },
+    ),
+    (
+        "unknown_term",
+        {
+            "TermType": "Reserved",
+            "LeaseContractLength": "1yr",
+            "PurchaseOption": "Heavy Utilization",
+            "OfferingClass": "standard",
+        },
+    ),
     ("unknown_unit", {"Unit": "Minutes"}),
     ("tiered_price", {"StartingRange": "744"}),
     ("unreadable_price", {"PricePerUnit": "call us"}),
     ("unreadable_price", {"PricePerUnit": "-1"}),
     ("no_instance_type", {"Instance Type": ""}),
-    ("missing_upfront", {"TermType": "Reserved", "LeaseContractLength": "1yr", "PurchaseOption": "All Upfront", "OfferingClass": "standard"}),
+    (
+        "missing_upfront",
+        {
+            "TermType": "Reserved",
+            "LeaseContractLength": "1yr",
+            "PurchaseOption": "All Upfront",
+            "OfferingClass": "standard",
+        },
+    ),
     (
         "missing_hourly",
         {
@@ -246,7 +405,13 @@ def test_two_skus_for_one_key_are_both_quarantined(world):
     from hwprices.schemas import TABLES
     from hwprices.stage import validate
 
-    frame = next(p.frame for p in world(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices").lazy().collect()
+    frame = (
+        next(
+            p.frame for p in world(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices"
+        )
+        .lazy()
+        .collect()
+    )
     outcome = validate.split(frame, TABLES["prices"], {})
     assert outcome.good.is_empty()
     assert outcome.refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
@@ -270,7 +435,9 @@ def test_every_line_is_accounted_for(world):
 
 def test_columns_are_found_by_name_whatever_their_order(world):
     said = line(**{"Region Code": ""})
-    shuffled = sorted(set(HEADER) - {"Region Code", "MarketOption", "Current Generation"}, reverse=True)
+    shuffled = sorted(
+        set(HEADER) - {"Region Code", "MarketOption", "Current Generation"}, reverse=True
+    )
     header = ["SKU", *(name for name in shuffled if name != "SKU"), "Brand New Column"]
     assert one(world(said, header=header).table("prices"))["region"] == "us-east-1"
 
@@ -283,13 +450,24 @@ def test_a_file_without_header_or_columns_says_so(world, tmp_path):
 
 
 def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):
-    zone = line("0.12", SKU="L", **{"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1", "Location": "Los Angeles"})
+    zone = line(
+        "0.12",
+        SKU="L",
+        **{
+            "Location Type": "AWS Local Zone",
+            "Region Code": "us-west-2-lax-1",
+            "Location": "Los Angeles",
+        },
+    )
     built = (
         World(tmp_path)
         .add("prices", "us-west-2", price_list([line(**{"Region Code": "us-west-2"}), zone]))
         .add("prices", "us-west-2-lax-1", price_list([zone]))
     )
-    assert built.table("prices").select("region").to_series().sort().to_list() == ["us-west-2", "us-west-2-lax-1"]
+    assert built.table("prices").select("region").to_series().sort().to_list() == [
+        "us-west-2",
+        "us-west-2-lax-1",
+    ]
     assert built.counts() == {"out_of_scope:region=another_file": 1}
 
 

@@ -16,7 +16,11 @@ def info(name: str, **more) -> dict:
         "hypervisor": "nitro",
         "burstablePerformanceSupported": False,
         "instanceStorageSupported": False,
-        "processorInfo": {"supportedArchitectures": ["x86_64"], "sustainedClockSpeedInGhz": 3.1, "manufacturer": "Intel"},
+        "processorInfo": {
+            "supportedArchitectures": ["x86_64"],
+            "sustainedClockSpeedInGhz": 3.1,
+            "manufacturer": "Intel",
+        },
         "vCpuInfo": {"defaultVCpus": 8, "defaultCores": 4, "defaultThreadsPerCore": 2},
         "memoryInfo": {"sizeInMiB": 32768},
         "networkInfo": {"networkPerformance": "Up to 10 Gigabit", "efaSupported": False},
@@ -29,13 +33,24 @@ def gpus(*devices: dict) -> dict:
 
 
 def gpu(name: str, count: int, mib: int, **more) -> dict:
-    return {"count": count, "manufacturer": "NVIDIA", "memoryInfo": {"sizeInMiB": mib}, "name": name, **more}
+    return {
+        "count": count,
+        "manufacturer": "NVIDIA",
+        "memoryInfo": {"sizeInMiB": mib},
+        "name": name,
+        **more,
+    }
 
 
 @pytest.fixture
 def row(tmp_path):
     def of(entry: dict, **options) -> dict:
-        return World(tmp_path).add("instance_types", "us-east-1", described(entry), suffix="xml").table("instance_types", **options).to_dicts()[0]
+        return (
+            World(tmp_path)
+            .add("instance_types", "us-east-1", described(entry), suffix="xml")
+            .table("instance_types", **options)
+            .to_dicts()[0]
+        )
 
     return of
 
@@ -48,11 +63,27 @@ def accelerator(row: dict) -> tuple:
 
 def test_a5_p5en_answered_nvidia_has_h200(row):
     for name in ("p5e.48xlarge", "p5en.48xlarge"):
-        assert accelerator(row(info(name, **gpus(gpu("NVIDIA", 8, 144384))))) == ("nvidia-h200-sxm", 8.0, 141.0)
-        assert accelerator(row(info(name, **gpus(gpu("H200", 8, 144384))))) == ("nvidia-h200-sxm", 8.0, 141.0)
+        assert accelerator(row(info(name, **gpus(gpu("NVIDIA", 8, 144384))))) == (
+            "nvidia-h200-sxm",
+            8.0,
+            141.0,
+        )
+        assert accelerator(row(info(name, **gpus(gpu("H200", 8, 144384))))) == (
+            "nvidia-h200-sxm",
+            8.0,
+            141.0,
+        )
 
 
-@pytest.mark.parametrize(("name", "count", "mib"), [("g6.xlarge", 1, 22888), ("g6.12xlarge", 4, 91553), ("g6.48xlarge", 8, 183105), ("gr6.8xlarge", 1, 22888)])
+@pytest.mark.parametrize(
+    ("name", "count", "mib"),
+    [
+        ("g6.xlarge", 1, 22888),
+        ("g6.12xlarge", 4, 91553),
+        ("g6.48xlarge", 8, 183105),
+        ("gr6.8xlarge", 1, 22888),
+    ],
+)
 def test_a5_l4_has_24_gib_whatever_is_answered(row, name, count, mib):
     found = row(info(name, **gpus(gpu("L4", count, mib))))
     assert accelerator(found) == ("nvidia-l4", count, 24.0)
@@ -60,7 +91,10 @@ def test_a5_l4_has_24_gib_whatever_is_answered(row, name, count, mib):
     assert found["corrections"] == ["aws-l4-memory"]
 
 
-@pytest.mark.parametrize(("name", "share", "mib"), [("g6f.large", 0.125, 2861), ("g6f.2xlarge", 0.25, 5722), ("gr6f.4xlarge", 0.5, 11444)])
+@pytest.mark.parametrize(
+    ("name", "share", "mib"),
+    [("g6f.large", 0.125, 2861), ("g6f.2xlarge", 0.25, 5722), ("gr6f.4xlarge", 0.5, 11444)],
+)
 def test_a5_slices_of_a_gpu_are_fractions(row, name, share, mib):
     found = row(info(name, **gpus(gpu("L4", 0, mib, logicalGpuCount=1, gpuPartitionSize=share))))
     assert accelerator(found) == ("nvidia-l4", share, 24.0)
@@ -72,8 +106,23 @@ def test_a5_an_old_answer_with_count_0_is_an_eighth(row):
     assert accelerator(found) == ("nvidia-l4", 0.125, 24.0)
 
 
-NEURON = {"neuronInfo": {"neuronDevices": [{"count": 12, "name": "Inferentia2", "memoryInfo": {"sizeInMiB": 32768}}]}}
-INFERENCE = {"inferenceAcceleratorInfo": {"accelerators": [{"count": 12, "name": "Inferentia2", "manufacturer": "AWS", "memoryInfo": {"sizeInMiB": 32768}}]}}
+NEURON = {
+    "neuronInfo": {
+        "neuronDevices": [{"count": 12, "name": "Inferentia2", "memoryInfo": {"sizeInMiB": 32768}}]
+    }
+}
+INFERENCE = {
+    "inferenceAcceleratorInfo": {
+        "accelerators": [
+            {
+                "count": 12,
+                "name": "Inferentia2",
+                "manufacturer": "AWS",
+                "memoryInfo": {"sizeInMiB": 32768},
+            }
+        ]
+    }
+}
 
 
 @pytest.mark.parametrize("said", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
@@ -94,19 +143,41 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(row):
     [
         (
             "trn1.32xlarge",
-            {"neuronInfo": {"neuronDevices": [{"count": 16, "name": "Trainium", "memoryInfo": {"sizeInMiB": 32768}}]}},
+            {
+                "neuronInfo": {
+                    "neuronDevices": [
+                        {"count": 16, "name": "Trainium", "memoryInfo": {"sizeInMiB": 32768}}
+                    ]
+                }
+            },
             "aws-trainium1",
             "neuron",
         ),
         (
             "f1.2xlarge",
-            {"fpgaInfo": {"fpgas": [{"count": 1, "name": "Virtex UltraScale (VU9P)", "memoryInfo": {"sizeInMiB": 65536}}]}},
+            {
+                "fpgaInfo": {
+                    "fpgas": [
+                        {
+                            "count": 1,
+                            "name": "Virtex UltraScale (VU9P)",
+                            "memoryInfo": {"sizeInMiB": 65536},
+                        }
+                    ]
+                }
+            },
             "amd-virtex-vu9p",
             "fpga",
         ),
         (
             "vt1.3xlarge",
-            {"mediaAcceleratorInfo": {"accelerators": [{"count": 1, "name": "U30", "memoryInfo": {"sizeInMiB": 24576}}]}},
+            {
+                "mediaAcceleratorInfo": {
+                    "accelerators": [
+                        {"count": 1, "name": "U30", "memoryInfo": {"sizeInMiB": 24576}}
+                    ]
+                }
+            },
             "amd-alveo-u30",
             "media",
         ),
@@ -114,16 +185,33 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(row):
             "dl2q.24xlarge",
             {
                 "inferenceAcceleratorInfo": {
-                    "accelerators": [{"count": 8, "name": "Qualcomm AI100", "manufacturer": "Qualcomm", "memoryInfo": {"sizeInMiB": 16000}}]
+                    "accelerators": [
+                        {
+                            "count": 8,
+                            "name": "Qualcomm AI100",
+                            "manufacturer": "Qualcomm",
+                            "memoryInfo": {"sizeInMiB": 16000},
+                        }
+                    ]
                 }
             },
             "qualcomm-cloud-ai-100",
             "inference",
         ),
-        ("dl1.24xlarge", gpus(gpu("Gaudi HL-205", 8, 32768)), "intel-gaudi1", "asic"),  # the API lists it as a GPU
+        (
+            "dl1.24xlarge",
+            gpus(gpu("Gaudi HL-205", 8, 32768)),
+            "intel-gaudi1",
+            "asic",
+        ),  # the API lists it as a GPU
         ("p3dn.24xlarge", gpus(gpu("V100", 8, 32768)), "nvidia-v100-sxm2-32gb", "gpu"),
         ("p4de.24xlarge", gpus(gpu("A100", 8, 81920)), "nvidia-a100-sxm4-80gb", "gpu"),
-        ("g7e.2xlarge", gpus(gpu("RTX PRO Server 6000", 1, 98304)), "nvidia-rtx-pro-6000-server", "gpu"),
+        (
+            "g7e.2xlarge",
+            gpus(gpu("RTX PRO Server 6000", 1, 98304)),
+            "nvidia-rtx-pro-6000-server",
+            "gpu",
+        ),
     ],
 )
 def test_a5_every_kind_of_accelerator_is_found(row, name, said, identifier, kind):
@@ -134,43 +222,108 @@ def test_a5_every_kind_of_accelerator_is_found(row, name, said, identifier, kind
 
 def test_an_accelerator_nobody_knows_stays_with_its_vendors_name(row):
     found = row(info("q9.48xlarge", **gpus(gpu("R2000", 4, 524288))))
-    assert found["accelerators"] == [{"accelerator_id": None, "vendor_name": "R2000", "count": 4.0, "memory_gib": 512.0}]
+    assert found["accelerators"] == [
+        {"accelerator_id": None, "vendor_name": "R2000", "count": 4.0, "memory_gib": 512.0}
+    ]
 
 
 def test_a6_network_cards_are_summed(row):
-    cards = [{"networkCardIndex": i, "networkPerformance": "100 Gigabit", "peakBandwidthInGbps": 100.0, "baselineBandwidthInGbps": 100.0} for i in range(32)]
-    for network in ({"networkPerformance": "3200 Gigabit", "networkCards": cards}, {"networkCards": cards}):
+    cards = [
+        {
+            "networkCardIndex": i,
+            "networkPerformance": "100 Gigabit",
+            "peakBandwidthInGbps": 100.0,
+            "baselineBandwidthInGbps": 100.0,
+        }
+        for i in range(32)
+    ]
+    for network in (
+        {"networkPerformance": "3200 Gigabit", "networkCards": cards},
+        {"networkCards": cards},
+    ):
         found = row(info("p5.48xlarge", networkInfo={**network, "efaSupported": True}))
-        assert (found["network_gbps_max"], found["network_gbps_baseline"], found["rdma"]) == (3200.0, 3200.0, "efa")
+        assert (found["network_gbps_max"], found["network_gbps_baseline"], found["rdma"]) == (
+            3200.0,
+            3200.0,
+            "efa",
+        )
 
 
 def test_cards_are_not_summed_beyond_what_the_machine_has(row):
     """c6in.32xlarge: two cards of 200 Gbit/s, 200 together."""
     cards = [{"peakBandwidthInGbps": 200.0, "baselineBandwidthInGbps": 200.0}] * 2
-    found = row(info("c6in.32xlarge", networkInfo={"networkPerformance": "200 Gigabit", "networkCards": cards}))
+    found = row(
+        info(
+            "c6in.32xlarge",
+            networkInfo={"networkPerformance": "200 Gigabit", "networkCards": cards},
+        )
+    )
     assert (found["network_gbps_max"], found["network_gbps_baseline"]) == (200.0, 200.0)
 
 
 @pytest.mark.parametrize(
-    ("listed", "arch"), [(["i386", "x86_64"], "x86_64"), (["x86_64_mac"], "x86_64"), (["arm64_mac"], "arm64"), (["arm64"], "arm64"), (["riscv"], None)]
+    ("listed", "arch"),
+    [
+        (["i386", "x86_64"], "x86_64"),
+        (["x86_64_mac"], "x86_64"),
+        (["arm64_mac"], "arm64"),
+        (["arm64"], "arm64"),
+        (["riscv"], None),
+    ],
 )
 def test_a7_i386_is_not_the_architecture(row, listed, arch):
     assert row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))["arch"] == arch
 
 
 def test_disks_metal_and_confidential_computing(row):
-    disks = {"instanceStorageSupported": True, "instanceStorageInfo": {"disks": [{"count": 8, "sizeInGB": 3800, "type": "ssd"}], "nvmeSupport": "required"}}
-    processor = {"supportedArchitectures": ["x86_64"], "supportedFeatures": ["amd-sev-snp"], "manufacturer": "AMD"}
-    found = row(info("m6a.metal", bareMetal=True, hypervisor="", nitroEnclavesSupport="supported", processorInfo=processor, **disks))
-    assert (found["local_disk_count"], found["local_disk_kind"], round(found["local_disk_gib"], 1)) == (8, "nvme_ssd", 28312.2)
-    assert (found["hypervisor"], found["bare_metal"], found["confidential_computing"]) == ("none", True, ["sev_snp", "nitro_enclaves"])
+    disks = {
+        "instanceStorageSupported": True,
+        "instanceStorageInfo": {
+            "disks": [{"count": 8, "sizeInGB": 3800, "type": "ssd"}],
+            "nvmeSupport": "required",
+        },
+    }
+    processor = {
+        "supportedArchitectures": ["x86_64"],
+        "supportedFeatures": ["amd-sev-snp"],
+        "manufacturer": "AMD",
+    }
+    found = row(
+        info(
+            "m6a.metal",
+            bareMetal=True,
+            hypervisor="",
+            nitroEnclavesSupport="supported",
+            processorInfo=processor,
+            **disks,
+        )
+    )
+    assert (
+        found["local_disk_count"],
+        found["local_disk_kind"],
+        round(found["local_disk_gib"], 1),
+    ) == (8, "nvme_ssd", 28312.2)
+    assert (found["hypervisor"], found["bare_metal"], found["confidential_computing"]) == (
+        "none",
+        True,
+        ["sev_snp", "nitro_enclaves"],
+    )
 
 
 def test_regions_that_differ_do_not_make_two_types(tmp_path):
     world = World(tmp_path)
-    world.add("instance_types", "ap-south-1", described(info("m5.large", memoryInfo={"sizeInMiB": 1024})), suffix="xml")
+    world.add(
+        "instance_types",
+        "ap-south-1",
+        described(info("m5.large", memoryInfo={"sizeInMiB": 1024})),
+        suffix="xml",
+    )
     world.add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
-    world.add("prices", "us-east-1", price_list([line(vCPU="3"), line(SKU="B", vCPU="4", Tenancy="Dedicated")]))
+    world.add(
+        "prices",
+        "us-east-1",
+        price_list([line(vCPU="3"), line(SKU="B", vCPU="4", Tenancy="Dedicated")]),
+    )
     types = world.table("instance_types")
     assert types.height == 1
     assert types["memory_gib"].item() == 32.0
@@ -181,13 +334,41 @@ def test_regions_that_differ_do_not_make_two_types(tmp_path):
 
 def test_without_credentials_the_price_list_tells(tmp_path):
     p3 = line(
-        "12.24", **{"Instance Type": "p3.8xlarge", "vCPU": "32", "Memory": "244 GiB", "GPU": "4", "Physical Processor": "Intel Xeon E5-2686 v4 (Broadwell)"}
+        "12.24",
+        **{
+            "Instance Type": "p3.8xlarge",
+            "vCPU": "32",
+            "Memory": "244 GiB",
+            "GPU": "4",
+            "Physical Processor": "Intel Xeon E5-2686 v4 (Broadwell)",
+        },
     )
     g6f = line("0.2", SKU="F", **{"Instance Type": "g6f.large", "Memory": "8 GiB"})
-    arm = line("0.1", SKU="R", **{"Instance Type": "m6g.large", "Physical Processor": "AWS Graviton2 Processor"})
-    types = {r["instance_type"]: r for r in World(tmp_path).add("prices", "us-east-1", price_list([p3, g6f, arm])).table("instance_types").to_dicts()}
-    assert types["p3.8xlarge"]["accelerators"] == [{"accelerator_id": "nvidia-v100-sxm2-16gb", "vendor_name": None, "count": 4.0, "memory_gib": 16.0}]
-    assert (types["p3.8xlarge"]["spec_source"], types["p3.8xlarge"]["arch"], types["p3.8xlarge"]["cpu_vendor"]) == ("price_list", "x86_64", "Intel")
+    arm = line(
+        "0.1",
+        SKU="R",
+        **{"Instance Type": "m6g.large", "Physical Processor": "AWS Graviton2 Processor"},
+    )
+    types = {
+        r["instance_type"]: r
+        for r in World(tmp_path)
+        .add("prices", "us-east-1", price_list([p3, g6f, arm]))
+        .table("instance_types")
+        .to_dicts()
+    }
+    assert types["p3.8xlarge"]["accelerators"] == [
+        {
+            "accelerator_id": "nvidia-v100-sxm2-16gb",
+            "vendor_name": None,
+            "count": 4.0,
+            "memory_gib": 16.0,
+        }
+    ]
+    assert (
+        types["p3.8xlarge"]["spec_source"],
+        types["p3.8xlarge"]["arch"],
+        types["p3.8xlarge"]["cpu_vendor"],
+    ) == ("price_list", "x86_64", "Intel")
     assert types["g6f.large"]["accelerator_count"] == 0.125
     assert types["m6g.large"]["arch"] == "arm64"
     assert types["m6g.large"]["accelerator_kind"] == "none"
@@ -199,7 +380,11 @@ def test_a_stale_correction_is_an_error_that_names_it(row):
 
 
 def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
-    frame = World(tmp_path / "w").add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml").table("instance_types")
+    frame = (
+        World(tmp_path / "w")
+        .add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
+        .table("instance_types")
+    )
     file = tmp_path / "corrections.yaml"
     entry = "- {id: a, provider: aws, match: {instance_type: m5.*}, column: vcpus, expect: 8, value: 2, source: 'https://x', as_of: 2026-01-01}\n"
     file.write_text(entry)

@@ -10,7 +10,13 @@ from hwprices.providers.aws.inventory import spec_words
 from hwprices.providers.aws.prices.spot import band, region_of
 
 figures = st.decimals(min_value="0.001", max_value=10_000_000, places=3, allow_nan=False)
-READERS = [spec_words.memory_gib, spec_words.network_gbps, spec_words.clock_ghz, spec_words.whole, spec_words.disks]
+READERS = [
+    spec_words.memory_gib,
+    spec_words.network_gbps,
+    spec_words.clock_ghz,
+    spec_words.whole,
+    spec_words.disks,
+]
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -24,16 +30,26 @@ def test_any_text_is_read_or_is_none(reader, text):
 def test_memory_and_network_come_back_as_written(figure):
     assert spec_words.memory_gib(f"{figure:,} GiB") == pytest.approx(float(figure))
     assert spec_words.memory_gib(f"{figure} MiB") == pytest.approx(float(figure) / 1024)
-    assert spec_words.network_gbps(f"Up to {figure} Gigabit") == spec_words.network_gbps(f"{figure} Gigabit") == pytest.approx(float(figure))
+    assert (
+        spec_words.network_gbps(f"Up to {figure} Gigabit")
+        == spec_words.network_gbps(f"{figure} Gigabit")
+        == pytest.approx(float(figure))
+    )
     assert spec_words.clock_ghz(f"Up to {figure} GHz") == pytest.approx(float(figure))
 
 
 @given(cards=st.integers(1, 64), figure=figures)
 def test_cards_multiply(cards, figure):
-    assert spec_words.network_gbps(f"{cards}x {figure} Gigabit") == pytest.approx(cards * float(figure))
+    assert spec_words.network_gbps(f"{cards}x {figure} Gigabit") == pytest.approx(
+        cards * float(figure)
+    )
 
 
-@given(count=st.integers(1, 64), size=st.integers(1, 100_000), kind=st.sampled_from(["SSD", "HDD", "NVMe SSD"]))
+@given(
+    count=st.integers(1, 64),
+    size=st.integers(1, 100_000),
+    kind=st.sampled_from(["SSD", "HDD", "NVMe SSD"]),
+)
 def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
     found = spec_words.disks(f"{count} x {size} {kind}")
     assert found.number == count
@@ -63,7 +79,16 @@ def test_words_without_a_figure_give_none(text):
 
 
 @pytest.mark.parametrize(
-    ("family", "generation"), [("m5dn", "5"), ("c1", "1"), ("x2iedn", "2"), ("u-6tb1", None), ("mac-m4", None), ("hpc7a", "7"), ("zz99x", "99")]
+    ("family", "generation"),
+    [
+        ("m5dn", "5"),
+        ("c1", "1"),
+        ("x2iedn", "2"),
+        ("u-6tb1", None),
+        ("mac-m4", None),
+        ("hpc7a", "7"),
+        ("zz99x", "99"),
+    ],
 )
 def test_generation_is_the_first_number_of_the_family(family, generation):
     assert spec_words.generation(family) == generation
@@ -86,11 +111,17 @@ def test_the_cpu_tells_the_instruction_set_since_64_bit_does_not(processor, vend
 
 
 def test_processors_that_are_not_promised_are_a_list():
-    assert spec_words.processors("Intel Xeon 8375C (Ice Lake) or AMD EPYC 7R13") == ["Intel Xeon 8375C (Ice Lake)", "AMD EPYC 7R13"]
+    assert spec_words.processors("Intel Xeon 8375C (Ice Lake) or AMD EPYC 7R13") == [
+        "Intel Xeon 8375C (Ice Lake)",
+        "AMD EPYC 7R13",
+    ]
     assert spec_words.processors("Variable") == []
 
 
-@given(region=st.from_regex(r"[a-z]{2}(-[a-z]{3,9}){1,2}-[1-9](-[a-z]{3}-[1-9])?", fullmatch=True), letter=st.sampled_from("abcdef"))
+@given(
+    region=st.from_regex(r"[a-z]{2}(-[a-z]{3,9}){1,2}-[1-9](-[a-z]{3}-[1-9])?", fullmatch=True),
+    letter=st.sampled_from("abcdef"),
+)
 def test_a_zone_is_its_region_and_a_letter(region, letter):
     assert region_of(region + letter) == region
 
@@ -100,5 +131,10 @@ def test_wavelength_zones_have_no_letter():
 
 
 def test_bands_are_read_from_their_labels():
-    assert [band(label) for label in ("<5%", "5-10%", "15-20%", ">20%")] == [(0, 5), (5, 10), (15, 20), (20, 100)]
+    assert [band(label) for label in ("<5%", "5-10%", "15-20%", ">20%")] == [
+        (0, 5),
+        (5, 10),
+        (15, 20),
+        (20, 100),
+    ]
     assert math.isclose(spec_words.GIB_PER_GB, 0.931322574615478515625)

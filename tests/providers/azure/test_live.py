@@ -8,7 +8,17 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.azure_pages import NOW, SUBSCRIPTION, Landed, RetailServer, context, frame, item, refused, sku
+from tests.helpers.azure_pages import (
+    NOW,
+    SUBSCRIPTION,
+    Landed,
+    RetailServer,
+    context,
+    frame,
+    item,
+    refused,
+    sku,
+)
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import settings
@@ -29,12 +39,19 @@ def location(name: str, kind: str = "Physical", geography: str = "United States"
         "id": f"/subscriptions/{SUBSCRIPTION}/locations/{name}",
         "name": name,
         "displayName": name.title(),
-        "metadata": {"regionType": kind, "geography": geography, "latitude": "37.3", "longitude": "-79.8"},
+        "metadata": {
+            "regionType": kind,
+            "geography": geography,
+            "latitude": "37.3",
+            "longitude": "-79.8",
+        },
         "availabilityZoneMappings": [{"logicalZone": "1", "physicalZone": f"{name}-az2"}],
     }
 
 
-def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **more: Any) -> tuple[list[Any], list[dict[str, Any]]]:
+def fetch(
+    folder: Path, server: StubServer, unit: Unit = UNIT, **more: Any
+) -> tuple[list[Any], list[dict[str, Any]]]:
     with context(folder, server, azure_subscription_id=SUBSCRIPTION, **more) as ready:
         pages = AZURE.fetch(ready, unit)
         return pages, [ready.landing.read_json(page) for page in pages]
@@ -42,7 +59,9 @@ def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **more: Any) -> t
 
 def test_the_bodies_are_landed_as_they_came(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
-    first = json.dumps({"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}, indent=3).encode()
+    first = json.dumps(
+        {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}, indent=3
+    ).encode()
     second = json.dumps({"value": [sku("Standard_D4s_v3")]}).encode()
     server.on(SKUS, lambda r: Reply(second if r.query.get("page") else first))
     with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
@@ -52,8 +71,14 @@ def test_the_bodies_are_landed_as_they_came(stub: Callable[[], StubServer], tmp_
     assert all(SUBSCRIPTION not in page.url + str(page.params) + page.key for page in pages)
 
 
-def test_no_token_goes_over_plain_http(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"AZURE_CLIENT_ID": "id", "AZURE_CLIENT_SECRET": "hush", "AZURE_TENANT_ID": "t"}.items():
+def test_no_token_goes_over_plain_http(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "AZURE_CLIENT_ID": "id",
+        "AZURE_CLIENT_SECRET": "hush",
+        "AZURE_TENANT_ID": "t",
+    }.items():
         monkeypatch.setenv(name, value)
     server = stub().on(SKUS, Reply.json({"value": [sku("Standard_D2s_v3")]}))
     fetch(tmp_path, server)
@@ -62,12 +87,17 @@ def test_no_token_goes_over_plain_http(stub: Callable[[], StubServer], tmp_path:
     assert b"hush" not in stored
 
 
-def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from azure.identity import DefaultAzureCredential
 
     from hwprices.providers.azure.api import resource_manager
 
-    assert isinstance(resource_manager._authentication("https://management.azure.com")["credential"], DefaultAzureCredential)
+    assert isinstance(
+        resource_manager._authentication("https://management.azure.com")["credential"],
+        DefaultAzureCredential,
+    )
     with pytest.raises(FetchError, match="is not https"):
         resource_manager._authentication("http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
@@ -75,7 +105,9 @@ def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(monkeyp
         settings.load()
 
 
-def test_429_with_retry_after_and_503_are_tried_again(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_429_with_retry_after_and_503_are_tried_again(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     good = Reply.json({"value": [sku("Standard_D2s_v3")]})
     server = stub().on(SKUS, [Reply.json({}, status=429, headers={"Retry-After": "0"}), good])
     _, (body,) = fetch(tmp_path, server)
@@ -86,8 +118,18 @@ def test_429_with_retry_after_and_503_are_tried_again(stub: Callable[[], StubSer
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply.json({"error": {"code": "AuthorizationFailed", "message": "no rights"}}, status=403), "AuthorizationFailed"),
-        (Reply.json({"error": {"code": "InvalidAuthenticationToken", "message": "x"}}, status=401), "InvalidAuthenticationToken"),
+        (
+            Reply.json(
+                {"error": {"code": "AuthorizationFailed", "message": "no rights"}}, status=403
+            ),
+            "AuthorizationFailed",
+        ),
+        (
+            Reply.json(
+                {"error": {"code": "InvalidAuthenticationToken", "message": "x"}}, status=401
+            ),
+            "InvalidAuthenticationToken",
+        ),
         (Reply(b"<html>", content_type="text/html"), "failed"),
         (Reply(b'{"value": [', content_type="application/json"), "failed"),
         (Reply.json({"value": [sku("Standard_D2s_v3")]}, cut=60), "failed"),
@@ -95,7 +137,9 @@ def test_429_with_retry_after_and_503_are_tried_again(stub: Callable[[], StubSer
     ],
     ids=["403", "401", "html", "half json", "cut", "redirect"],
 )
-def test_what_cannot_be_had_fails_in_one_line(stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, words: str) -> None:
+def test_what_cannot_be_had_fails_in_one_line(
+    stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, words: str
+) -> None:
     server = stub().on(SKUS, reply)
     with pytest.raises(FetchError, match=words) as caught:
         fetch(tmp_path, server, attempts=1)
@@ -104,12 +148,22 @@ def test_what_cannot_be_had_fails_in_one_line(stub: Callable[[], StubServer], tm
     assert not (tmp_path / "raw").exists()
 
 
-def test_pages_in_a_circle_and_on_another_host(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_pages_in_a_circle_and_on_another_host(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server, other = stub(), stub()
-    server.on(SKUS, lambda _: Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}))
+    server.on(
+        SKUS,
+        lambda _: Reply.json(
+            {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}
+        ),
+    )
     with pytest.raises(FetchError, match="circle"):
         fetch(tmp_path, server)
-    server.on(SKUS, Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{other.url}{SKUS}?page=2"}))
+    server.on(
+        SKUS,
+        Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{other.url}{SKUS}?page=2"}),
+    )
     with pytest.raises(FetchError, match="another host"):
         fetch(tmp_path, server)
     assert other.requests == []
@@ -121,7 +175,9 @@ def test_a_silent_server_is_given_up(stub: Callable[[], StubServer], tmp_path: P
         fetch(tmp_path, server, attempts=1, read_timeout=timedelta(seconds=0.3))
 
 
-def test_a_region_that_offers_nothing_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_a_region_that_offers_nothing_is_skipped(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     with pytest.raises(SkippedError, match="lists no sizes in eastus"):
         fetch(tmp_path, stub().on(SKUS, Reply.json({"value": []})))
 
@@ -134,30 +190,69 @@ def everything(server: StubServer) -> RetailServer:
     server.on(SKUS, sizes)
     server.on(
         LOCATIONS,
-        Reply.json({"value": [location("eastus"), location("westeurope"), location("unitedstates", "Logical"), location("eastusstg", geography="Stage (US)")]}),
+        Reply.json(
+            {
+                "value": [
+                    location("eastus"),
+                    location("westeurope"),
+                    location("unitedstates", "Logical"),
+                    location("eastusstg", geography="Stage (US)"),
+                ]
+            }
+        ),
     )
-    items = [item(0.1, armRegionName=r, meterId=r, skuId=f"P/{r}") for r in ("eastus", "westeurope", "usgovvirginia")]
-    items += [item(0.2, productName="Virtual Machines DSv3 Series Windows", meterId="w", skuId="P/w")]
-    items += [item(0.1, type="DevTestConsumption", productName="Virtual Machines DSv3 Series Windows", meterId="w", skuId="P/w")]
+    items = [
+        item(0.1, armRegionName=r, meterId=r, skuId=f"P/{r}")
+        for r in ("eastus", "westeurope", "usgovvirginia")
+    ]
+    items += [
+        item(0.2, productName="Virtual Machines DSv3 Series Windows", meterId="w", skuId="P/w")
+    ]
+    items += [
+        item(
+            0.1,
+            type="DevTestConsumption",
+            productName="Virtual Machines DSv3 Series Windows",
+            meterId="w",
+            skuId="P/w",
+        )
+    ]
     items += [item(500.0, type="Reservation", reservationTerm="1 Year", meterId="r", skuId="P/r")]
     return RetailServer(server, items)
 
 
-def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_path: Path, project: Path) -> None:
+def test_plan_with_and_without_an_account(
+    stub: Callable[[], StubServer], tmp_path: Path, project: Path
+) -> None:
     server = stub()
     everything(server)
-    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION, azure_currencies="usd,eur") as ready:
+    with context(
+        tmp_path, server, azure_subscription_id=SUBSCRIPTION, azure_currencies="usd,eur"
+    ) as ready:
         units = {u.name for u in AZURE.plan(ready, None)}
-    assert {"azure/locations/global", "azure/skus/eastus", "azure/skus/westeurope", "azure/retail-consumption-eur/usgovvirginia"} <= units
+    assert {
+        "azure/locations/global",
+        "azure/skus/eastus",
+        "azure/skus/westeurope",
+        "azure/retail-consumption-eur/usgovvirginia",
+    } <= units
     assert "azure/skus/usgovvirginia" not in units
     assert not any("eastusstg" in u or "unitedstates" in u for u in units)
     assert len(units) == 1 + 2 + 2 * 3 * 3
     with context(tmp_path, server, sample=str(project / "data/sample")) as ready:
         bundled = {u.name for u in AZURE.plan(ready, None)}
-        assert [u.name for u in AZURE.plan(ready, ["WestEurope"]) if u.kind.startswith("retail")] == [
-            f"azure/retail-{kind}-usd/westeurope" for kind in ("consumption", "devtest", "reservation")
+        assert [
+            u.name for u in AZURE.plan(ready, ["WestEurope"]) if u.kind.startswith("retail")
+        ] == [
+            f"azure/retail-{kind}-usd/westeurope"
+            for kind in ("consumption", "devtest", "reservation")
         ]
-    assert {"azure/locations/global", "azure/skus/global", "azure/retail-reservation-usd/usgovvirginia", "azure/retail-devtest-usd/uksouth"} <= bundled
+    assert {
+        "azure/locations/global",
+        "azure/skus/global",
+        "azure/retail-reservation-usd/usgovvirginia",
+        "azure/retail-devtest-usd/uksouth",
+    } <= bundled
 
 
 def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) -> dict[str, Any]:
@@ -171,7 +266,9 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     return {"run": run, "parts": parts}
 
 
-def test_from_settings_to_rows_with_an_account(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_settings_to_rows_with_an_account(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = stub()
     vendor = everything(server)
     done = run_live(
@@ -184,11 +281,17 @@ def test_from_settings_to_rows_with_an_account(stub: Callable[[], StubServer], t
     )
     run: Run = done["run"]
     assert {r.unit.name: r.status for r in run.results if r.status != "ok"} == {
-        f"azure/retail-{kind}-usd/{region}": "skipped" for kind in ("devtest", "reservation") for region in ("usgovvirginia", "westeurope")
+        f"azure/retail-{kind}-usd/{region}": "skipped"
+        for kind in ("devtest", "reservation")
+        for region in ("usgovvirginia", "westeurope")
     }
     prices = frame(done["parts"]["prices"])
     assert refused(done["parts"]["prices"]) == []
-    assert sorted(prices.filter(region="eastus").select("os", "license_model", "purchase_option", "payment_option").rows()) == [
+    assert sorted(
+        prices.filter(region="eastus")
+        .select("os", "license_model", "purchase_option", "payment_option")
+        .rows()
+    ) == [
         ("linux", "included", "on_demand", "none"),
         ("linux", "included", "reserved", "all_upfront"),
         ("linux", "included", "reserved", "monthly"),
@@ -198,30 +301,48 @@ def test_from_settings_to_rows_with_an_account(stub: Callable[[], StubServer], t
         ("windows", "included", "dev_test", "none"),
         ("windows", "included", "on_demand", "none"),
     ]
-    assert dict(prices.filter(purchase_option="on_demand", os="linux").select("region", pl.col("flags").list.join(",")).rows()) == {
+    assert dict(
+        prices.filter(purchase_option="on_demand", os="linux")
+        .select("region", pl.col("flags").list.join(","))
+        .rows()
+    ) == {
         "eastus": "",
         "westeurope": "",
         "usgovvirginia": "availability_unknown",
     }
     assert set(frame(done["parts"]["instance_types"])["spec_source"]) == {"api"}
-    assert sorted(frame(done["parts"]["regions"]).select("region", "kind").rows()) == [("eastus", "region"), ("usgovvirginia", "gov"), ("westeurope", "region")]
+    assert sorted(frame(done["parts"]["regions"]).select("region", "kind").rows()) == [
+        ("eastus", "region"),
+        ("usgovvirginia", "gov"),
+        ("westeurope", "region"),
+    ]
     assert SUBSCRIPTION not in (tmp_path / f"raw/azure/runs/{run.run_id}.json").read_text()
 
 
-def test_without_an_account_the_sizes_are_bundled(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_account_the_sizes_are_bundled(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = stub()
     vendor = everything(server)
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
     done = run_live(
-        monkeypatch, HWPRICES_ROOT=str(tmp_path), HWPRICES_SOURCE="live", HWPRICES_AZURE_RETAIL_URL=vendor.url, HWPRICES_AZURE_ARM_URL="http://127.0.0.1:9"
+        monkeypatch,
+        HWPRICES_ROOT=str(tmp_path),
+        HWPRICES_SOURCE="live",
+        HWPRICES_AZURE_RETAIL_URL=vendor.url,
+        HWPRICES_AZURE_ARM_URL="http://127.0.0.1:9",
     )
     types = frame(done["parts"]["instance_types"])
     assert set(types["spec_source"]) == {"bundled"}
     assert types["observed_at"].max().year == 2026  # type: ignore[union-attr]
-    assert frame(done["parts"]["prices"]).filter(purchase_option="on_demand", os="linux", region="eastus")["flags"].to_list() == [[]]
+    assert frame(done["parts"]["prices"]).filter(
+        purchase_option="on_demand", os="linux", region="eastus"
+    )["flags"].to_list() == [[]]
 
 
-def test_a_failed_partition_stands_on_its_last_good_pages(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_partition_stands_on_its_last_good_pages(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = stub()
     vendor = everything(server)
     environment = {
@@ -232,11 +353,18 @@ def test_a_failed_partition_stands_on_its_last_good_pages(stub: Callable[[], Stu
         "HWPRICES_AZURE_ARM_URL": server.url,
     }
     first = run_live(monkeypatch, AZURE_SUBSCRIPTION_ID=SUBSCRIPTION, **environment)
-    vendor.items = [i for i in vendor.items if i["meterId"] != "eastus"]  # the Linux row is lost, the Windows row stays
+    vendor.items = [
+        i for i in vendor.items if i["meterId"] != "eastus"
+    ]  # the Linux row is lost, the Windows row stays
     second = run_live(monkeypatch, 2, **environment)
-    (east,) = [r for r in second["run"].results if r.unit.name == "azure/retail-consumption-usd/eastus"]
+    (east,) = [
+        r for r in second["run"].results if r.unit.name == "azure/retail-consumption-usd/eastus"
+    ]
     assert (east.status, east.carried_from) == ("carried", first["run"].run_id)
-    before, after = (frame(run["parts"]["prices"]).filter(region="eastus", purchase_option="on_demand") for run in (first, second))
+    before, after = (
+        frame(run["parts"]["prices"]).filter(region="eastus", purchase_option="on_demand")
+        for run in (first, second)
+    )
     assert before.height == 3
     assert after.equals(before)  # with the observed_at of the first run
 

@@ -18,18 +18,38 @@ SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
     vcpus=st.integers(0, 9999),
     constrained=st.none() | st.integers(1, 999),
     features=st.text(LETTERS, max_size=5),
-    middle=st.sampled_from([(), ("A100",), ("H100",), ("xl", "RTXPRO6000BSE"), ("NDR", "GB200"), ("cc",), ("6",)]),
+    middle=st.sampled_from(
+        [(), ("A100",), ("H100",), ("xl", "RTXPRO6000BSE"), ("NDR", "GB200"), ("cc",), ("6",)]
+    ),
     version=st.none() | st.integers(1, 20),
     promo=st.booleans(),
 )
 def test_a_size_name_comes_apart_as_it_was_put_together(
-    tier: str, family: str, vcpus: int, constrained: int | None, features: str, middle: tuple[str, ...], version: int | None, promo: bool
+    tier: str,
+    family: str,
+    vcpus: int,
+    constrained: int | None,
+    features: str,
+    middle: tuple[str, ...],
+    version: int | None,
+    promo: bool,
 ) -> None:
-    name = f"{tier}_{family}{vcpus}" + (f"-{constrained}" if constrained else "") + features + "".join(f"_{m}" for m in middle)
+    name = (
+        f"{tier}_{family}{vcpus}"
+        + (f"-{constrained}" if constrained else "")
+        + features
+        + "".join(f"_{m}" for m in middle)
+    )
     name += (f"_v{version}" if version is not None else "") + ("_Promo" if promo else "")
     size = parse_size(name)
     assert size is not None
-    assert (size.tier, size.family, size.vcpus, size.constrained, size.features) == (tier, family, vcpus, constrained, features)
+    assert (size.tier, size.family, size.vcpus, size.constrained, size.features) == (
+        tier,
+        family,
+        vcpus,
+        constrained,
+        features,
+    )
     assert (size.middle, size.version, size.promo) == (middle, version, promo)
     assert size.series.startswith(family + features)
 
@@ -41,12 +61,22 @@ def test_any_text_is_a_size_or_none(text: str) -> None:
 
 
 def facts(product: str) -> tuple[str, str, str]:
-    tidied = pl.DataFrame({"productName": [product]}).select(size_names.tidy("productName"))["productName"]
-    return size_names.product_facts(tidied).select("product_is", "product_os", "product_tenancy").row(0)
+    tidied = pl.DataFrame({"productName": [product]}).select(size_names.tidy("productName"))[
+        "productName"
+    ]
+    return (
+        size_names.product_facts(tidied)
+        .select("product_is", "product_os", "product_tenancy")
+        .row(0)
+    )
 
 
 @given(
-    words=st.lists(st.sampled_from(["Dasv5", "Esv6", "NCads", "A100", "v4", "Series", "Srs", "-series"]), min_size=1, max_size=4),
+    words=st.lists(
+        st.sampled_from(["Dasv5", "Esv6", "NCads", "A100", "v4", "Series", "Srs", "-series"]),
+        min_size=1,
+        max_size=4,
+    ),
     space=SPACES,
     end=st.sampled_from(["Windows", "Win"]),
 )
@@ -61,7 +91,9 @@ def test_whatever_ends_in_windows_is_windows(words: list[str], space: str, end: 
     start=st.sampled_from(["", "Virtual Machines "]),
     end=st.sampled_from(["", " Windows", " Linux"]),
 )
-def test_cloud_services_is_never_a_machine(series: str, space: str, joined: bool, start: str, end: str) -> None:
+def test_cloud_services_is_never_a_machine(
+    series: str, space: str, joined: bool, start: str, end: str
+) -> None:
     words = "CloudServices" if joined else f"Cloud{space}Services"
     assert facts(f"{start}{series}{space}Series{space}{words}{end}")[0] == "cloud_services"
 

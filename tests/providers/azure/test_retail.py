@@ -15,11 +15,22 @@ from hwprices.providers import SkippedError, get
 from hwprices.providers.azure.api import retail
 
 AZURE = get("azure")
-UNIT = Unit("azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"})
+UNIT = Unit(
+    "azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"}
+)
 
 
 def many(count: int, **more: Any) -> list[dict[str, Any]]:
-    return [item(round(0.05 + i / 100, 2), meterId=f"m{i}", skuId=f"P/{i:04}", armSkuName=f"Standard_D{i}s_v3", **more) for i in range(count)]
+    return [
+        item(
+            round(0.05 + i / 100, 2),
+            meterId=f"m{i}",
+            skuId=f"P/{i:04}",
+            armSkuName=f"Standard_D{i}s_v3",
+            **more,
+        )
+        for i in range(count)
+    ]
 
 
 def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **settings: Any) -> list[Page]:
@@ -34,7 +45,16 @@ def landed(folder: Path) -> list[Path]:
 def remember(folder: Path, server: StubServer, pages: list[Page]) -> None:
     """Make the pages those of the last live run."""
     with context(folder, server) as ready:
-        ready.landing.write_run(Run("20261031T000000.000000Z", "azure", "live", NOW, "test", (UnitResult(UNIT, "ok", tuple(pages)),)))
+        ready.landing.write_run(
+            Run(
+                "20261031T000000.000000Z",
+                "azure",
+                "live",
+                NOW,
+                "test",
+                (UnitResult(UNIT, "ok", tuple(pages)),),
+            )
+        )
 
 
 def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Path) -> None:
@@ -45,17 +65,24 @@ def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Pa
     query = server.requests[0].query
     assert query["api-version"] == "2023-01-01-preview"
     assert query["currencyCode"] == "'USD'"
-    assert query["$filter"] == "serviceName eq 'Virtual Machines' and armRegionName eq 'eastus' and priceType eq 'Consumption'"
+    assert (
+        query["$filter"]
+        == "serviceName eq 'Virtual Machines' and armRegionName eq 'eastus' and priceType eq 'Consumption'"
+    )
 
 
-def test_many_pages_without_a_run_before_are_walked_twice(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_many_pages_without_a_run_before_are_walked_twice(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     pages = fetch(tmp_path, server)
     assert (len(pages), vendor.walks, len(landed(tmp_path))) == (3, 2, 3)
 
 
-def test_with_a_run_before_one_walk_is_enough(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_with_a_run_before_one_walk_is_enough(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -65,19 +92,30 @@ def test_with_a_run_before_one_walk_is_enough(stub: Callable[[], StubServer], tm
     assert vendor.walks == 1
 
 
-def test_parameters_go_with_the_first_page_only(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_parameters_go_with_the_first_page_only(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     items = many(2)
 
     def reply(request: Request) -> Reply:
-        return Reply.json(answer(items[1:]) if request.query.get("$skip") else answer(items[:1], f"{server.url}{RETAIL}?$skip=1"))
+        return Reply.json(
+            answer(items[1:])
+            if request.query.get("$skip")
+            else answer(items[:1], f"{server.url}{RETAIL}?$skip=1")
+        )
 
     server.on(RETAIL, reply)
     fetch(tmp_path, server)
-    assert [sorted(r.query) for r in server.requests[:2]] == [["$filter", "api-version", "currencyCode"], ["$skip"]]
+    assert [sorted(r.query) for r in server.requests[:2]] == [
+        ["$filter", "api-version", "currencyCode"],
+        ["$skip"],
+    ]
 
 
-def test_z6_rows_that_slip_between_pages_are_seen(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_rows_that_slip_between_pages_are_seen(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     """An item of page 1 goes away after page 1 was read: the first item of page 2 is skipped. Two walks then agree."""
     server = stub()
     vendor = RetailServer(server, many(8))
@@ -94,7 +132,9 @@ def test_z6_rows_that_slip_between_pages_are_seen(stub: Callable[[], StubServer]
     assert got == [f"m{i}" for i in range(1, 8)]
 
 
-def test_z6_a_list_that_never_settles_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_a_list_that_never_settles_is_refused(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(12))
 
@@ -111,7 +151,10 @@ def test_z6_a_list_that_never_settles_is_refused(stub: Callable[[], StubServer],
 def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     """The last run had Linux and Windows; this walk lost the Linux row, the next has it again and the third agrees."""
     server = stub()
-    linux, windows = item(0.096, meterId="li", skuId="P/li"), item(0.188, meterId="wi", skuId="P/wi", productName="Virtual Machines DSv3 Series Windows")
+    linux, windows = (
+        item(0.096, meterId="li", skuId="P/li"),
+        item(0.188, meterId="wi", skuId="P/wi", productName="Virtual Machines DSv3 Series Windows"),
+    )
     vendor = RetailServer(server, [linux, windows])
     remember(tmp_path, server, fetch(tmp_path, server))
     vendor.walks = 0
@@ -127,7 +170,9 @@ def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_pa
         assert len(ready.landing.read_json(page)["Items"]) == 2
 
 
-def test_z6_a_tenth_lost_is_refused_even_seen_twice(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_a_tenth_lost_is_refused_even_seen_twice(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(20))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -147,7 +192,9 @@ def test_z6_everything_lost_is_refused(stub: Callable[[], StubServer], tmp_path:
         fetch(tmp_path, server)
 
 
-def test_a_new_month_changes_dates_and_loses_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_a_new_month_changes_dates_and_loses_nothing(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -159,7 +206,15 @@ def test_a_new_month_changes_dates_and_loses_nothing(stub: Callable[[], StubServ
 
 def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
-    server.on(RETAIL, lambda r: Reply.json(answer(many(4)[:2] if r.query.get("$skip") else many(4)[2:], f"{server.url}{RETAIL}?$skip=2")))
+    server.on(
+        RETAIL,
+        lambda r: Reply.json(
+            answer(
+                many(4)[:2] if r.query.get("$skip") else many(4)[2:],
+                f"{server.url}{RETAIL}?$skip=2",
+            )
+        ),
+    )
     with pytest.raises(FetchError, match="circle"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
@@ -168,28 +223,45 @@ def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) ->
 def test_z6_ever_new_links_to_one_page(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
     count = iter(range(1000))
-    server.on(RETAIL, lambda _: Reply.json(answer(many(2), f"{server.url}{RETAIL}?$skip={next(count)}")))
+    server.on(
+        RETAIL, lambda _: Reply.json(answer(many(2), f"{server.url}{RETAIL}?$skip={next(count)}"))
+    )
     with pytest.raises(FetchError, match="one page came twice"):
         fetch(tmp_path, server)
     assert len(server.requests) < 10
 
 
-def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, [item(0.096), item(0.1)])
     fetch(tmp_path, server)
     assert vendor.walks == 2
 
 
-@pytest.mark.parametrize("body", [answer(many(2), Count=3), {"Error": {"Code": "x"}}, {"Items": None}, [], {"Items": ["x"], "Count": 1}])
-def test_an_answer_that_is_none_is_refused(stub: Callable[[], StubServer], tmp_path: Path, body: Any) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        answer(many(2), Count=3),
+        {"Error": {"Code": "x"}},
+        {"Items": None},
+        [],
+        {"Items": ["x"], "Count": 1},
+    ],
+)
+def test_an_answer_that_is_none_is_refused(
+    stub: Callable[[], StubServer], tmp_path: Path, body: Any
+) -> None:
     server = stub().on(RETAIL, Reply.json(body))
     with pytest.raises(FetchError, match="could not be read whole"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
 
-def test_a_filter_that_is_not_obeyed_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_a_filter_that_is_not_obeyed_is_refused(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub().on(RETAIL, Reply.json(answer(many(2, armRegionName="westus"))))
     with pytest.raises(FetchError, match="not asked for"):
         fetch(tmp_path, server)
@@ -214,7 +286,9 @@ def test_another_host_is_not_followed(stub: Callable[[], StubServer], tmp_path: 
     ],
     ids=["429", "503", "cut", "reset", "html"],
 )
-def test_r3_a_fault_is_tried_again(stub: Callable[[], StubServer], tmp_path: Path, fault: Reply) -> None:
+def test_r3_a_fault_is_tried_again(
+    stub: Callable[[], StubServer], tmp_path: Path, fault: Reply
+) -> None:
     server = stub().on(RETAIL, [fault, Reply.json(answer(many(3)))])
     waits: list[float] = []
     with context(tmp_path, server) as ready:
@@ -225,7 +299,9 @@ def test_r3_a_fault_is_tried_again(stub: Callable[[], StubServer], tmp_path: Pat
     assert fault.status != 429 or waits == [7.0]
 
 
-def test_r3_a_fault_that_stays_lands_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_r3_a_fault_that_stays_lands_nothing(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     vendor.before_page = lambda skip, _walk: Reply.json({}, status=503) if skip == 6 else None
@@ -234,9 +310,17 @@ def test_r3_a_fault_that_stays_lands_nothing(stub: Callable[[], StubServer], tmp
     assert landed(tmp_path) == []
 
 
-def test_r3_a_truncated_gzip_body_is_not_believed(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_r3_a_truncated_gzip_body_is_not_believed(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     whole = Reply.gzipped(b'{"Items":[],"Count":0}' + b" " * 5000)
-    server = stub().on(RETAIL, [Reply(whole.body[:20], headers=whole.headers), Reply.gzipped(json.dumps(answer(many(1))).encode())])
+    server = stub().on(
+        RETAIL,
+        [
+            Reply(whole.body[:20], headers=whole.headers),
+            Reply.gzipped(json.dumps(answer(many(1))).encode()),
+        ],
+    )
     assert len(fetch(tmp_path, server)) == 1
     assert len(server.requests) == 2
 
@@ -248,8 +332,21 @@ def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_
         fetch(tmp_path, server)
 
 
-def test_regions_that_have_prices_are_found_without_an_account(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_regions_that_have_prices_are_found_without_an_account(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
-    RetailServer(server, [item(0.1, armRegionName=r, meterId=r) for r in ("eastus", "WestUS3", "usgovvirginia", "chilecentral")])
+    RetailServer(
+        server,
+        [
+            item(0.1, armRegionName=r, meterId=r)
+            for r in ("eastus", "WestUS3", "usgovvirginia", "chilecentral")
+        ],
+    )
     with context(tmp_path, server) as ready:
-        assert retail.regions(ready.http, ready.settings.azure_retail_url) == ["chilecentral", "eastus", "usgovvirginia", "westus3"]
+        assert retail.regions(ready.http, ready.settings.azure_retail_url) == [
+            "chilecentral",
+            "eastus",
+            "usgovvirginia",
+            "westus3",
+        ]

@@ -40,7 +40,9 @@ def theirs(shared: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def exempt(name: str, region: str, option: tuple[str, int], listed: set[tuple[str, str]]) -> str | None:
+def exempt(
+    name: str, region: str, option: tuple[str, int], listed: set[tuple[str, str]]
+) -> str | None:
     """Why a figure is not compared."""
     if name.startswith("custom-"):
         return CUSTOM
@@ -57,9 +59,13 @@ def exempt(name: str, region: str, option: tuple[str, int], listed: set[tuple[st
     return None
 
 
-def test_prices_agree_with_another_projects_composition(found: World, theirs: list[dict[str, str]]) -> None:
+def test_prices_agree_with_another_projects_composition(
+    found: World, theirs: list[dict[str, str]]
+) -> None:
     linux = {
-        (r["instance_type"], r["region"], r["purchase_option"], r["term_months"]): r["hourly"] for r in found.table("prices").to_dicts() if r["os"] == "linux"
+        (r["instance_type"], r["region"], r["purchase_option"], r["term_months"]): r["hourly"]
+        for r in found.table("prices").to_dicts()
+        if r["os"] == "linux"
     }
     regions = set(found.table("regions")["region"])
     listed = set(found.table("availability").select("instance_type", "region").rows())
@@ -79,18 +85,40 @@ def test_prices_agree_with_another_projects_composition(found: World, theirs: li
             tally["agree"] += 1
     assert worst < RELATIVE
     assert tally["agree"] == 7212
-    assert {why: n for why, n in tally.items() if why != "agree"} == {NOT_LISTED: 456, CUSTOM: 48, SLICE: 36, NOT_SOLD: 12, SUSTAINED: 16, PREMIUM: 24}
+    assert {why: n for why, n in tally.items() if why != "agree"} == {
+        NOT_LISTED: 456,
+        CUSTOM: 48,
+        SLICE: 36,
+        NOT_SOLD: 12,
+        SUSTAINED: 16,
+        PREMIUM: 24,
+    }
 
 
 @pytest.mark.parametrize(
     "name",
-    ["n1-standard-8", "n1-highcpu-16", "n2-standard-8", "n2d-highmem-4", "c2-standard-60", "m1-ultramem-40", "f1-micro", "e2-standard-4", "c3-highcpu-8"],
+    [
+        "n1-standard-8",
+        "n1-highcpu-16",
+        "n2-standard-8",
+        "n2d-highmem-4",
+        "c2-standard-60",
+        "m1-ultramem-40",
+        "f1-micro",
+        "e2-standard-4",
+        "c3-highcpu-8",
+    ],
 )
-def test_sustained_use_is_what_their_monthly_figure_has(found: World, theirs: list[dict[str, str]], name: str) -> None:
+def test_sustained_use_is_what_their_monthly_figure_has(
+    found: World, theirs: list[dict[str, str]], name: str
+) -> None:
     row = next(r for r in theirs if (r["instance_type"], r["region"]) == (name, "us-central1"))
     price = found.prices(name)[("on_demand", 0)]
     series = found.table("instance_types").filter(instance_type=name).row(0, named=True)["series"]
-    parts = [(r["component"], r["quantity"] * r["unit_price"]) for r in found.components(price["price_id"]).values()]
+    parts = [
+        (r["component"], r["quantity"] * r["unit_price"])
+        for r in found.components(price["price_id"]).values()
+    ]
     month = discounts.sustained_use(series, parts, 1) * 730
     # they round 20 % of N2, N2D and C2 to what a full month comes to: 0.80020
     assert abs(month / Decimal(row["month_usd"]) - 1) < Decimal("0.0003")

@@ -25,14 +25,37 @@ PROJECT = "/compute/v1/projects/example"
 KEY = "AIza-not-a-real-key-000000000000000000"
 
 
-def sku(sku_id: str, description: str, group: str, nanos: int, units: str = "0", usage: str = "OnDemand", unit: str = "h", **more: Any) -> dict[str, Any]:
+def sku(
+    sku_id: str,
+    description: str,
+    group: str,
+    nanos: int,
+    units: str = "0",
+    usage: str = "OnDemand",
+    unit: str = "h",
+    **more: Any,
+) -> dict[str, Any]:
     return {
         "name": f"services/6F81-5844-456A/skus/{sku_id}",
         "skuId": sku_id,
         "description": description,
-        "category": {"serviceDisplayName": "Compute Engine", "resourceFamily": "Compute", "resourceGroup": group, "usageType": usage},
+        "category": {
+            "serviceDisplayName": "Compute Engine",
+            "resourceFamily": "Compute",
+            "resourceGroup": group,
+            "usageType": usage,
+        },
         "serviceRegions": ["us-central1"],
-        "pricingInfo": [{"pricingExpression": {"usageUnit": unit, "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": units, "nanos": nanos}}]}}],
+        "pricingInfo": [
+            {
+                "pricingExpression": {
+                    "usageUnit": unit,
+                    "tieredRates": [
+                        {"unitPrice": {"currencyCode": "USD", "units": units, "nanos": nanos}}
+                    ],
+                }
+            }
+        ],
         "aKeyTheClientDoesNotKnow": "kept",
         **more,
     }
@@ -42,8 +65,22 @@ CORE = sku("CORE", "N2 Instance Core running in Americas", "CPU", 31611000)
 RAM = sku("RAM", "N2 Instance Ram running in Americas", "RAM", 4237000, unit="GiBy.h")
 MACHINES = {
     "items": {
-        "zones/us-central1-a": {"machineTypes": [{"name": "n2-standard-2", "guestCpus": 2, "memoryMb": 8192, "description": "2 vCPUs 8 GB RAM"}]},
-        "zones/us-central1-b": {"warning": {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results on this page."}},
+        "zones/us-central1-a": {
+            "machineTypes": [
+                {
+                    "name": "n2-standard-2",
+                    "guestCpus": 2,
+                    "memoryMb": 8192,
+                    "description": "2 vCPUs 8 GB RAM",
+                }
+            ]
+        },
+        "zones/us-central1-b": {
+            "warning": {
+                "code": "NO_RESULTS_ON_PAGE",
+                "message": "There are no results on this page.",
+            }
+        },
     }
 }
 
@@ -64,7 +101,15 @@ def context(server: StubServer, tmp_path: Path, slept: list[float]) -> Context:
 
 
 def make_context(url: str, root: Path, slept: list[float], **more: Any) -> Context:
-    settings = Settings(root=str(root), source="live", gcp_billing_url=url, gcp_compute_url=url, gcp_tpu_url=url, attempts=4, **more)
+    settings = Settings(
+        root=str(root),
+        source="live",
+        gcp_billing_url=url,
+        gcp_compute_url=url,
+        gcp_tpu_url=url,
+        attempts=4,
+        **more,
+    )
     return Context(settings, Landing(root / "raw"), Http(settings, sleep=slept.append), lambda: NOW)
 
 
@@ -73,7 +118,10 @@ def landed(context: Context, unit: Unit) -> list[bytes]:
 
 
 def two_pages(server: StubServer, *first: Reply) -> tuple[bytes, bytes]:
-    bodies = (json.dumps({"skus": [CORE], "nextPageToken": "two"}).encode(), json.dumps({"skus": [RAM]}, indent=3).encode())
+    bodies = (
+        json.dumps({"skus": [CORE], "nextPageToken": "two"}).encode(),
+        json.dumps({"skus": [RAM]}, indent=3).encode(),
+    )
     faults = list(first)
 
     def answer(request: Request) -> Reply:
@@ -103,12 +151,31 @@ def test_every_page_is_landed_as_it_came(server: StubServer, context: Context) -
         Reply(json.dumps({"skus": [CORE]}).encode(), cut=40, reset=True),
         Reply(b'{"skus": [{"skuId": ', content_type="application/json"),
         Reply(b"<html>sign in</html>", content_type="text/html"),
-        Reply(Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body, headers={"Content-Encoding": "gzip"}, cut=60),
-        Reply(Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body[:60], headers={"Content-Encoding": "gzip"}),
+        Reply(
+            Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body,
+            headers={"Content-Encoding": "gzip"},
+            cut=60,
+        ),
+        Reply(
+            Reply.gzipped(json.dumps({"skus": [CORE] * 50}).encode()).body[:60],
+            headers={"Content-Encoding": "gzip"},
+        ),
     ],
-    ids=["429", "500", "503", "cut", "reset", "half-json", "html", "cut-gzip", "gzip-without-trailer"],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "cut",
+        "reset",
+        "half-json",
+        "html",
+        "cut-gzip",
+        "gzip-without-trailer",
+    ],
 )
-def test_a_fault_is_tried_again(server: StubServer, context: Context, slept: list[float], fault: Reply) -> None:
+def test_a_fault_is_tried_again(
+    server: StubServer, context: Context, slept: list[float], fault: Reply
+) -> None:
     bodies = two_pages(server, fault)
     assert landed(context, Unit("gcp", "skus")) == list(bodies)
     assert len(slept) == 1
@@ -116,8 +183,17 @@ def test_a_fault_is_tried_again(server: StubServer, context: Context, slept: lis
         assert slept == [7.0]
 
 
-def test_giving_up_names_the_endpoint_and_lands_nothing(server: StubServer, context: Context, slept: list[float], tmp_path: Path) -> None:
-    server.on(SKUS, lambda r: Reply(b"{}", status=503) if r.query.get("pageToken") else Reply.json({"skus": [CORE], "nextPageToken": "two"}))
+def test_giving_up_names_the_endpoint_and_lands_nothing(
+    server: StubServer, context: Context, slept: list[float], tmp_path: Path
+) -> None:
+    server.on(
+        SKUS,
+        lambda r: (
+            Reply(b"{}", status=503)
+            if r.query.get("pageToken")
+            else Reply.json({"skus": [CORE], "nextPageToken": "two"})
+        ),
+    )
     with pytest.raises(FetchError, match="failed 4 times") as caught:
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
     assert server.url in str(caught.value)
@@ -125,8 +201,16 @@ def test_giving_up_names_the_endpoint_and_lands_nothing(server: StubServer, cont
     assert not [p for p in (tmp_path / "raw").rglob("*") if p.is_file()]
 
 
-def test_a_refusal_is_not_tried_again(server: StubServer, context: Context, slept: list[float]) -> None:
-    server.on(SKUS, Reply.json({"error": {"code": 403, "message": "API key not valid", "status": "PERMISSION_DENIED"}}, status=403))
+def test_a_refusal_is_not_tried_again(
+    server: StubServer, context: Context, slept: list[float]
+) -> None:
+    server.on(
+        SKUS,
+        Reply.json(
+            {"error": {"code": 403, "message": "API key not valid", "status": "PERMISSION_DENIED"}},
+            status=403,
+        ),
+    )
     with pytest.raises(FetchError, match="HWPRICES_GCP_API_KEY"):
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
     assert slept == []
@@ -138,7 +222,9 @@ def test_a_circle_of_pages_is_noticed(server: StubServer, context: Context) -> N
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
 
 
-def test_redirects_are_not_followed(server: StubServer, stub: Callable[[], StubServer], context: Context) -> None:
+def test_redirects_are_not_followed(
+    server: StubServer, stub: Callable[[], StubServer], context: Context
+) -> None:
     elsewhere = stub().on(SKUS, Reply.json({"skus": []}))
     server.on(SKUS, Reply(b"", status=302, headers={"Location": elsewhere.url + SKUS}))
     with pytest.raises(FetchError, match="TooManyRedirects"):
@@ -146,15 +232,23 @@ def test_redirects_are_not_followed(server: StubServer, stub: Callable[[], StubS
     assert elsewhere.requests == []
 
 
-def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(server: StubServer, tmp_path: Path, slept: list[float]) -> None:
-    gap = {"items": {"zones/us-central1-a": {"warning": {"code": "UNREACHABLE", "message": "down"}}}}
+def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(
+    server: StubServer, tmp_path: Path, slept: list[float]
+) -> None:
+    gap = {
+        "items": {"zones/us-central1-a": {"warning": {"code": "UNREACHABLE", "message": "down"}}}
+    }
     server.on(f"{PROJECT}/aggregated/machineTypes", [Reply.json(gap), Reply.json(MACHINES)])
     context = make_context(server.url, tmp_path, slept, gcp_project="example")
-    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine-types"))] == [MACHINES]
+    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine-types"))] == [
+        MACHINES
+    ]
     assert len(slept) == 1
 
 
-def test_plain_http_gets_no_key_and_no_credentials(server: StubServer, tmp_path: Path, slept: list[float], caplog: pytest.LogCaptureFixture) -> None:
+def test_plain_http_gets_no_key_and_no_credentials(
+    server: StubServer, tmp_path: Path, slept: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
     two_pages(server)
     context = make_context(server.url, tmp_path, slept, gcp_api_key=KEY)
     with caplog.at_level(logging.DEBUG):
@@ -166,17 +260,27 @@ def test_plain_http_gets_no_key_and_no_credentials(server: StubServer, tmp_path:
     assert KEY not in caplog.text
 
 
-def test_the_key_is_in_no_page_manifest_or_error(tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_in_no_page_manifest_or_error(
+    tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Over https the key goes out as a header, and nowhere else. The session's send is the wire here."""
     import requests
 
     sent: list[requests.PreparedRequest] = []
 
-    def send(self: requests.Session, request: requests.PreparedRequest, **_: Any) -> requests.Response:
+    def send(
+        self: requests.Session, request: requests.PreparedRequest, **_: Any
+    ) -> requests.Response:
         sent.append(request)
         answer = requests.Response()
-        answer.status_code, answer.url = (200, str(request.url)) if len(sent) == 1 else (400, str(request.url))
-        answer._content = json.dumps({"skus": [CORE]} if len(sent) == 1 else {"error": {"code": 400, "message": f"bad key {KEY}"}}).encode()
+        answer.status_code, answer.url = (
+            (200, str(request.url)) if len(sent) == 1 else (400, str(request.url))
+        )
+        answer._content = json.dumps(
+            {"skus": [CORE]}
+            if len(sent) == 1
+            else {"error": {"code": 400, "message": f"bad key {KEY}"}}
+        ).encode()
         answer.headers["Content-Type"] = "application/json"
         answer.request = request
         return requests.hooks.dispatch_hook("response", request.hooks, answer)
@@ -184,7 +288,9 @@ def test_the_key_is_in_no_page_manifest_or_error(tmp_path: Path, slept: list[flo
     monkeypatch.setattr(requests.Session, "send", send)
     context = make_context("https://cloudbilling.googleapis.com", tmp_path, slept, gcp_api_key=KEY)
     pages = providers.get("gcp").fetch(context, Unit("gcp", "skus"))
-    context.landing.write_run(Run("r", "gcp", "live", NOW, "1", (UnitResult(Unit("gcp", "skus"), "ok", tuple(pages)),)))
+    context.landing.write_run(
+        Run("r", "gcp", "live", NOW, "1", (UnitResult(Unit("gcp", "skus"), "ok", tuple(pages)),))
+    )
     assert sent[0].headers["x-goog-api-key"] == KEY
     assert KEY not in str(sent[0].url)
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
@@ -195,7 +301,9 @@ def test_the_key_is_in_no_page_manifest_or_error(tmp_path: Path, slept: list[flo
     assert KEY not in repr(caught.value.__cause__)
 
 
-def test_without_key_or_login_the_remedy_is_named(tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_key_or_login_the_remedy_is_named(
+    tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from google.auth import exceptions
 
     def nobody(**_: Any) -> Any:
@@ -214,7 +322,9 @@ def run_all(context: Context) -> Run:
     return Run("20261121T120000.000000Z", "gcp", "live", NOW, "1", results)
 
 
-def test_key_alone_gives_prices_with_the_bundled_machines(server: StubServer, context: Context) -> None:
+def test_key_alone_gives_prices_with_the_bundled_machines(
+    server: StubServer, context: Context
+) -> None:
     two_pages(server)
     server.on(TPU_SKUS, Reply.json({"skus": []}))
     run = run_all(context)
@@ -223,7 +333,11 @@ def test_key_alone_gives_prices_with_the_bundled_machines(server: StubServer, co
     types = next(p.frame for p in parts if p.table == "instance_types")
     prices = next(p for p in parts if p.table == "prices")
     assert prices.region == "us-central1"
-    rows = {r["instance_type"]: r for r in prices.frame.to_dicts() if r["os"] == "linux" and r["purchase_option"] == "on_demand"}
+    rows = {
+        r["instance_type"]: r
+        for r in prices.frame.to_dicts()
+        if r["os"] == "linux" and r["purchase_option"] == "on_demand"
+    }
     assert str(rows["n2-standard-2"]["hourly"]) == "0.0971180000"  # 2 × 0.031611 + 8 × 0.004237
     assert rows["n2-standard-2"]["observed_at"] == NOW
     assert rows["c3-standard-4"]["price_reason"] == "core_sku_missing,ram_sku_missing"
@@ -231,16 +345,36 @@ def test_key_alone_gives_prices_with_the_bundled_machines(server: StubServer, co
     assert types["observed_at"].unique().to_list() == [datetime(2026, 8, 17, tzinfo=UTC)]
 
 
-def test_with_a_project_machines_zones_and_tpus_are_live(server: StubServer, tmp_path: Path, slept: list[float]) -> None:
+def test_with_a_project_machines_zones_and_tpus_are_live(
+    server: StubServer, tmp_path: Path, slept: list[float]
+) -> None:
     two_pages(server)
     region = f"{server.url}{PROJECT}/regions/us-central1"
-    server.on(TPU_SKUS, Reply.json({"skus": [sku("T", "TpuV5e running in Iowa", "TPU", 200000000, "1")]}))
-    server.on(f"{PROJECT}/regions", Reply.json({"items": [{"name": "us-central1", "status": "UP"}]}))
-    server.on(f"{PROJECT}/zones", Reply.json({"items": [{"name": "us-central1-a", "region": region, "status": "UP"}]}))
+    server.on(
+        TPU_SKUS, Reply.json({"skus": [sku("T", "TpuV5e running in Iowa", "TPU", 200000000, "1")]})
+    )
+    server.on(
+        f"{PROJECT}/regions", Reply.json({"items": [{"name": "us-central1", "status": "UP"}]})
+    )
+    server.on(
+        f"{PROJECT}/zones",
+        Reply.json({"items": [{"name": "us-central1-a", "region": region, "status": "UP"}]}),
+    )
     server.on(f"{PROJECT}/aggregated/machineTypes", Reply.json(MACHINES))
     server.on(f"{PROJECT}/aggregated/acceleratorTypes", Reply.json({"items": {}}))
-    server.on("/v2/projects/example/locations", Reply.json({"locations": [{"locationId": "us-central1-a"}]}))
-    tpus = {"acceleratorTypes": [{"name": "x", "type": "v5litepod-16", "acceleratorConfigs": [{"type": "V5LITE_POD", "topology": "4x4"}]}]}
+    server.on(
+        "/v2/projects/example/locations",
+        Reply.json({"locations": [{"locationId": "us-central1-a"}]}),
+    )
+    tpus = {
+        "acceleratorTypes": [
+            {
+                "name": "x",
+                "type": "v5litepod-16",
+                "acceleratorConfigs": [{"type": "V5LITE_POD", "topology": "4x4"}],
+            }
+        ]
+    }
     server.on("/v2/projects/example/locations/us-central1-a/acceleratorTypes", Reply.json(tpus))
     context = make_context(server.url, tmp_path, slept, gcp_project="example")
     run = run_all(context)
@@ -248,30 +382,56 @@ def test_with_a_project_machines_zones_and_tpus_are_live(server: StubServer, tmp
     tables = {p.table: p.frame for p in parts}
     assert tables["regions"].select("region", "status").rows() == [("us-central1", "available")]
     assert tables["zones"]["zone"].to_list() == ["us-central1-a"]
-    assert dict(tables["instance_types"].select("instance_type", "spec_source").rows()) == {"n2-standard-2": "api", "v5litepod-16": "api"}
-    linux = {r["instance_type"]: r["hourly"] for r in tables["prices"].to_dicts() if r["os"] == "linux" and r["purchase_option"] == "on_demand"}
+    assert dict(tables["instance_types"].select("instance_type", "spec_source").rows()) == {
+        "n2-standard-2": "api",
+        "v5litepod-16": "api",
+    }
+    linux = {
+        r["instance_type"]: r["hourly"]
+        for r in tables["prices"].to_dicts()
+        if r["os"] == "linux" and r["purchase_option"] == "on_demand"
+    }
     assert str(linux["v5litepod-16"]) == "19.2000000000"  # 16 chips × 1.2
     assert tables["availability"].height == 2
 
 
-def test_the_documented_settings_are_enough(server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_settings_are_enough(
+    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the flows do it: variables, plan, fetch, record, stage. What was refused in other regions does not count here."""
     two_pages(server, Reply(b"{}", status=429, headers={"Retry-After": "0"}))
-    elsewhere = [sku(f"E{i}", "N9 Instance Core running in Paris", "CPU", 1, serviceRegions=["europe-west9"]) for i in range(15)]
+    elsewhere = [
+        sku(f"E{i}", "N9 Instance Core running in Paris", "CPU", 1, serviceRegions=["europe-west9"])
+        for i in range(15)
+    ]
     server.on(TPU_SKUS, Reply.json({"skus": elsewhere}))
-    for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": server.url, "GCP_COMPUTE_URL": server.url}.items():
+    for name, value in {
+        "ROOT": str(tmp_path),
+        "SOURCE": "live",
+        "GCP_BILLING_URL": server.url,
+        "GCP_COMPUTE_URL": server.url,
+    }.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
     settings = load()
     units = collector.plan(settings, "gcp", ["us-central1"])
     results = [collector.fetch(settings, "gcp", unit) for unit in units]
     assert [r.status for r in results] == ["ok", "ok", "ok"]
     staged = stage_run(settings, collector.record(settings, "gcp", NOW, results))
-    assert {f.key for f in staged.files if f.table == "prices"} == {"prices/provider=gcp/us-central1.parquet"}
+    assert {f.key for f in staged.files if f.table == "prices"} == {
+        "prices/provider=gcp/us-central1.parquet"
+    }
     assert staged.quarantined == {}
 
 
-def test_an_unreachable_vendor_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"ROOT": str(tmp_path), "SOURCE": "live", "GCP_BILLING_URL": "http://127.0.0.1:9", "ATTEMPTS": "1"}.items():
+def test_an_unreachable_vendor_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "ROOT": str(tmp_path),
+        "SOURCE": "live",
+        "GCP_BILLING_URL": "http://127.0.0.1:9",
+        "ATTEMPTS": "1",
+    }.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
     result = collector.fetch(load(), "gcp", Unit("gcp", "skus"))
     assert result.status == "failed"

@@ -10,11 +10,23 @@ from hypothesis import strategies as st
 from hwprices.providers.gcp.prices import grammar, vocabulary
 from hwprices.providers.gcp.prices.grammar import Other, Part
 
-PLACES = ["Americas", "Iowa", "Northern Virginia", "Sao Paulo", "Salt Lake City", "Tel Aviv", "Zürich", "EMEA", "APAC"]
+PLACES = [
+    "Americas",
+    "Iowa",
+    "Northern Virginia",
+    "Sao Paulo",
+    "Salt Lake City",
+    "Tel Aviv",
+    "Zürich",
+    "EMEA",
+    "APAC",
+]
 USAGE = {"on_demand": "OnDemand", "spot": "Preemptible"}
 
 
-def parse(description: str, group: str, usage: str = "OnDemand", family: str = "Compute") -> Part | Other | None:
+def parse(
+    description: str, group: str, usage: str = "OnDemand", family: str = "Compute"
+) -> Part | Other | None:
     return grammar.parse(description, family=family, group=group, usage=usage)
 
 
@@ -22,21 +34,96 @@ def parse(description: str, group: str, usage: str = "OnDemand", family: str = "
     ("description", "group", "usage", "expected"),
     [
         ("N2 Instance Core running in Americas", "CPU", "OnDemand", ("n2", "core", "on_demand", 0)),
-        ("Spot Preemptible N2D AMD Instance Ram running in Iowa", "RAM", "Preemptible", ("n2d", "ram", "spot", 0)),
-        ("Preemptible E2 Instance Core running in Virginia", "CPU", "Preemptible", ("e2", "core", "spot", 0)),
-        ("N1 Predefined Instance Ram running in Tokyo", "N1Standard", "OnDemand", ("n1", "ram", "on_demand", 0)),
-        ("Custom Instance Core running in Tokyo", "CPU", "OnDemand", ("n1", "core_custom", "on_demand", 0)),
-        ("Custom Extended Instance Ram running in Tokyo", "RAM", "OnDemand", ("n1", "ram_extended", "on_demand", 0)),
-        ("N2 Custom Extended Instance Ram running in Iowa", "RAM", "OnDemand", ("n2", "ram_extended", "on_demand", 0)),
-        ("Compute optimized Core running in Americas", "CPU", "OnDemand", ("c2", "core", "on_demand", 0)),
-        ("Compute optimized Instance Core running in Dammam", "CPU", "OnDemand", ("c2", "core", "on_demand", 0)),
-        ("Memory-optimized Instance Ram running in EMEA", "RAM", "OnDemand", ("m1", "ram", "on_demand", 0)),
-        ("M3 Memory-optimized Instance Core running in EMEA", "CPU", "OnDemand", ("m3", "core", "on_demand", 0)),
-        ("Memory Optimized Upgrade Premium for Memory-optimized Instance Core running in Iowa", "CPU", "OnDemand", ("m2", "premium_core", "on_demand", 0)),
-        ("M4Ultramem224 Instance Ram running in Iowa", "RAM", "OnDemand", ("m4ultramem224", "ram", "on_demand", 0)),
-        ("A3Plus Instance Core running in Iowa", "CPU", "OnDemand", ("a3plus", "core", "on_demand", 0)),
-        ("Nvidia H100 80GB GPU running in Americas", "GPU", "OnDemand", ("any", "gpu:nvidia-h100-80gb", "on_demand", 0)),
-        ("Nvidia H100 80GB Plus GPU running in Americas", "GPU", "OnDemand", ("any", "gpu:nvidia-h100-mega-80gb", "on_demand", 0)),
+        (
+            "Spot Preemptible N2D AMD Instance Ram running in Iowa",
+            "RAM",
+            "Preemptible",
+            ("n2d", "ram", "spot", 0),
+        ),
+        (
+            "Preemptible E2 Instance Core running in Virginia",
+            "CPU",
+            "Preemptible",
+            ("e2", "core", "spot", 0),
+        ),
+        (
+            "N1 Predefined Instance Ram running in Tokyo",
+            "N1Standard",
+            "OnDemand",
+            ("n1", "ram", "on_demand", 0),
+        ),
+        (
+            "Custom Instance Core running in Tokyo",
+            "CPU",
+            "OnDemand",
+            ("n1", "core_custom", "on_demand", 0),
+        ),
+        (
+            "Custom Extended Instance Ram running in Tokyo",
+            "RAM",
+            "OnDemand",
+            ("n1", "ram_extended", "on_demand", 0),
+        ),
+        (
+            "N2 Custom Extended Instance Ram running in Iowa",
+            "RAM",
+            "OnDemand",
+            ("n2", "ram_extended", "on_demand", 0),
+        ),
+        (
+            "Compute optimized Core running in Americas",
+            "CPU",
+            "OnDemand",
+            ("c2", "core", "on_demand", 0),
+        ),
+        (
+            "Compute optimized Instance Core running in Dammam",
+            "CPU",
+            "OnDemand",
+            ("c2", "core", "on_demand", 0),
+        ),
+        (
+            "Memory-optimized Instance Ram running in EMEA",
+            "RAM",
+            "OnDemand",
+            ("m1", "ram", "on_demand", 0),
+        ),
+        (
+            "M3 Memory-optimized Instance Core running in EMEA",
+            "CPU",
+            "OnDemand",
+            ("m3", "core", "on_demand", 0),
+        ),
+        (
+            "Memory Optimized Upgrade Premium for Memory-optimized Instance Core running in Iowa",
+            "CPU",
+            "OnDemand",
+            ("m2", "premium_core", "on_demand", 0),
+        ),
+        (
+            "M4Ultramem224 Instance Ram running in Iowa",
+            "RAM",
+            "OnDemand",
+            ("m4ultramem224", "ram", "on_demand", 0),
+        ),
+        (
+            "A3Plus Instance Core running in Iowa",
+            "CPU",
+            "OnDemand",
+            ("a3plus", "core", "on_demand", 0),
+        ),
+        (
+            "Nvidia H100 80GB GPU running in Americas",
+            "GPU",
+            "OnDemand",
+            ("any", "gpu:nvidia-h100-80gb", "on_demand", 0),
+        ),
+        (
+            "Nvidia H100 80GB Plus GPU running in Americas",
+            "GPU",
+            "OnDemand",
+            ("any", "gpu:nvidia-h100-mega-80gb", "on_demand", 0),
+        ),
         (
             "Nvidia H100 Mega 80GB GPU attached to DWS Defined Duration VMs running in Iowa",
             "GPU",
@@ -49,39 +136,181 @@ def parse(description: str, group: str, usage: str = "OnDemand", family: str = "
             "OnDemand",
             ("any", "gpu:nvidia-h100-80gb", "dws_defined_duration", 0),
         ),
-        ("Nvidia L4 GPU attached to Spot Preemptible VMs running in Iowa", "GPU", "Preemptible", ("any", "gpu:nvidia-l4", "spot", 0)),
-        ("Reserved Nvidia H100 80GB GPU in Seoul in Calendar Mode", "GPU", "OnDemand", ("any", "gpu:nvidia-h100-80gb", "dws_calendar", 0)),
-        ("A4 Nvidia B200 (1 gpu slice) running in Americas", "GPU", "OnDemand", ("a4", "slice:nvidia-b200", "on_demand", 0)),
-        ("Spot Preemptible A4 Nvidia B200 (1 gpu slice) running in Americas", "GPU", "OnDemand", ("a4", "slice:nvidia-b200", "spot", 0)),
-        ("DWS Calendar Mode A4 Nvidia B200 (1 gpu slice) in Seoul", "GPU", "OnDemand", ("a4", "slice:nvidia-b200", "dws_calendar", 0)),
-        ("1/8 vGPU no lssd running in Iowa", "GPU", "OnDemand", ("g4", "slice:nvidia-rtx-pro-6000-eighth", "on_demand", 0)),
-        ("DWS Flex Start H4D Standard Core running in Iowa", "CPU", "OnDemand", ("h4d", "core", "dws_flex_start", 0)),
-        ("DWS Calendar Mode H4D Instance Ram running in Iowa", "RAM", "OnDemand", ("h4d", "ram", "dws_calendar", 0)),
-        ("DWS Defined Duration A3 Core running in Americas", "CPU", "OnDemand", ("a3", "core", "dws_defined_duration", 0)),
+        (
+            "Nvidia L4 GPU attached to Spot Preemptible VMs running in Iowa",
+            "GPU",
+            "Preemptible",
+            ("any", "gpu:nvidia-l4", "spot", 0),
+        ),
+        (
+            "Reserved Nvidia H100 80GB GPU in Seoul in Calendar Mode",
+            "GPU",
+            "OnDemand",
+            ("any", "gpu:nvidia-h100-80gb", "dws_calendar", 0),
+        ),
+        (
+            "A4 Nvidia B200 (1 gpu slice) running in Americas",
+            "GPU",
+            "OnDemand",
+            ("a4", "slice:nvidia-b200", "on_demand", 0),
+        ),
+        (
+            "Spot Preemptible A4 Nvidia B200 (1 gpu slice) running in Americas",
+            "GPU",
+            "OnDemand",
+            ("a4", "slice:nvidia-b200", "spot", 0),
+        ),
+        (
+            "DWS Calendar Mode A4 Nvidia B200 (1 gpu slice) in Seoul",
+            "GPU",
+            "OnDemand",
+            ("a4", "slice:nvidia-b200", "dws_calendar", 0),
+        ),
+        (
+            "1/8 vGPU no lssd running in Iowa",
+            "GPU",
+            "OnDemand",
+            ("g4", "slice:nvidia-rtx-pro-6000-eighth", "on_demand", 0),
+        ),
+        (
+            "DWS Flex Start H4D Standard Core running in Iowa",
+            "CPU",
+            "OnDemand",
+            ("h4d", "core", "dws_flex_start", 0),
+        ),
+        (
+            "DWS Calendar Mode H4D Instance Ram running in Iowa",
+            "RAM",
+            "OnDemand",
+            ("h4d", "ram", "dws_calendar", 0),
+        ),
+        (
+            "DWS Defined Duration A3 Core running in Americas",
+            "CPU",
+            "OnDemand",
+            ("a3", "core", "dws_defined_duration", 0),
+        ),
         ("SSD backed Local Storage", "LocalSSD", "OnDemand", ("any", "local_ssd", "on_demand", 0)),
-        ("SSD backed Local Storage attached to Spot Preemptible VMs in Iowa", "LocalSSD", "Preemptible", ("any", "local_ssd", "spot", 0)),
-        ("DWS Defined Duration SSD backed Local Storage running in Americas", "LocalSSD", "OnDemand", ("any", "local_ssd", "dws_defined_duration", 0)),
-        ("C4A Instance Local SSD running in Iowa", "LocalSSD", "OnDemand", ("c4a", "local_ssd", "on_demand", 0)),
-        ("Micro Instance with burstable CPU running in Americas", "F1Micro", "OnDemand", ("f1", "instance", "on_demand", 0)),
-        ("Commitment v1: Cpu in Montreal for 1 Year", "CPU", "Commit1Yr", ("n1", "core", "committed_use", 12)),
-        ("Commitment: Compute optimized Ram in Iowa for 3 Years", "RAM", "Commit3Yr", ("c2", "ram", "committed_use", 36)),
-        ("Commitment v1: Memory-optimized Cpu in Iowa for 1 Year", "CPU", "Commit1Yr", ("m1", "core", "committed_use", 12)),
-        ("Commitment v1: N2D AMD Ram in Americas for 1 Year", "RAM", "Commit1Yr", ("n2d", "ram", "committed_use", 12)),
-        ("Commitment v1: C4A Arm Cpu in Iowa for 3 Year", "CPU", "Commit3Yr", ("c4a", "core", "committed_use", 36)),
-        ("Commitment v1: Nvidia L4 GPU in Iowa for 1 Year", "GPU", "Commit1Yr", ("any", "gpu:nvidia-l4", "committed_use", 12)),
-        ("Commitment v1: Nvidia H100 80GB GPU running in Iowa for 3 Years", "GPU", "Commit3Yr", ("any", "gpu:nvidia-h100-80gb", "committed_use", 36)),
-        ("Commitment v1: Local SSD in Iowa for 1 Year", "LocalSSD", "Commit1Yr", ("any", "local_ssd", "committed_use", 12)),
-        ("Commitment v1: C4D Local SSD in Iowa for 3 Years", "LocalSSD", "Commit3Yr", ("c4d", "local_ssd", "committed_use", 36)),
+        (
+            "SSD backed Local Storage attached to Spot Preemptible VMs in Iowa",
+            "LocalSSD",
+            "Preemptible",
+            ("any", "local_ssd", "spot", 0),
+        ),
+        (
+            "DWS Defined Duration SSD backed Local Storage running in Americas",
+            "LocalSSD",
+            "OnDemand",
+            ("any", "local_ssd", "dws_defined_duration", 0),
+        ),
+        (
+            "C4A Instance Local SSD running in Iowa",
+            "LocalSSD",
+            "OnDemand",
+            ("c4a", "local_ssd", "on_demand", 0),
+        ),
+        (
+            "Micro Instance with burstable CPU running in Americas",
+            "F1Micro",
+            "OnDemand",
+            ("f1", "instance", "on_demand", 0),
+        ),
+        (
+            "Commitment v1: Cpu in Montreal for 1 Year",
+            "CPU",
+            "Commit1Yr",
+            ("n1", "core", "committed_use", 12),
+        ),
+        (
+            "Commitment: Compute optimized Ram in Iowa for 3 Years",
+            "RAM",
+            "Commit3Yr",
+            ("c2", "ram", "committed_use", 36),
+        ),
+        (
+            "Commitment v1: Memory-optimized Cpu in Iowa for 1 Year",
+            "CPU",
+            "Commit1Yr",
+            ("m1", "core", "committed_use", 12),
+        ),
+        (
+            "Commitment v1: N2D AMD Ram in Americas for 1 Year",
+            "RAM",
+            "Commit1Yr",
+            ("n2d", "ram", "committed_use", 12),
+        ),
+        (
+            "Commitment v1: C4A Arm Cpu in Iowa for 3 Year",
+            "CPU",
+            "Commit3Yr",
+            ("c4a", "core", "committed_use", 36),
+        ),
+        (
+            "Commitment v1: Nvidia L4 GPU in Iowa for 1 Year",
+            "GPU",
+            "Commit1Yr",
+            ("any", "gpu:nvidia-l4", "committed_use", 12),
+        ),
+        (
+            "Commitment v1: Nvidia H100 80GB GPU running in Iowa for 3 Years",
+            "GPU",
+            "Commit3Yr",
+            ("any", "gpu:nvidia-h100-80gb", "committed_use", 36),
+        ),
+        (
+            "Commitment v1: Local SSD in Iowa for 1 Year",
+            "LocalSSD",
+            "Commit1Yr",
+            ("any", "local_ssd", "committed_use", 12),
+        ),
+        (
+            "Commitment v1: C4D Local SSD in Iowa for 3 Years",
+            "LocalSSD",
+            "Commit3Yr",
+            ("c4d", "local_ssd", "committed_use", 36),
+        ),
         ("TpuV6e running in Columbus", "TPU", "OnDemand", ("tpu", "tpu:v6e", "on_demand", 0)),
-        ("TpuV6e attached to Spot Preemptible VMs running in Columbus", "TPU", "Preemptible", ("tpu", "tpu:v6e", "spot", 0)),
-        ("DWS Defined Duration V6e running in Columbus", "TPU", "OnDemand", ("tpu", "tpu:v6e", "dws_defined_duration", 0)),
-        ("Reserved V6e TPU in Columbus in Calendar Mode", "TPU", "OnDemand", ("tpu", "tpu:v6e", "dws_calendar", 0)),
-        ("Reserved TpuV5p in Seoul in Calendar Mode", "TPU", "OnDemand", ("tpu", "tpu:v5p", "dws_calendar", 0)),
-        ("Commitment v1: TpuV6e running in Columbus for 1 Year", "TPU", "Commit1Yr", ("tpu", "tpu:v6e", "committed_use", 12)),
-        ("Tpu-v3 Pod running in Netherlands", "TPU", "OnDemand", ("tpu", "tpu:v3-pod", "on_demand", 0)),
+        (
+            "TpuV6e attached to Spot Preemptible VMs running in Columbus",
+            "TPU",
+            "Preemptible",
+            ("tpu", "tpu:v6e", "spot", 0),
+        ),
+        (
+            "DWS Defined Duration V6e running in Columbus",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v6e", "dws_defined_duration", 0),
+        ),
+        (
+            "Reserved V6e TPU in Columbus in Calendar Mode",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v6e", "dws_calendar", 0),
+        ),
+        (
+            "Reserved TpuV5p in Seoul in Calendar Mode",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v5p", "dws_calendar", 0),
+        ),
+        (
+            "Commitment v1: TpuV6e running in Columbus for 1 Year",
+            "TPU",
+            "Commit1Yr",
+            ("tpu", "tpu:v6e", "committed_use", 12),
+        ),
+        (
+            "Tpu-v3 Pod running in Netherlands",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v3-pod", "on_demand", 0),
+        ),
     ],
 )
-def test_what_a_description_says(description: str, group: str, usage: str, expected: tuple[str, str, str, int]) -> None:
+def test_what_a_description_says(
+    description: str, group: str, usage: str, expected: tuple[str, str, str, int]
+) -> None:
     part = parse(description, group, usage)
     assert isinstance(part, Part)
     assert (part.series, part.part, part.option, part.term_months) == expected
@@ -95,7 +324,10 @@ def test_what_a_description_says(description: str, group: str, usage: str, expec
         ("N2 Sole Tenancy Instance Core running in Iowa", "sole_tenancy"),
         ("Sole Tenancy Premium for N2 Sole Tenancy Instance Core running in Iowa", "sole_tenancy"),
         ("Commitment - dollar based v1: E2 Cpu in Iowa for 1 Year", "flexible_commitment"),
-        ("Committed Use Discount Premium for E2 Custom Instance Core running in Johannesburg", "commitment_premium"),
+        (
+            "Committed Use Discount Premium for E2 Custom Instance Core running in Johannesburg",
+            "commitment_premium",
+        ),
         ("Capacity Optimized TpuV6e running in Columbus", "capacity_optimized"),
         ("Nvidia L4 Virtual Workstation GPU running in Netherlands", "virtual_workstation"),
         ("N1 Predefined Instance Core suspended in Iowa", "suspended"),
@@ -108,14 +340,26 @@ def test_what_is_deliberately_no_machine_price(description: str, why: str) -> No
 @pytest.mark.parametrize(
     ("description", "group", "usage"),
     [
-        ("N5 Instance Core running in Iowa", "CPU", "OnDemand"),  # G11: a series nobody has taught us
+        (
+            "N5 Instance Core running in Iowa",
+            "CPU",
+            "OnDemand",
+        ),  # G11: a series nobody has taught us
         ("Turbo N2 Instance Core running in Iowa", "CPU", "OnDemand"),
         ("N2 Instance Core", "CPU", "OnDemand"),
         ("N2 Instance Core running in Iowa", "RAM", "OnDemand"),  # the group says something else
-        ("N2 Instance Core running in Iowa", "CPU", "Preemptible"),  # the usage type says something else
+        (
+            "N2 Instance Core running in Iowa",
+            "CPU",
+            "Preemptible",
+        ),  # the usage type says something else
         ("N2 Instance Core running in Iowa", "CPU", "Commit1Yr"),
         ("Commitment v1: N2 Cpu in Iowa for 1 Year", "CPU", "Commit3Yr"),
-        ("Spot Preemptible Nvidia L4 GPU attached to DWS Defined Duration VMs running in Iowa", "GPU", "OnDemand"),
+        (
+            "Spot Preemptible Nvidia L4 GPU attached to DWS Defined Duration VMs running in Iowa",
+            "GPU",
+            "OnDemand",
+        ),
         ("Nvidia L40 GPU running in Iowa", "GPU", "OnDemand"),
         ("A4 Nvidia B200 (1 gpu slice) in Seoul in Calendar Mode", "GPU", "OnDemand"),
         ("Commitment v1: N2 Cpu in Iowa for 2 Years", "CPU", "Commit1Yr"),
@@ -132,15 +376,32 @@ def test_windows_rhel_and_sles() -> None:
         assert isinstance(part, Part)
         return part
 
-    assert license_of("Licensing Fee for Windows Server 2019 Datacenter Edition (CPU cost)").part == "license:windows"
-    assert license_of("Licensing Fee for Windows Server 2025 Datacenter Edition on VM").version == 2025
-    assert license_of("Licensing Fee for Windows Server 2019 Datacenter Edition on f1-micro").part == "license:windows:f1-micro"
+    assert (
+        license_of("Licensing Fee for Windows Server 2019 Datacenter Edition (CPU cost)").part
+        == "license:windows"
+    )
+    assert (
+        license_of("Licensing Fee for Windows Server 2025 Datacenter Edition on VM").version == 2025
+    )
+    assert (
+        license_of("Licensing Fee for Windows Server 2019 Datacenter Edition on f1-micro").part
+        == "license:windows:f1-micro"
+    )
     bands = ["up to 8 VCPU", "9 to 127 VCPU", "128 VCPU or more"]
-    rhel = [license_of(f"Licensing Fee for Red Hat Enterprise Linux 9 on VM with {band}") for band in bands]
+    rhel = [
+        license_of(f"Licensing Fee for Red Hat Enterprise Linux 9 on VM with {band}")
+        for band in bands
+    ]
     assert [(p.low, p.high) for p in rhel] == [(1, 8), (9, 127), (128, vocabulary.OPEN_BAND_TO)]
-    sap = [license_of(f"Licensing Fee for SLES 15 For SAP License on VM with {band} VCPU") for band in ("1 to 3", "4", "6 or more")]
+    sap = [
+        license_of(f"Licensing Fee for SLES 15 For SAP License on VM with {band} VCPU")
+        for band in ("1 to 3", "4", "6 or more")
+    ]
     assert [(p.low, p.high) for p in sap] == [(1, 3), (4, 4), (6, vocabulary.OPEN_BAND_TO)]
-    for free in ("Licensing Fee for Windows Server 2012 BYOL (CPU cost)", "Licensing Fee for Windows Server 2019 Datacenter Edition (RAM cost)"):
+    for free in (
+        "Licensing Fee for Windows Server 2012 BYOL (CPU cost)",
+        "Licensing Fee for Windows Server 2019 Datacenter Edition (RAM cost)",
+    ):
         assert parse(free, "Google", family="License") == Other("license")
 
 
@@ -148,8 +409,15 @@ places = st.sampled_from(PLACES)
 modes = st.sampled_from(sorted(vocabulary.MODES))
 
 
-@given(series=st.sampled_from(sorted(vocabulary.SERIES)), mode=st.one_of(st.none(), modes), unit=st.sampled_from(["Core", "Ram"]), place=places)
-def test_every_series_by_every_mode_reads_back(series: str, mode: str | None, unit: str, place: str) -> None:
+@given(
+    series=st.sampled_from(sorted(vocabulary.SERIES)),
+    mode=st.one_of(st.none(), modes),
+    unit=st.sampled_from(["Core", "Ram"]),
+    place=places,
+)
+def test_every_series_by_every_mode_reads_back(
+    series: str, mode: str | None, unit: str, place: str
+) -> None:
     text = f"{mode + ' ' if mode else ''}{series} Instance {unit} running in {place}"
     option = vocabulary.MODES[mode] if mode else "on_demand"
     part = parse(text, "CPU" if unit == "Core" else "RAM", USAGE.get(option, "OnDemand"))
@@ -157,22 +425,52 @@ def test_every_series_by_every_mode_reads_back(series: str, mode: str | None, un
     assert len(grammar.matching(text)) == 1
 
 
-@given(gpu=st.sampled_from(sorted(vocabulary.GPUS)), mode=st.one_of(st.none(), modes), years=st.sampled_from([1, 3]), place=places)
-def test_every_gpu_by_every_mode_reads_back(gpu: str, mode: str | None, years: int, place: str) -> None:
+@given(
+    gpu=st.sampled_from(sorted(vocabulary.GPUS)),
+    mode=st.one_of(st.none(), modes),
+    years=st.sampled_from([1, 3]),
+    place=places,
+)
+def test_every_gpu_by_every_mode_reads_back(
+    gpu: str, mode: str | None, years: int, place: str
+) -> None:
     attached = f"attached to {mode} VMs running" if mode else "running"
     option = vocabulary.MODES[mode] if mode else "on_demand"
-    assert parse(f"{gpu} GPU {attached} in {place}", "GPU", USAGE.get(option, "OnDemand")) == Part("any", f"gpu:{vocabulary.GPUS[gpu]}", option, 0, place)
-    committed = parse(f"Commitment v1: {gpu} GPU in {place} for {years} Years", "GPU", f"Commit{years}Yr")
-    assert committed == Part("any", f"gpu:{vocabulary.GPUS[gpu]}", "committed_use", 12 * years, place)
+    assert parse(f"{gpu} GPU {attached} in {place}", "GPU", USAGE.get(option, "OnDemand")) == Part(
+        "any", f"gpu:{vocabulary.GPUS[gpu]}", option, 0, place
+    )
+    committed = parse(
+        f"Commitment v1: {gpu} GPU in {place} for {years} Years", "GPU", f"Commit{years}Yr"
+    )
+    assert committed == Part(
+        "any", f"gpu:{vocabulary.GPUS[gpu]}", "committed_use", 12 * years, place
+    )
 
 
-VOCABULARY = [*vocabulary.SERIES, *vocabulary.GPUS, *vocabulary.SLICES, *vocabulary.MODES, *vocabulary.INSTANCES]
+VOCABULARY = [
+    *vocabulary.SERIES,
+    *vocabulary.GPUS,
+    *vocabulary.SLICES,
+    *vocabulary.MODES,
+    *vocabulary.INSTANCES,
+]
 CONNECTIVES = (
     "Instance Core Ram Cpu GPU running in attached to VMs Commitment v1: for 1 Year Reserved Calendar Mode Custom Extended Sole Tenancy Local SSD "
     "Iowa Americas suspended Premium Overcommit TpuV6e V6e TPU Confidential Virtual Workstation Capacity Optimized backed Storage"
 )
-words = st.sampled_from([*sorted({word for name in VOCABULARY for word in name.split()}), *CONNECTIVES.split()])
-starts = st.sampled_from(["", "N2 Instance Core running in", "Commitment v1: N2 Cpu in", "Nvidia L4 GPU attached to", "Reserved", "SSD backed Local Storage"])
+words = st.sampled_from(
+    [*sorted({word for name in VOCABULARY for word in name.split()}), *CONNECTIVES.split()]
+)
+starts = st.sampled_from(
+    [
+        "",
+        "N2 Instance Core running in",
+        "Commitment v1: N2 Cpu in",
+        "Nvidia L4 GPU attached to",
+        "Reserved",
+        "SSD backed Local Storage",
+    ]
+)
 
 
 @settings(max_examples=1500)
@@ -182,17 +480,40 @@ def test_no_rule_overlaps_one_that_gives_a_price(start: str, rest: list[str]) ->
     assert len(found) <= 1 or not set(found) & set(grammar.PRICED)
 
 
-@given(st.text(max_size=80), st.sampled_from(["CPU", "RAM", "GPU", "TPU", "LocalSSD", "", "x"]), st.sampled_from(["OnDemand", "Preemptible", "Commit1Yr", ""]))
+@given(
+    st.text(max_size=80),
+    st.sampled_from(["CPU", "RAM", "GPU", "TPU", "LocalSSD", "", "x"]),
+    st.sampled_from(["OnDemand", "Preemptible", "Commit1Yr", ""]),
+)
 def test_any_text_is_read_or_refused_without_an_error(text: str, group: str, usage: str) -> None:
     for family in ("Compute", "License", "Storage"):
-        assert isinstance(grammar.parse(text, family=family, group=group, usage=usage), Part | Other | None)
+        assert isinstance(
+            grammar.parse(text, family=family, group=group, usage=usage), Part | Other | None
+        )
 
 
 # -- the 412 patterns of another project ---------------------------------------------------------------------------------
 
 FILLINGS = [
-    *("", " Core running in Iowa", " running in Iowa", " in Iowa", " GPU running in Iowa", " Instance Core running in Iowa", "Core running in Iowa"),
-    *(" Cpu in Iowa for", " in Iowa for", " GPU in Iowa for", "Cpu in Iowa for", " Iowa", " (CPU cost)", " on VM", " Preemptible VMs running in Iowa"),
+    *(
+        "",
+        " Core running in Iowa",
+        " running in Iowa",
+        " in Iowa",
+        " GPU running in Iowa",
+        " Instance Core running in Iowa",
+        "Core running in Iowa",
+    ),
+    *(
+        " Cpu in Iowa for",
+        " in Iowa for",
+        " GPU in Iowa for",
+        "Cpu in Iowa for",
+        " Iowa",
+        " (CPU cost)",
+        " on VM",
+        " Preemptible VMs running in Iowa",
+    ),
     *(
         " Ram running in Iowa",
         " Ram in Iowa for",
@@ -209,26 +530,51 @@ NOT_MACHINE_FAMILIES = {"Storage", "Network", "ApplicationServices"}
 
 
 def described(pattern: str) -> list[str]:
-    filled = [pattern.replace("(CPU cost)", "").replace("%CPU%", "%").replace("%", f"{filling} ", 1).replace("%", "") for filling in FILLINGS]
+    filled = [
+        pattern.replace("(CPU cost)", "")
+        .replace("%CPU%", "%")
+        .replace("%", f"{filling} ", 1)
+        .replace("%", "")
+        for filling in FILLINGS
+    ]
     return [" ".join(text.split()) for text in filled]
 
 
 @pytest.mark.shared
 def test_the_patterns_of_another_project_are_matched_or_listed(shared: Path) -> None:
-    rows = [r for r in csv.DictReader((shared / "truth" / "gcp_sku_description_patterns.csv").open()) if r["GROUP"]]
+    rows = [
+        r
+        for r in csv.DictReader((shared / "truth" / "gcp_sku_description_patterns.csv").open())
+        if r["GROUP"]
+    ]
     tally = {"priced": 0, "reserved": 0, "license": 0, "snapshot_transfer": 0, "out_of_scope": 0}
     for row in rows:
         if row["FAMILY"] in NOT_MACHINE_FAMILIES and row["GROUP"] != "LocalSSD":
             tally["out_of_scope"] += 1
             continue
-        usage = {"1y": "Commit1Yr", "3y": "Commit3Yr", "spot": "Preemptible"}.get(row["MAPPING"].rpartition(".")[2], "OnDemand")
-        read = [grammar.parse(text, family=row["FAMILY"], group=row["GROUP"], usage=usage) for text in described(row["SKU_DESCRIPTION"])]
-        best = next((p for p in read if isinstance(p, Part)), None) or next((p for p in read if p is not None), None)
+        usage = {"1y": "Commit1Yr", "3y": "Commit3Yr", "spot": "Preemptible"}.get(
+            row["MAPPING"].rpartition(".")[2], "OnDemand"
+        )
+        read = [
+            grammar.parse(text, family=row["FAMILY"], group=row["GROUP"], usage=usage)
+            for text in described(row["SKU_DESCRIPTION"])
+        ]
+        best = next((p for p in read if isinstance(p, Part)), None) or next(
+            (p for p in read if p is not None), None
+        )
         assert best is not None, row
         tally["priced" if isinstance(best, Part) else best.why] += 1
         if isinstance(best, Part) and best.series != "license":
             assert ("spot" in row["MAPPING"]) == (best.option == "spot"), row
-            assert {"1y": 12, "3y": 36}.get(row["MAPPING"].rpartition(".")[2], 0) == best.term_months, row
+            assert {"1y": 12, "3y": 36}.get(
+                row["MAPPING"].rpartition(".")[2], 0
+            ) == best.term_months, row
     assert sum(tally.values()) == len(rows) == 395  # 412 lines, of which 17 are headings
     # license: SLES for SAP by commitment and on f1-micro and g1-small, which are not published; reserved: paid already, $0
-    assert tally == {"priced": 321, "reserved": 4, "license": 8, "snapshot_transfer": 1, "out_of_scope": 61}
+    assert tally == {
+        "priced": 321,
+        "reserved": 4,
+        "license": 8,
+        "snapshot_transfer": 1,
+        "out_of_scope": 61,
+    }

@@ -8,7 +8,18 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws.inventory import instance_types, regions
-from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, PRICE_LIST, REGIONS, SAVINGS_PLANS, SPOT, SPOT_ADVISOR, ZONES
+from hwprices.providers.aws.kinds import (
+    CAPACITY_BLOCKS,
+    INSTANCE_TYPES,
+    NO_ANSWER,
+    OFFERINGS,
+    PRICE_LIST,
+    REGIONS,
+    SAVINGS_PLANS,
+    SPOT,
+    SPOT_ADVISOR,
+    ZONES,
+)
 from hwprices.providers.aws.prices import capacity_blocks, price_list, savings_plans, spot
 from hwprices.rows import frames
 from hwprices.schemas.price import Prices
@@ -24,19 +35,27 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for region in pages.regions(INSTANCE_TYPES):
         for page in pages.of(INSTANCE_TYPES, region):
             catalogue.add_answer(region, pages.read(page), page.retrieved_at, page.sha256)
-    for region in sorted({*pages.regions(PRICE_LIST), *pages.regions(SPOT), *pages.regions(CAPACITY_BLOCKS)}):
+    for region in sorted(
+        {*pages.regions(PRICE_LIST), *pages.regions(SPOT), *pages.regions(CAPACITY_BLOCKS)}
+    ):
         yield from _prices(pages, region, catalogue, known)
     for region in pages.regions(OFFERINGS):
         yield Part("availability", regions.availability(pages, pages.of(OFFERINGS, region)), region)
     yield from _whole(pages, catalogue, known)
 
 
-def _whole(pages: Pages, catalogue: instance_types.Catalogue, known: regions.Places) -> Iterator[Part]:
+def _whole(
+    pages: Pages, catalogue: instance_types.Catalogue, known: regions.Places
+) -> Iterator[Part]:
     """Tables that are not divided by region."""
     for page in pages.of(REGIONS):
         known.add_regions(pages, page)
     for result in pages.run.results:
-        if result.unit.kind == INSTANCE_TYPES and result.status == "skipped" and NO_ANSWER in result.reason:
+        if (
+            result.unit.kind == INSTANCE_TYPES
+            and result.status == "skipped"
+            and NO_ANSWER in result.reason
+        ):
             known.add_unreachable(result.unit.region)
     yield Part("regions", known.frame())
     if pages.of(ZONES):
@@ -46,7 +65,9 @@ def _whole(pages: Pages, catalogue: instance_types.Catalogue, known: regions.Pla
         yield Part("spot_advice", spot.advice(pages, advised[-1]))
 
 
-def _prices(pages: Pages, region: str, catalogue: instance_types.Catalogue, known: regions.Places) -> Iterator[Part]:
+def _prices(
+    pages: Pages, region: str, catalogue: instance_types.Catalogue, known: regions.Places
+) -> Iterator[Part]:
     """All prices of one region as one part."""
     listed = pages.of(PRICE_LIST, region)
     if not listed:
@@ -76,7 +97,10 @@ def _joined(pages: Pages, region: str, listed: price_list.PriceList | None) -> P
 
 
 def _added(
-    rows: list[pl.LazyFrame], refused: list[pl.DataFrame], counts: Counter[str], more: tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]
+    rows: list[pl.LazyFrame],
+    refused: list[pl.DataFrame],
+    counts: Counter[str],
+    more: tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]],
 ) -> tuple[list[pl.LazyFrame], list[pl.DataFrame], Counter[str]]:
     return [*rows, more[0]], [*refused, more[1]], counts + Counter(more[2])
 

@@ -26,11 +26,28 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         FetchError: neither list can be had.
     """
     settings = context.settings
-    listed = resource_manager.regions(settings) if settings.azure_subscription_id else _bundled_regions(settings)
-    asked = sorted({r.strip().lower() for r in regions}) if regions is not None else sorted({*listed, *retail.regions(context.http, settings.azure_retail_url)})
-    sized = [Unit("azure", SKUS, region) for region in asked if region in listed] if settings.azure_subscription_id else [Unit("azure", SKUS, GLOBAL)]
+    listed = (
+        resource_manager.regions(settings)
+        if settings.azure_subscription_id
+        else _bundled_regions(settings)
+    )
+    asked = (
+        sorted({r.strip().lower() for r in regions})
+        if regions is not None
+        else sorted({*listed, *retail.regions(context.http, settings.azure_retail_url)})
+    )
+    sized = (
+        [Unit("azure", SKUS, region) for region in asked if region in listed]
+        if settings.azure_subscription_id
+        else [Unit("azure", SKUS, GLOBAL)]
+    )
     priced = [
-        Unit("azure", retail.kind(word, currency), region, {"price_type": price_type, "currency": currency})
+        Unit(
+            "azure",
+            retail.kind(word, currency),
+            region,
+            {"price_type": price_type, "currency": currency},
+        )
         for currency in settings.azure_currencies
         for word, price_type in retail.PRICE_TYPES.items()
         for region in asked
@@ -49,7 +66,11 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:
         return _bundled(context, unit)
-    return resource_manager.fetch_sizes(context, unit) if unit.kind == SKUS else resource_manager.fetch_locations(context, unit)
+    return (
+        resource_manager.fetch_sizes(context, unit)
+        if unit.kind == SKUS
+        else resource_manager.fetch_locations(context, unit)
+    )
 
 
 def _bundled(context: Context, unit: Unit) -> list[Page]:
@@ -58,9 +79,19 @@ def _bundled(context: Context, unit: Unit) -> list[Page]:
     run = sample.latest_run("azure")
     pages = run.of(unit.kind, unit.region) if run else []
     if not pages:
-        raise SkippedError(f"no subscription is set (AZURE_SUBSCRIPTION_ID) and {context.settings.sample} bundles no {unit.kind} of Azure")
+        raise SkippedError(
+            f"no subscription is set (AZURE_SUBSCRIPTION_ID) and {context.settings.sample} bundles no {unit.kind} of Azure"
+        )
     return [
-        context.landing.land_bytes(unit, sample.read(page), url=page.url, retrieved_at=page.retrieved_at, suffix="json", params=page.params, status=page.status)
+        context.landing.land_bytes(
+            unit,
+            sample.read(page),
+            url=page.url,
+            retrieved_at=page.retrieved_at,
+            suffix="json",
+            params=page.params,
+            status=page.status,
+        )
         for page in pages
     ]
 
@@ -69,5 +100,9 @@ def _bundled_regions(settings: Settings) -> list[str]:
     """Public locations of the sample, sorted; none where there is no sample."""
     sample = Landing(settings.sample)
     run = sample.latest_run("azure")
-    values = [value for page in (run.of(LOCATIONS, GLOBAL) if run else []) for value in sample.read_json(page)["value"]]
+    values = [
+        value
+        for page in (run.of(LOCATIONS, GLOBAL) if run else [])
+        for value in sample.read_json(page)["value"]
+    ]
     return sorted({v["name"].lower() for v in values if is_public_location(v)})

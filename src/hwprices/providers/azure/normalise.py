@@ -25,8 +25,15 @@ def normalise(pages: Pages) -> Iterator[Part]:
     offered = availability.availability(skus.rows)
     items, found = wire.read(pages)
     table = wire.page_table(found)
-    yield from _places(pages, offered, items.join(table, on="page", how="left", maintain_order="left"))
-    yield Part("instance_types", instance_types.instance_types(skus.rows), refused=skus.refused, counts=skus.out_of_scope)
+    yield from _places(
+        pages, offered, items.join(table, on="page", how="left", maintain_order="left")
+    )
+    yield Part(
+        "instance_types",
+        instance_types.instance_types(skus.rows),
+        refused=skus.refused,
+        counts=skus.out_of_scope,
+    )
     yield Part("availability", offered)
     yield _prices(items, table, offered)
 
@@ -34,10 +41,21 @@ def normalise(pages: Pages) -> Iterator[Part]:
 def _places(pages: Pages, offered: pl.DataFrame, items: pl.DataFrame) -> Iterator[Part]:
     locations = regions.read(pages)
     columns = ["region", "observed_at", "raw_sha256"]
-    sold_in = items.with_columns(pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region"))
-    seen = pl.concat([offered.select(columns).unique(maintain_order=True), sold_in.select(columns).unique(maintain_order=True)])
+    sold_in = items.with_columns(
+        pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region")
+    )
+    seen = pl.concat(
+        [
+            offered.select(columns).unique(maintain_order=True),
+            sold_in.select(columns).unique(maintain_order=True),
+        ]
+    )
     others = locations.filter(~regions.is_public()).height
-    yield Part("regions", regions.regions(locations, seen), counts={"out_of_scope:logical_or_test_location": others} if others else {})
+    yield Part(
+        "regions",
+        regions.regions(locations, seen),
+        counts={"out_of_scope:logical_or_test_location": others} if others else {},
+    )
     yield Part("zones", regions.zones(locations))
 
 
@@ -55,13 +73,34 @@ def _prices(items: pl.DataFrame, table: pl.DataFrame, offered: pl.DataFrame) -> 
 
 def _refused(items: pl.DataFrame) -> pl.DataFrame:
     """Items with reason and message as quarantine rows; the item is kept as the vendor wrote it."""
-    shown = ["provider", "region", *(name for name in wire.ITEM if name != "savingsPlan"), "observed_at", "source_url", "raw_sha256"]
-    return frames.refused(items.select(shown).lazy(), table="prices", reason=pl.lit(items["reason"]), message=pl.lit(items["message"])).collect()
+    shown = [
+        "provider",
+        "region",
+        *(name for name in wire.ITEM if name != "savingsPlan"),
+        "observed_at",
+        "source_url",
+        "raw_sha256",
+    ]
+    return frames.refused(
+        items.select(shown).lazy(),
+        table="prices",
+        reason=pl.lit(items["reason"]),
+        message=pl.lit(items["message"]),
+    ).collect()
 
 
 def _spelled(items: pl.DataFrame, offered: pl.DataFrame) -> pl.DataFrame:
     """Items with armSkuName spelled as the list of sizes spells it: the two differ in case here and there."""
-    spelling = offered.select("instance_type").unique().with_columns(pl.col("instance_type").str.to_lowercase().alias("lower")).unique("lower", keep="first")
-    named = items.with_columns(pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower"))
+    spelling = (
+        offered.select("instance_type")
+        .unique()
+        .with_columns(pl.col("instance_type").str.to_lowercase().alias("lower"))
+        .unique("lower", keep="first")
+    )
+    named = items.with_columns(
+        pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower")
+    )
     joined = named.join(spelling, on="lower", how="left", maintain_order="left")
-    return joined.with_columns(pl.coalesce("instance_type", "armSkuName").alias("armSkuName")).drop("lower", "instance_type")
+    return joined.with_columns(pl.coalesce("instance_type", "armSkuName").alias("armSkuName")).drop(
+        "lower", "instance_type"
+    )

@@ -33,7 +33,11 @@ BUNDLED = re.compile(r"gcp_machine_types_(\d{4}-\d{2}-\d{2})\.json\.gz")
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     """The catalog comes as a whole; ``regions`` goes along for the normaliser, which narrows by it."""
     params = {"regions": ",".join(sorted(regions))} if regions else {}
-    kinds = ("skus", "tpu-skus", *(LIVE_KINDS if context.settings.gcp_project else ("machine-types",)))
+    kinds = (
+        "skus",
+        "tpu-skus",
+        *(LIVE_KINDS if context.settings.gcp_project else ("machine-types",)),
+    )
     return [Unit("gcp", kind, params=params) for kind in kinds]
 
 
@@ -55,11 +59,18 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _skus(context: Context, unit: Unit) -> list[Page]:
     from google.cloud import billing_v1
 
-    wire = connect(billing_v1.CloudCatalogClient, context, context.settings.gcp_billing_url, key=context.settings.gcp_api_key)
+    wire = connect(
+        billing_v1.CloudCatalogClient,
+        context,
+        context.settings.gcp_billing_url,
+        key=context.settings.gcp_api_key,
+    )
     parent = COMPUTE_ENGINE if unit.kind == "skus" else CLOUD_TPU
 
     def call(client: Any, token: str, timeout: float) -> str:
-        request = billing_v1.ListSkusRequest(parent=parent, currency_code="USD", page_size=PAGE_SIZE, page_token=token)
+        request = billing_v1.ListSkusRequest(
+            parent=parent, currency_code="USD", page_size=PAGE_SIZE, page_token=token
+        )
         return str(client.list_skus(request=request, retry=None, timeout=timeout).next_page_token)
 
     return _all_pages(context, unit, wire, call, {})
@@ -72,11 +83,20 @@ def _compute(context: Context, unit: Unit) -> list[Page]:
     clients: dict[str, tuple[Any, Any]] = {
         "regions": (compute_v1.RegionsClient, compute_v1.ListRegionsRequest),
         "zones": (compute_v1.ZonesClient, compute_v1.ListZonesRequest),
-        "machine-types": (compute_v1.MachineTypesClient, compute_v1.AggregatedListMachineTypesRequest),
-        "accelerator-types": (compute_v1.AcceleratorTypesClient, compute_v1.AggregatedListAcceleratorTypesRequest),
+        "machine-types": (
+            compute_v1.MachineTypesClient,
+            compute_v1.AggregatedListMachineTypesRequest,
+        ),
+        "accelerator-types": (
+            compute_v1.AcceleratorTypesClient,
+            compute_v1.AggregatedListAcceleratorTypesRequest,
+        ),
     }
     if unit.kind not in clients:
-        raise HwpricesError(f"gcp has no kind of page {unit.kind!r}", f"There are: skus, tpu-skus, {', '.join(LIVE_KINDS)}.")
+        raise HwpricesError(
+            f"gcp has no kind of page {unit.kind!r}",
+            f"There are: skus, tpu-skus, {', '.join(LIVE_KINDS)}.",
+        )
     client_class, request_class = clients[unit.kind]
     wire = connect(client_class, context, context.settings.gcp_compute_url)
 
@@ -104,11 +124,23 @@ def _tpu_types(context: Context, unit: Unit) -> list[Page]:
         return str(answer.next_page_token)
 
     def types(location: str, client: Any, token: str, timeout: float) -> str:
-        request = tpu_v2.ListAcceleratorTypesRequest(parent=f"{parent}/locations/{location}", page_token=token)
-        return str(client.list_accelerator_types(request=request, retry=None, timeout=timeout).next_page_token)
+        request = tpu_v2.ListAcceleratorTypesRequest(
+            parent=f"{parent}/locations/{location}", page_token=token
+        )
+        return str(
+            client.list_accelerator_types(
+                request=request, retry=None, timeout=timeout
+            ).next_page_token
+        )
 
     _all_tokens(wire, places)
-    return [page for location in sorted(set(locations)) for page in _all_pages(context, unit, wire, partial(types, location), {"location": location})]
+    return [
+        page
+        for location in sorted(set(locations))
+        for page in _all_pages(
+            context, unit, wire, partial(types, location), {"location": location}
+        )
+    ]
 
 
 def _all_tokens(wire: Wire, call: Callable[[Any, str, float], str]) -> list[tuple[bytes, str]]:
@@ -124,15 +156,29 @@ def _all_tokens(wire: Wire, call: Callable[[Any, str, float], str]) -> list[tupl
         if not token:
             return bodies
         if token in seen:
-            raise FetchError(f"{wire.endpoint} gives the same page token twice: its list goes in a circle", "Try again later.")
+            raise FetchError(
+                f"{wire.endpoint} gives the same page token twice: its list goes in a circle",
+                "Try again later.",
+            )
         seen.add(token)
 
 
-def _all_pages(context: Context, unit: Unit, wire: Wire, call: Callable[[Any, str, float], str], params: dict[str, str]) -> list[Page]:
+def _all_pages(
+    context: Context,
+    unit: Unit,
+    wire: Wire,
+    call: Callable[[Any, str, float], str],
+    params: dict[str, str],
+) -> list[Page]:
     """Nothing is landed before the last page has come: half a list is no list."""
     bodies = _all_tokens(wire, call)
     now = context.now()
-    return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now, params={**unit.params, **params}) for body, url in bodies]
+    return [
+        context.landing.land_bytes(
+            unit, body, url=url, retrieved_at=now, params={**unit.params, **params}
+        )
+        for body, url in bodies
+    ]
 
 
 def _bundled(context: Context, unit: Unit) -> Page:
@@ -143,6 +189,13 @@ def _bundled(context: Context, unit: Unit) -> Page:
         if match := BUNDLED.fullmatch(file.name):
             as_of = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
             params = {**unit.params, "source": "bundled", "as_of": match[1]}
-            url = f"{context.settings.gcp_compute_url}/compute/v1/projects/-/aggregated/machineTypes"
-            return context.landing.land_bytes(unit, gzip.decompress(file.read_bytes()), url=url, retrieved_at=as_of, params=params)
-    raise HwpricesError("the bundled GCP machine table is missing", "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.")
+            url = (
+                f"{context.settings.gcp_compute_url}/compute/v1/projects/-/aggregated/machineTypes"
+            )
+            return context.landing.land_bytes(
+                unit, gzip.decompress(file.read_bytes()), url=url, retrieved_at=as_of, params=params
+            )
+    raise HwpricesError(
+        "the bundled GCP machine table is missing",
+        "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
+    )

@@ -61,7 +61,9 @@ def _only(name: str, instance_type: str) -> dict[str, str] | None:
     """The one row whose pattern is the whole name; two are a fault of the sheet."""
     rows = [row for pattern, row in _patterns(name) if pattern.fullmatch(instance_type)]
     if len(rows) > 1:
-        raise HwpricesError(f"{name}.csv: {len(rows)} patterns fit {instance_type}", "Make them exclude each other.")
+        raise HwpricesError(
+            f"{name}.csv: {len(rows)} patterns fit {instance_type}", "Make them exclude each other."
+        )
     return rows[0] if rows else None
 
 
@@ -80,19 +82,39 @@ def series_of(instance_type: str) -> Series:
 def disks_of(instance_type: str) -> Disks | None:
     """Local disks that are part of the type, or None."""
     row = _only("gcp_local_ssd", instance_type)
-    return None if row is None else Disks(int(row["disks"]) if row["disks"] else None, int(row["gib_per_disk"]), row["billed"] == "slice")
+    return (
+        None
+        if row is None
+        else Disks(
+            int(row["disks"]) if row["disks"] else None,
+            int(row["gib_per_disk"]),
+            row["billed"] == "slice",
+        )
+    )
 
 
 def not_sold(instance_type: str) -> frozenset[str]:
     """Purchase options that Google does not sell the type by."""
-    return frozenset(row["purchase_option"] for pattern, row in _patterns("gcp_not_sold") if pattern.fullmatch(instance_type))
+    return frozenset(
+        row["purchase_option"]
+        for pattern, row in _patterns("gcp_not_sold")
+        if pattern.fullmatch(instance_type)
+    )
 
 
 @cache
 def network_of(instance_type: str) -> dict[str, str]:
     """network_gbps_max, rdma and accelerator_interconnect of types with accelerators, as documented; empty where not known."""
     row = _only("gcp_network", instance_type)
-    return {name: row[name] for name in ("network_gbps_max", "rdma", "accelerator_interconnect") if row[name]} if row else {}
+    return (
+        {
+            name: row[name]
+            for name in ("network_gbps_max", "rdma", "accelerator_interconnect")
+            if row[name]
+        }
+        if row
+        else {}
+    )
 
 
 @cache
@@ -104,16 +126,29 @@ def billed_vcpus() -> dict[str, str]:
 @cache
 def tpus() -> dict[str, Tpu]:
     """guestAcceleratorType → how its chips are priced."""
-    return {row["machine_accelerator"]: Tpu(row["generation"], int(row["chips_per_unit"]), row["accelerator_id"]) for row in sheet("gcp_tpu")}
+    return {
+        row["machine_accelerator"]: Tpu(
+            row["generation"], int(row["chips_per_unit"]), row["accelerator_id"]
+        )
+        for row in sheet("gcp_tpu")
+    }
 
 
 @cache
 def tpu_slice(name: str) -> tuple[str, Tpu] | None:
     """A slice of the Cloud TPU API (v5litepod-16): its chip's machine accelerator and how it is priced, or None."""
-    rows = [row for row in sheet("gcp_tpu") if row["slice_pattern"] and re.fullmatch(row["slice_pattern"], name)]
+    rows = [
+        row
+        for row in sheet("gcp_tpu")
+        if row["slice_pattern"] and re.fullmatch(row["slice_pattern"], name)
+    ]
     if len(rows) > 1:
-        raise HwpricesError(f"gcp_tpu.csv: {len(rows)} patterns fit {name}", "Make them exclude each other.")
-    return (rows[0]["machine_accelerator"], tpus()[rows[0]["machine_accelerator"]]) if rows else None
+        raise HwpricesError(
+            f"gcp_tpu.csv: {len(rows)} patterns fit {name}", "Make them exclude each other."
+        )
+    return (
+        (rows[0]["machine_accelerator"], tpus()[rows[0]["machine_accelerator"]]) if rows else None
+    )
 
 
 def preferred_places() -> list[dict[str, str]]:

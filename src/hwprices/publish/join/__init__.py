@@ -50,9 +50,18 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
         name: tables[name] if name in tables else frames.empty(TABLES[name]).lazy()
         for name in ("regions", "instance_types", "availability", "prices", "component_prices")
     }
-    sheet = {name: specs[name] if name in specs else frames.empty(SHEETS[name]) for name in ("accelerators", *SHEETS_AS_THEY_ARE, "region_footprint")}
+    sheet = {
+        name: specs[name] if name in specs else frames.empty(SHEETS[name])
+        for name in ("accelerators", *SHEETS_AS_THEY_ARE, "region_footprint")
+    }
     places = regions(vendor["regions"], sheet["region_footprint"])
-    types = machines.machines(vendor["instance_types"], sheet["accelerators"], sheet["cpus"], sheet["cpu_families"], sheet["power_coefficients"])
+    types = machines.machines(
+        vendor["instance_types"],
+        sheet["accelerators"],
+        sheet["cpus"],
+        sheet["cpu_families"],
+        sheet["power_coefficients"],
+    )
     wide = build_offers(vendor["prices"], types, places, sheet["benchmarks"])
     devices = accelerators.accelerators(
         sheet["accelerators"],
@@ -62,7 +71,12 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
         components=vendor["component_prices"],
         local=sheet["local_hardware"],
     )
-    made = {"regions": places, "accelerators": devices, "offers": wide, **{name: sheet[name] for name in SHEETS_AS_THEY_ARE}}
+    made = {
+        "regions": places,
+        "accelerators": devices,
+        "offers": wide,
+        **{name: sheet[name] for name in SHEETS_AS_THEY_ARE},
+    }
     checked = {name: validate.check(made[name], TABLES[name]) for name in TABLES if name in made}
     return Joined(checked, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
@@ -73,15 +87,23 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     fills = [name for group in TOGETHER for name in group]
     both = vendor.collect().join(sheet.select(*key, *fills), on=key, how="left", suffix="_sheet")
     silent = {group: pl.all_horizontal(pl.col(group).is_null()) for group in TOGETHER}
-    filled = [pl.when(silent[group]).then(f"{name}_sheet").otherwise(name).alias(name) for group in TOGETHER for name in group]
+    filled = [
+        pl.when(silent[group]).then(f"{name}_sheet").otherwise(name).alias(name)
+        for group in TOGETHER
+        for name in group
+    ]
     return both.with_columns(filled).drop(f"{name}_sheet" for name in fills)
 
 
-def build_offers(prices: pl.LazyFrame, types: pl.DataFrame, places: pl.DataFrame, benchmark_sheet: pl.DataFrame) -> pl.DataFrame:
+def build_offers(
+    prices: pl.LazyFrame, types: pl.DataFrame, places: pl.DataFrame, benchmark_sheet: pl.DataFrame
+) -> pl.DataFrame:
     """offers: every machine that has a Linux price or the reason for none, in every region; one that no type list knows too."""
     wide = offers.side_by_side(offers.relevant(prices))
     here = places.select("provider", "region", "country", "pue", "grid_gco2e_per_kwh")
-    frame = wide.join(types, on=["provider", "instance_type"], how="left").join(here, on=["provider", "region"], how="left")
+    frame = wide.join(types, on=["provider", "instance_type"], how="left").join(
+        here, on=["provider", "region"], how="left"
+    )
     frame = frame.with_columns(  # assumptions are columns of every row, also where the machine is not known
         pl.col("cpu_utilisation").fill_null(formulas.CPU_UTILISATION),
         pl.col("accelerator_utilisation").fill_null(formulas.ACCELERATOR_UTILISATION),

@@ -24,8 +24,15 @@ def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
     middle ones), so that each price rests on one system that can be looked up.
     """
     names = {spelling: name for name, spelling in TOKEN_MODELS.items()}
-    rates = benchmarks.filter(pl.col("scenario") == "Offline", pl.col("result_unit") == "Tokens/s", pl.col("model").is_in(list(names)))
-    return _middle(rates.with_columns(name=pl.col("model").replace_strict(names, return_dtype=pl.String)), ["name"]).rename({"result": "tokens_per_second"})
+    rates = benchmarks.filter(
+        pl.col("scenario") == "Offline",
+        pl.col("result_unit") == "Tokens/s",
+        pl.col("model").is_in(list(names)),
+    )
+    return _middle(
+        rates.with_columns(name=pl.col("model").replace_strict(names, return_dtype=pl.String)),
+        ["name"],
+    ).rename({"result": "tokens_per_second"})
 
 
 def fine_tuning(benchmarks: pl.DataFrame) -> pl.DataFrame:
@@ -38,15 +45,23 @@ def _middle(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """One measured system for each (accelerator, count): newest round, official first, the median by result."""
     key = ["accelerator_id", "accelerator_count", *by]
     # the open division may change the model: its rates are of something else
-    rows = rows.drop_nulls(["accelerator_count", "result"]).filter(pl.col("division").ne_missing("open"))
+    rows = rows.drop_nulls(["accelerator_count", "result"]).filter(
+        pl.col("division").ne_missing("open")
+    )
     # v4.1 < v5.1 < v10.0: by number, not by letter
     numbers = pl.col("round").str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
-    newest = rows.with_columns(age=numbers.list.get(0) * 1000 + numbers.list.get(1)).filter(pl.col("age") == pl.col("age").max().over(key))
-    chosen = newest.filter(pl.col("official") == pl.col("official").max().over(key)).sort(*key, "result", "system")
+    newest = rows.with_columns(age=numbers.list.get(0) * 1000 + numbers.list.get(1)).filter(
+        pl.col("age") == pl.col("age").max().over(key)
+    )
+    chosen = newest.filter(pl.col("official") == pl.col("official").max().over(key)).sort(
+        *key, "result", "system"
+    )
     place = pl.int_range(pl.len()).over(key)
     middle = chosen.filter(place == (pl.len().over(key) - 1) // 2)
     label = pl.format("{}/{}/{}", "model", "round", "system")
-    return middle.select(*key[:1], pl.col("accelerator_count").cast(pl.Float64), *by, "result", label.alias("label"))
+    return middle.select(
+        *key[:1], pl.col("accelerator_count").cast(pl.Float64), *by, "result", label.alias("label")
+    )
 
 
 def with_measured(frame: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
@@ -57,12 +72,26 @@ def with_measured(frame: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame
     on = ["accelerator_id", "accelerator_count"]
     rates, labels = tokens(benchmarks), []
     for name in TOKEN_MODELS:
-        one = rates.filter(name=name).select(*on, pl.col("tokens_per_second"), pl.col("label").alias(f"label_{name}"))
-        price = formulas.usd_per_million_tokens(pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second"))
-        frame = frame.join(one, on=on, how="left").with_columns(price.alias(f"usd_per_million_tokens_{name}")).drop("tokens_per_second")
+        one = rates.filter(name=name).select(
+            *on, pl.col("tokens_per_second"), pl.col("label").alias(f"label_{name}")
+        )
+        price = formulas.usd_per_million_tokens(
+            pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second")
+        )
+        frame = (
+            frame.join(one, on=on, how="left")
+            .with_columns(price.alias(f"usd_per_million_tokens_{name}"))
+            .drop("tokens_per_second")
+        )
         labels.append(f"label_{name}")
-    tuned = fine_tuning(benchmarks).rename({"minutes": f"minutes_per_{FINE_TUNING}", "label": "label_tuning"})
+    tuned = fine_tuning(benchmarks).rename(
+        {"minutes": f"minutes_per_{FINE_TUNING}", "label": "label_tuning"}
+    )
     frame = frame.join(tuned, on=on, how="left")
-    run = formulas.usd_per_run(pl.col("on_demand_usd_per_hour"), pl.col(f"minutes_per_{FINE_TUNING}"))
+    run = formulas.usd_per_run(
+        pl.col("on_demand_usd_per_hour"), pl.col(f"minutes_per_{FINE_TUNING}")
+    )
     rounds = pl.concat_list(*labels, "label_tuning").list.drop_nulls()
-    return frame.with_columns(run.alias(f"usd_per_{FINE_TUNING}"), rounds.alias("benchmark_rounds")).drop(*labels, "label_tuning")
+    return frame.with_columns(
+        run.alias(f"usd_per_{FINE_TUNING}"), rounds.alias("benchmark_rounds")
+    ).drop(*labels, "label_tuning")

@@ -59,9 +59,20 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "purchase_basis": pl.String,
     "owned_hourly_usd": formulas.Money,  # TCO of one device in the cheapest machine to buy
     "measured": pl.List(
-        pl.Struct({"model": pl.String, "scenario": pl.String, "round": pl.String, "per_accelerator": pl.Float64, "unit": pl.String, "system": pl.String})
+        pl.Struct(
+            {
+                "model": pl.String,
+                "scenario": pl.String,
+                "round": pl.String,
+                "per_accelerator": pl.Float64,
+                "unit": pl.String,
+                "system": pl.String,
+            }
+        )
     ),
-    "usd_per_million_tokens": pl.List(pl.Struct({"model": pl.String, "usd": formulas.Money, "basis": pl.String})),
+    "usd_per_million_tokens": pl.List(
+        pl.Struct({"model": pl.String, "usd": formulas.Money, "basis": pl.String})
+    ),
     "watts": pl.Float64,
     "watts_basis": pl.String,
     "tflops_per_watt": pl.Float64,  # dense, over the published TDP
@@ -84,10 +95,19 @@ def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.Da
     Raises:
         HwpricesError: no device, or several, of that name; the line names the nearest ones.
     """
-    sheets = [("accelerators", "accelerator_id"), ("cpus", "cpu_id"), ("local_hardware", "device_id")]
-    listed = [(table, dataset.scan(table).select(id=key, name="name", vendor="vendor").collect()) for table, key in sheets]
+    sheets = [
+        ("accelerators", "accelerator_id"),
+        ("cpus", "cpu_id"),
+        ("local_hardware", "device_id"),
+    ]
+    listed = [
+        (table, dataset.scan(table).select(id=key, name="name", vendor="vendor").collect())
+        for table, key in sheets
+    ]
     sheet, key = lookup.find(listed, name)
-    answer = {"accelerators": _accelerator, "cpus": _cpu, "local_hardware": _machine}[sheet](dataset, key, ownership)
+    answer = {"accelerators": _accelerator, "cpus": _cpu, "local_hardware": _machine}[sheet](
+        dataset, key, ownership
+    )
     answer["missing"] = _missing(answer)
     return pl.DataFrame([{column: answer.get(column) for column in ANSWER}], schema=ANSWER)
 
@@ -100,7 +120,11 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
     row = _row(dataset, "accelerators", "accelerator_id", key)
     offers = dataset.scan("offers").filter(pl.col("accelerator_id") == key).collect()
     speeds = figures.measured(dataset, key)
-    answer = {**_common(row, key), **_formats(row), **figures.rent(offers, "usd_per_accelerator_hour", "spot_usd_per_accelerator_hour")}
+    answer = {
+        **_common(row, key),
+        **_formats(row),
+        **figures.rent(offers, "usd_per_accelerator_hour", "spot_usd_per_accelerator_hour"),
+    }
     answer |= figures.cheapest(offers, "accelerator_count")
     answer |= {
         "type": row["kind"],
@@ -111,24 +135,46 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
         "local_devices": row["local_devices"],
         "sold_locally": row["sold_locally"] or bool(row["local_devices"]),
         "part_hourly_usd": row["min_part_usd_per_hour"],
-        "measured": speeds.select("model", "scenario", "round", "per_accelerator", "unit", "system").to_dicts(),
+        "measured": speeds.select(
+            "model", "scenario", "round", "per_accelerator", "unit", "system"
+        ).to_dicts(),
         "usd_per_million_tokens": figures.token_prices(offers, speeds, answer["hourly_usd"]),
         **figures.power(row),
         **figures.carbon(offers),
         **figures.purchase(dataset, row, ownership),
     }
-    answer |= {"purchase_amount": answer["purchase_usd"], "purchase_currency": None if answer["purchase_usd"] is None else "USD"}
+    answer |= {
+        "purchase_amount": answer["purchase_usd"],
+        "purchase_currency": None if answer["purchase_usd"] is None else "USD",
+    }
     price = answer["hourly_usd"] or answer["part_hourly_usd"]
     return answer | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
 
 
 def _common(row: dict[str, Any], key: str) -> dict[str, Any]:
-    same = ("name", "vendor", "release_year", "memory_gb", "memory_bandwidth_gbs", "source_url", "confidence", "notes")
-    return {"device_id": key, "software": row.get("software_stack"), **{name: row.get(name) for name in same}}
+    same = (
+        "name",
+        "vendor",
+        "release_year",
+        "memory_gb",
+        "memory_bandwidth_gbs",
+        "source_url",
+        "confidence",
+        "notes",
+    )
+    return {
+        "device_id": key,
+        "software": row.get("software_stack"),
+        **{name: row.get(name) for name in same},
+    }
 
 
 def _formats(row: dict[str, Any]) -> dict[str, Any]:
-    rates = [{"dtype": d, "rate": row[c], "unit": "TOPS" if c.endswith("tops") else "TFLOPS"} for d, c in DTYPES.items() if row[c]]
+    rates = [
+        {"dtype": d, "rate": row[c], "unit": "TOPS" if c.endswith("tops") else "TFLOPS"}
+        for d, c in DTYPES.items()
+        if row[c]
+    ]
     support = {d: row[f"{d}_support"] for d in DTYPES}
     return {
         "dtypes": [d for d, known in support.items() if known == "supported"],
@@ -139,37 +185,72 @@ def _formats(row: dict[str, Any]) -> dict[str, Any]:
 
 def _cpu(dataset: Tables, key: str, _: Ownership) -> dict[str, Any]:
     row = _row(dataset, "cpus", "cpu_id", key)
-    offers = dataset.scan("offers").filter(pl.col("cpu_microarchitecture") == row["microarchitecture"]).collect()
+    offers = (
+        dataset.scan("offers")
+        .filter(pl.col("cpu_microarchitecture") == row["microarchitecture"])
+        .collect()
+    )
     features = [name for name, value in row.items() if value == "supported"]
     states = {dtype: {row[feature] for feature in any_of} for dtype, any_of in CPU_DTYPES.items()}
-    answer = {**_common(row, key), **figures.rent(offers.filter(accelerator_kind="none"), "usd_per_vcpu_hour", None)}
+    answer = {
+        **_common(row, key),
+        **figures.rent(offers.filter(accelerator_kind="none"), "usd_per_vcpu_hour", None),
+    }
     answer |= figures.cheapest(offers.filter(accelerator_kind="none"), "vcpus")
     answer |= {
         "type": "cpu",
         "architecture": f"{row['microarchitecture']} ({row['isa'] or row['arch']})",
-        "dtypes": ["fp64", "fp32", *(dtype for dtype, known in states.items() if "supported" in known)],
-        "dtypes_unknown": [dtype for dtype, known in states.items() if "supported" not in known and "unknown" in known],
+        "dtypes": [
+            "fp64",
+            "fp32",
+            *(dtype for dtype, known in states.items() if "supported" in known),
+        ],
+        "dtypes_unknown": [
+            dtype
+            for dtype, known in states.items()
+            if "supported" not in known and "unknown" in known
+        ],
         "ai_features": features,
         "clouds": offers["provider"].unique().sort().to_list(),
         "watts": row["tdp_w"],
         "watts_basis": None if row["tdp_w"] is None else "TDP of the socket",
     }
     carbon = offers.filter(pl.col("accelerator_kind") == "none").with_columns(
-        accelerator_count=pl.col("vcpus").cast(pl.Float64), usd_per_accelerator_hour="usd_per_vcpu_hour"
+        accelerator_count=pl.col("vcpus").cast(pl.Float64),
+        usd_per_accelerator_hour="usd_per_vcpu_hour",
     )
     price = answer["hourly_usd"]
-    return answer | figures.carbon(carbon) | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
+    return (
+        answer
+        | figures.carbon(carbon)
+        | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
+    )
 
 
 def _machine(dataset: Tables, key: str, ownership: Ownership) -> dict[str, Any]:
     """A machine to buy: what it is made of, with the formats and figures of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=key).row(0, named=True)
-    inside = _accelerator(dataset, row["accelerator_id"], ownership) if row["accelerator_id"] else {}
+    inside = (
+        _accelerator(dataset, row["accelerator_id"], ownership) if row["accelerator_id"] else {}
+    )
     kept = {
         name: inside.get(name)
-        for name in ("dtypes", "dtypes_unknown", "dense_rates", "ai_features", "software", "measured", "tflops_per_watt", "tflops_per_watt_dtype")
+        for name in (
+            "dtypes",
+            "dtypes_unknown",
+            "dense_rates",
+            "ai_features",
+            "software",
+            "measured",
+            "tflops_per_watt",
+            "tflops_per_watt_dtype",
+        )
     }
-    gco2e = row["gco2e_per_hour"] if row["gco2e_per_hour"] is not None else row["operational_gco2e_per_hour"]
+    gco2e = (
+        row["gco2e_per_hour"]
+        if row["gco2e_per_hour"] is not None
+        else row["operational_gco2e_per_hour"]
+    )
     return {
         **kept,
         **_common(row, key),
@@ -185,12 +266,18 @@ def _machine(dataset: Tables, key: str, ownership: Ownership) -> dict[str, Any]:
         "purchase_amount": row["price"],
         "purchase_currency": row["price_currency"],
         "purchase_usd": row["usd"],
-        "purchase_basis": None if row["price"] is None else f"{row['price_kind']}, {row['price_date']}",
+        "purchase_basis": None
+        if row["price"] is None
+        else f"{row['price_kind']}, {row['price_date']}",
         "owned_hourly_usd": row["tco_usd_per_hour"],
         "watts": row["watts"],
         "watts_basis": row["watts_basis"],
         "gco2e_per_hour": gco2e,
-        "gco2e_basis": None if gco2e is None else "electricity, your grid" if row["gco2e_per_hour"] is None else "SCI, your grid",
+        "gco2e_basis": None
+        if gco2e is None
+        else "electricity, your grid"
+        if row["gco2e_per_hour"] is None
+        else "SCI, your grid",
     }
 
 
@@ -199,16 +286,25 @@ def _missing(answer: dict[str, Any]) -> list[str]:
     rentable, tokens = bool(answer.get("clouds")), answer.get("usd_per_million_tokens")
     asked = [
         (
-            answer.get("cheapest_usd") or answer.get("part_hourly_usd") or answer.get("owned_hourly_usd"),
-            "hourly cost: no price in this release" if rentable else "hourly cost: no cloud here sells it, and no machine to buy has a price and a power",
+            answer.get("cheapest_usd")
+            or answer.get("part_hourly_usd")
+            or answer.get("owned_hourly_usd"),
+            "hourly cost: no price in this release"
+            if rentable
+            else "hourly cost: no cloud here sells it, and no machine to buy has a price and a power",
         ),
         (
             answer.get("purchase_amount"),
-            "purchase cost: it is rented only" if rentable and answer.get("sold_locally") is False else "purchase cost: no price is known",
+            "purchase cost: it is rented only"
+            if rentable and answer.get("sold_locally") is False
+            else "purchase cost: no price is known",
         ),
         (answer.get("measured"), "measured performance: no MLPerf result"),
         (tokens, "cost per million tokens: no measured rate, or no hourly price"),
         (answer.get("tflops_per_watt"), "TFLOPS/W: no dense rate or no TDP is published"),
-        (answer.get("gco2e_per_hour"), "gCO2e/h: no published power, or no grid and PUE of a region that sells it"),
+        (
+            answer.get("gco2e_per_hour"),
+            "gCO2e/h: no published power, or no grid and PUE of a region that sells it",
+        ),
     ]
     return [why for known, why in asked if not known]

@@ -69,26 +69,50 @@ def quote(
     rules = _rules(series)
     memory = Decimal(memory_gib)
     if gpus and not int(rules["max_gpus"]):
-        raise HwpricesError(f"no GPU can be attached to {series}", "Attach it to n1, or choose a machine type that has one.")
+        raise HwpricesError(
+            f"no GPU can be attached to {series}",
+            "Attach it to n1, or choose a machine type that has one.",
+        )
     included = min(memory, Decimal(rules["gib_per_vcpu"]) * vcpus)
     if memory > included and rules["extended"] != "true":
-        raise HwpricesError(f"{series} has at most {rules['gib_per_vcpu']} GiB a vCPU", "Ask for less memory, or take n1, n2, n2d or n4.")
+        raise HwpricesError(
+            f"{series} has at most {rules['gib_per_vcpu']} GiB a vCPU",
+            "Ask for less memory, or take n1, n2, n2d or n4.",
+        )
     wanted = [
         (series, "core", "core_custom", Decimal(vcpus)),
         (series, "ram", "ram_custom", included),
         (series, "ram_extended", "ram_extended", memory - included),
-        *(("any", f"gpu:{name.removesuffix('-vws')}", f"gpu:{name.removesuffix('-vws')}", Decimal(count)) for name, count in (gpus or {}).items()),
+        *(
+            (
+                "any",
+                f"gpu:{name.removesuffix('-vws')}",
+                f"gpu:{name.removesuffix('-vws')}",
+                Decimal(count),
+            )
+            for name, count in (gpus or {}).items()
+        ),
         ("any", "local_ssd", "local_ssd", Decimal(local_ssd_gib)),
     ]
     rates = _rates(components, region, {series, "any"})
-    lines = tuple(_line(rates, *part, purchase_option, term_months, region) for part in wanted if part[3])
+    lines = tuple(
+        _line(rates, *part, purchase_option, term_months, region) for part in wanted if part[3]
+    )
     return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", lines)
 
 
 def _rules(series: str) -> dict[str, str]:
-    rows = {r["series"]: r for r in csv.DictReader(io.StringIO((sheet_directory() / "gcp_custom.csv").read_text(encoding="utf-8")))}
+    rows = {
+        r["series"]: r
+        for r in csv.DictReader(
+            io.StringIO((sheet_directory() / "gcp_custom.csv").read_text(encoding="utf-8"))
+        )
+    }
     if series not in rows:
-        raise HwpricesError(f"there are no custom machines of series {series!r}", f"There are of: {', '.join(rows)}.")
+        raise HwpricesError(
+            f"there are no custom machines of series {series!r}",
+            f"There are of: {', '.join(rows)}.",
+        )
     return rows[series]
 
 
@@ -96,16 +120,40 @@ Rates = dict[tuple[str, str, str, int], tuple[Decimal, str, str]]
 
 
 def _rates(components: pl.LazyFrame | pl.DataFrame, region: str, series: set[str]) -> Rates:
-    here = (pl.col("provider") == "gcp") & (pl.col("region") == region) & pl.col("series").is_in(sorted(series)) & (pl.col("currency") == "USD")
+    here = (
+        (pl.col("provider") == "gcp")
+        & (pl.col("region") == region)
+        & pl.col("series").is_in(sorted(series))
+        & (pl.col("currency") == "USD")
+    )
     columns = ["series", "component", "purchase_option", "term_months", "hourly", "unit", "sku_id"]
     rows = components.lazy().filter(here).select(columns).collect().iter_rows()
-    return {(s, component, option, term): (hourly, unit, sku) for s, component, option, term, hourly, unit, sku in rows}
+    return {
+        (s, component, option, term): (hourly, unit, sku)
+        for s, component, option, term, hourly, unit, sku in rows
+    }
 
 
-def _line(rates: Rates, series: str, committed: str, listed: str, quantity: Decimal, option: str, term: int, region: str) -> Line:
+def _line(
+    rates: Rates,
+    series: str,
+    committed: str,
+    listed: str,
+    quantity: Decimal,
+    option: str,
+    term: int,
+    region: str,
+) -> Line:
     """A commitment is to cores and memory of the series, custom or not; on demand and spot, custom parts have their own price."""
-    choices = [(committed, option, term), (listed, "on_demand", 0)] if option == "committed_use" else [(listed, option, term)]
+    choices = (
+        [(committed, option, term), (listed, "on_demand", 0)]
+        if option == "committed_use"
+        else [(listed, option, term)]
+    )
     for component, how, months in choices:
         if found := rates.get((series, component, how, months)):
             return Line(component, quantity, found[1], found[0], how, found[2])
-    raise HwpricesError(f"{listed} of {series} has no {option} price in {region}", "Choose another region or purchase option.")
+    raise HwpricesError(
+        f"{listed} of {series} has no {option} price in {region}",
+        "Choose another region or purchase option.",
+    )

@@ -15,12 +15,38 @@ https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkings
 
 NOT_FOR_MODELS = ("fpga", "media")  # no language model is served from them
 
-PRICE_ORDER = ("on_demand", "capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration", "best_1y", "best_3y", "spot")
+PRICE_ORDER = (
+    "on_demand",
+    "capacity_block",
+    "dws_calendar",
+    "dws_flex_start",
+    "dws_defined_duration",
+    "best_1y",
+    "best_3y",
+    "spot",
+)
 """The price that a machine is ranked by: the first of these that it has. Some are not sold on demand at all."""
 
 DEVICE = [
-    *("kind", "product_line", "memory_bandwidth_gbs", "fp32_dense_tflops", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"),
-    *("fp4_dense_tflops", "int8_dense_tops", "fp32_support", "fp16_support", "bf16_support", "fp8_support", "fp4_support", "int8_support"),
+    *(
+        "kind",
+        "product_line",
+        "memory_bandwidth_gbs",
+        "fp32_dense_tflops",
+        "fp16_dense_tflops",
+        "bf16_dense_tflops",
+        "fp8_dense_tflops",
+    ),
+    *(
+        "fp4_dense_tflops",
+        "int8_dense_tops",
+        "fp32_support",
+        "fp16_support",
+        "bf16_support",
+        "fp8_support",
+        "fp4_support",
+        "int8_support",
+    ),
 ]
 
 
@@ -32,7 +58,10 @@ def cloud(dataset: Tables) -> pl.DataFrame:
     """
     c = pl.col
     columns = [f"{name}_usd_per_hour" for name in PRICE_ORDER]
-    basis = pl.coalesce(pl.when(c(column).is_not_null()).then(pl.lit(name)) for name, column in zip(PRICE_ORDER, columns, strict=True))
+    basis = pl.coalesce(
+        pl.when(c(column).is_not_null()).then(pl.lit(name))
+        for name, column in zip(PRICE_ORDER, columns, strict=True)
+    )
     # an eighth of a device is one device with an eighth of its memory: nothing can be divided over it
     devices = pl.max_horizontal(c.accelerator_count, 1.0)
     obstacle = (
@@ -44,13 +73,19 @@ def cloud(dataset: Tables) -> pl.DataFrame:
         .then(pl.lit("its accelerator memory is not known"))
     )
     no_price = (
-        pl.when(c.currency != "USD").then(pl.format("priced in {}", c.currency)).otherwise(pl.format("no price: {}", c.on_demand_reason.fill_null("unknown")))
+        pl.when(c.currency != "USD")
+        .then(pl.format("priced in {}", c.currency))
+        .otherwise(pl.format("no price: {}", c.on_demand_reason.fill_null("unknown")))
     )
     return (
         dataset.scan("offers")
         .filter(c.accelerator_count > 0)
         .rename({"instance_type": "machine"})
-        .join(dataset.scan("accelerators").select("accelerator_id", *DEVICE), on="accelerator_id", how="left")
+        .join(
+            dataset.scan("accelerators").select("accelerator_id", *DEVICE),
+            on="accelerator_id",
+            how="left",
+        )
         .with_columns(
             where=pl.lit("cloud"),
             price_basis=basis,
@@ -58,7 +93,9 @@ def cloud(dataset: Tables) -> pl.DataFrame:
             devices=devices,
             usable_bytes=c.accelerator_memory_gib * 2**30 * USABLE / devices,
             machine_memory_gib=c.accelerator_memory_gib,
-            clusters=((c.rdma != "none") | (c.kind == "tpu")).fill_null(False),  # TPU machines are wired to each other
+            clusters=((c.rdma != "none") | (c.kind == "tpu")).fill_null(
+                False
+            ),  # TPU machines are wired to each other
             inference_only=_inference_only(),
             kwh_per_hour=c.energy_kwh_per_hour,
             obstacle=obstacle,
@@ -82,7 +119,12 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
         .when(c.accelerator_memory_gb.is_null())
         .then(pl.lit("its accelerator memory is not known"))
     )
-    no_price = pl.when(c.price.is_null()).then(pl.lit("no price")).when(c.usd.is_null()).then(pl.format("priced in {}", c.price_currency))
+    no_price = (
+        pl.when(c.price.is_null())
+        .then(pl.lit("no price"))
+        .when(c.usd.is_null())
+        .then(pl.format("priced in {}", c.price_currency))
+    )
     return (
         frame.join(sheet, on="accelerator_id", how="left")
         .with_columns(
@@ -91,7 +133,10 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             region=pl.lit(None, dtype=pl.String),
             machine=c.device_id,
             price_basis=pl.lit("tco"),
-            **dict.fromkeys(("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"), pl.lit(None, dtype=formulas.Money)),
+            **dict.fromkeys(
+                ("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
+                pl.lit(None, dtype=formulas.Money),
+            ),
             usd_per_hour=c.tco_usd_per_hour,
             devices=pl.max_horizontal(c.accelerator_count, 1.0),
             machine_memory_gib=c.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
@@ -106,4 +151,6 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
 
 
 def _inference_only() -> pl.Expr:
-    return ((pl.col("kind") == "inference") | (pl.col("product_line") == "Inferentia")).fill_null(False)
+    return ((pl.col("kind") == "inference") | (pl.col("product_line") == "Inferentia")).fill_null(
+        False
+    )

@@ -16,7 +16,15 @@ from hwprices.specs import sheet_directory
 Workload = Literal["pretrain", "full_finetune", "lora", "inference"]
 WORKLOADS: tuple[Workload, ...] = ("pretrain", "full_finetune", "lora", "inference")
 
-BYTES_PER_WEIGHT = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5, "int4": 0.5}
+BYTES_PER_WEIGHT = {
+    "fp32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "int8": 1.0,
+    "fp4": 0.5,
+    "int4": 0.5,
+}
 """int4 is storage only (4-bit weights, 16-bit arithmetic); the scales of quantised formats, a few percent, are not counted."""
 
 TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
@@ -32,7 +40,12 @@ PREFILL_TOKENS = 2048  # vLLM prefills long prompts in pieces of this size, http
 TOKENS_PER_PARAMETER = 20
 """Compute-optimal training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
-FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {"pretrain": 6, "full_finetune": 6, "lora": 4, "inference": 2}
+FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
+    "pretrain": 6,
+    "full_finetune": 6,
+    "lora": 4,
+    "inference": 2,
+}
 """2 forward, 2 back to the activations, 2 to the weights, which LoRA leaves frozen. Kaplan et al., section 2.1,
 https://arxiv.org/abs/2001.08361"""
 
@@ -94,13 +107,25 @@ def _parameters(model: float | str) -> float:
     parameters = float(found[1]) * size[found[2]] if found and found[1].count(".") <= 1 else 0.0
     if not 1e7 <= parameters <= 1e14:
         known = ", ".join(models()["model_id"])
-        raise HwpricesError(f"{model!r} is neither a model that is known nor a number of parameters", f"Give 7e9 or 7B, or one of {known}.")
+        raise HwpricesError(
+            f"{model!r} is neither a model that is known nor a number of parameters",
+            f"Give 7e9 or 7B, or one of {known}.",
+        )
     return parameters
 
 
 def _published(row: dict[str, object]) -> Shape:
     number = {name: float(str(row[name])) for name in ("parameters_b", "active_parameters_b")}
-    whole = {name: int(str(row[name])) for name in ("layers", "hidden_size", "kv_elements_per_layer", "attention_width", "vocab_size")}
+    whole = {
+        name: int(str(row[name]))
+        for name in (
+            "layers",
+            "hidden_size",
+            "kv_elements_per_layer",
+            "attention_width",
+            "vocab_size",
+        )
+    }
     return Shape(
         name=str(row["name"]),
         parameters=number["parameters_b"] * 1e9,
@@ -120,7 +145,18 @@ def _estimated(parameters: float) -> Shape:
     hidden = max(128, round((parameters * ASPECT / 12) ** (1 / 3) / 128) * 128)
     layers = max(1, round(parameters / (12 * hidden**2)))
     billions = f"{parameters / 1e9:.4g}B parameters"
-    return Shape(billions, parameters, parameters, layers, hidden, 2 * 8 * 128, hidden, round(3.5 * hidden), 128_256, "estimate")
+    return Shape(
+        billions,
+        parameters,
+        parameters,
+        layers,
+        hidden,
+        2 * 8 * 128,
+        hidden,
+        round(3.5 * hidden),
+        128_256,
+        "estimate",
+    )
 
 
 def adapter_parameters(model: Shape, rank: int = LORA_RANK) -> float:
@@ -138,7 +174,11 @@ def activation_bytes(model: Shape, context: int, batch: int) -> float:
     Not divided over devices: each works on a batch of its own.
     """
     tokens = context * batch
-    return 2.0 * tokens * model.hidden * model.layers + 34.0 * tokens * model.hidden + 4.0 * tokens * model.vocab
+    return (
+        2.0 * tokens * model.hidden * model.layers
+        + 34.0 * tokens * model.hidden
+        + 4.0 * tokens * model.vocab
+    )
 
 
 def kv_cache_bytes(model: Shape, context: int, batch: int) -> float:
@@ -150,12 +190,24 @@ def memory(model: Shape, workload: Workload, precision: str, context: int, batch
     """Bytes that the workload needs. ``batch``: sequences at once, per device in training, in all for inference."""
     weights = model.parameters * BYTES_PER_WEIGHT[precision]
     if workload == "inference":
-        prefill = 34.0 * min(context, PREFILL_TOKENS) * model.hidden  # one layer at work, as in training
-        return Memory({"weights": weights, "kv_cache": kv_cache_bytes(model, context, batch)}, prefill)
+        prefill = (
+            34.0 * min(context, PREFILL_TOKENS) * model.hidden
+        )  # one layer at work, as in training
+        return Memory(
+            {"weights": weights, "kv_cache": kv_cache_bytes(model, context, batch)}, prefill
+        )
     activations = activation_bytes(model, context, batch)
     if workload == "lora":
-        return Memory({"weights": weights, "adapters": adapter_parameters(model) * sum(TRAINING_BYTES.values())}, activations)
-    return Memory({part: model.parameters * size for part, size in TRAINING_BYTES.items()}, activations)
+        return Memory(
+            {
+                "weights": weights,
+                "adapters": adapter_parameters(model) * sum(TRAINING_BYTES.values()),
+            },
+            activations,
+        )
+    return Memory(
+        {part: model.parameters * size for part, size in TRAINING_BYTES.items()}, activations
+    )
 
 
 def training_flops(model: Shape, workload: Workload, tokens: float) -> float:

@@ -38,12 +38,17 @@ def files(context: Context, host: str, partition: str) -> Files:
     offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
     region_index = _link(host, _at(offer, host, "currentRegionIndexUrl"))
     listed = _at(_json(context, region_index), region_index, "regions")
-    lists = {code: _csv(_link(host, _at(entry, region_index, "currentVersionUrl"))) for code, entry in listed.items()}
+    lists = {
+        code: _csv(_link(host, _at(entry, region_index, "currentVersionUrl")))
+        for code, entry in listed.items()
+    }
     plans: dict[str, str] = {}
     if plan_url := offer.get("currentSavingsPlanIndexUrl"):
         plan_index = _link(host, plan_url)
         for entry in _at(_json(context, plan_index), plan_index, "regions"):
-            plans[_at(entry, plan_index, "regionCode")] = _link(host, _at(entry, plan_index, "versionUrl"))
+            plans[_at(entry, plan_index, "regionCode")] = _link(
+                host, _at(entry, plan_index, "versionUrl")
+            )
     return Files(lists, plans)
 
 
@@ -55,7 +60,10 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
-    kinds: dict[str, tuple[Expect, str]] = {PRICE_LIST: ("csv", "csv"), SAVINGS_PLANS: ("json", "json")}
+    kinds: dict[str, tuple[Expect, str]] = {
+        PRICE_LIST: ("csv", "csv"),
+        SAVINGS_PLANS: ("json", "json"),
+    }
     expect, suffix = kinds.get(unit.kind, ("json", "json"))
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=expect)
@@ -74,13 +82,18 @@ def _json(context: Context, url: str) -> Any:
     try:
         return json.loads(page)
     except ValueError as error:
-        raise FetchError(f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting.") from None
+        raise FetchError(
+            f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting."
+        ) from None
 
 
 def _at(body: Any, url: str, *path: str) -> Any:
     for key in path:
         if not isinstance(body, dict) or key not in body:
-            raise FetchError(f"{public_url(url)} has no {'.'.join(path)}", "The vendor's index has changed, or the endpoint setting is wrong.")
+            raise FetchError(
+                f"{public_url(url)} has no {'.'.join(path)}",
+                "The vendor's index has changed, or the endpoint setting is wrong.",
+            )
         body = body[key]
     return body
 

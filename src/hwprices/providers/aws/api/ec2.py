@@ -15,28 +15,66 @@ from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.aws.inventory.instance_types import HOME
-from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, INSTANCE_TYPES, NO_ANSWER, OFFERINGS, REGIONS, SPOT, ZONES
+from hwprices.providers.aws.kinds import (
+    CAPACITY_BLOCKS,
+    INSTANCE_TYPES,
+    NO_ANSWER,
+    OFFERINGS,
+    REGIONS,
+    SPOT,
+    ZONES,
+)
 
 if TYPE_CHECKING:
     import botocore.loaders
 
-METADATA_TIMEOUT = 1  # seconds for the instance metadata service: off AWS nobody answers, and everybody would wait
-CONNECTION_TRIES = 2  # of a region that does not answer: a dead one is skipped after twice the connect timeout
+METADATA_TIMEOUT = (
+    1  # seconds for the instance metadata service: off AWS nobody answers, and everybody would wait
+)
+CONNECTION_TRIES = (
+    2  # of a region that does not answer: a dead one is skipped after twice the connect timeout
+)
 BLOCK_HOURS = 24  # shortest capacity block, so the price of the fewest days
 
-NOT_ALLOWED = {"AuthFailure", "UnauthorizedOperation", "OptInRequired", "AccessDenied", "AccessDeniedException", "UnrecognizedClientException"}
+NOT_ALLOWED = {
+    "AuthFailure",
+    "UnauthorizedOperation",
+    "OptInRequired",
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnrecognizedClientException",
+}
 """What a region that the account has not enabled answers, and what an identity without the right gets."""
 
-NOT_SOLD = {"InvalidParameterValue", "InvalidParameterCombination", "Unsupported", "UnsupportedOperation", "InvalidAction", "NotImplemented", "InternalFailure"}
+NOT_SOLD = {
+    "InvalidParameterValue",
+    "InvalidParameterCombination",
+    "Unsupported",
+    "UnsupportedOperation",
+    "InvalidAction",
+    "NotImplemented",
+    "InternalFailure",
+}
 """Answers of a region that knows no capacity blocks, or none of the type."""
 
-THROTTLED = {"RequestLimitExceeded", "Throttling", "ThrottlingException", "RequestThrottled", "InternalError", "Unavailable", "ServiceUnavailable"}
+THROTTLED = {
+    "RequestLimitExceeded",
+    "Throttling",
+    "ThrottlingException",
+    "RequestThrottled",
+    "InternalError",
+    "Unavailable",
+    "ServiceUnavailable",
+}
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     REGIONS: ("describe_regions", {"AllRegions": True}),
     ZONES: ("describe_availability_zones", {"AllAvailabilityZones": True}),
     INSTANCE_TYPES: ("describe_instance_types", {"MaxResults": 100}),  # the API's largest page
-    OFFERINGS: ("describe_instance_type_offerings", {"LocationType": "availability-zone", "MaxResults": 1000}),
+    OFFERINGS: (
+        "describe_instance_type_offerings",
+        {"LocationType": "availability-zone", "MaxResults": 1000},
+    ),
     SPOT: ("describe_spot_price_history", {"MaxResults": 1000}),
 }
 
@@ -75,7 +113,10 @@ class Wire:
         except exceptions.ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", "?"))
             if code in NOT_ALLOWED:
-                raise SkippedError(f"{name}: {code}", "Enable the region for the account, or allow what docs/aws-iam-policy.json lists.") from None
+                raise SkippedError(
+                    f"{name}: {code}",
+                    "Enable the region for the account, or allow what docs/aws-iam-policy.json lists.",
+                ) from None
             raise _RefusedError(code, f"{name}: {code}", "Try again later.") from None
         except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
             kind = type(error).__name__
@@ -83,9 +124,14 @@ class Wire:
                 raise SkippedError(f"{name} {NO_ANSWER} ({kind})", "Try again later.") from None
             raise FetchError(f"{name} broke off ({kind})", "Try again later.") from None
         except ResponseParserError:
-            raise FetchError(f"{name} answers what is no EC2 answer", "Check AWS_ENDPOINT_URL_EC2, or try again later.") from None
+            raise FetchError(
+                f"{name} answers what is no EC2 answer",
+                "Check AWS_ENDPOINT_URL_EC2, or try again later.",
+            ) from None
         except exceptions.BotoCoreError as error:
-            raise FetchError(f"{name}: {type(error).__name__}", "Check the AWS credentials that boto3 finds.") from None
+            raise FetchError(
+                f"{name}: {type(error).__name__}", "Check the AWS credentials that boto3 finds."
+            ) from None
         return response
 
     def pages(self, operation: str, **parameters: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
@@ -100,7 +146,10 @@ class Wire:
             if not token:
                 return
             if token in seen:
-                raise FetchError(f"{operation} in {self.region} gives the same page again and again", "Try again later.")
+                raise FetchError(
+                    f"{operation} in {self.region} gives the same page again and again",
+                    "Try again later.",
+                )
             seen.add(token)
 
 
@@ -145,7 +194,10 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         FetchError: it could not be had.
     """
     if unit.params.get("opt_in") == "not-opted-in":
-        raise SkippedError(f"{unit.region} is not enabled for this account", "Enable it in the AWS account settings to have it.")
+        raise SkippedError(
+            f"{unit.region} is not enabled for this account",
+            "Enable it in the AWS account settings to have it.",
+        )
     wire = Wire(context, home() if unit.kind == REGIONS else unit.region)
     if unit.kind == CAPACITY_BLOCKS:
         return list(_capacity_blocks(context, unit, wire))
@@ -154,14 +206,20 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     operation, parameters = CALLS[unit.kind]
     # From now on: the quotes in force, not their history.
     since = {"StartTime": context.now()} if unit.kind == SPOT else {}
-    return [_land(context, unit, wire, operation, n, body) for n, (_, body) in enumerate(wire.pages(operation, **parameters, **since), 1)]
+    return [
+        _land(context, unit, wire, operation, n, body)
+        for n, (_, body) in enumerate(wire.pages(operation, **parameters, **since), 1)
+    ]
 
 
 def _regions(context: Context, unit: Unit, wire: Wire) -> list[Page]:
     """Every account may list regions in its home region: a refusal there is a fault of the credentials, and told as a failure."""
     operation, parameters = CALLS[REGIONS]
     try:
-        return [_land(context, unit, wire, operation, n, body) for n, (_, body) in enumerate(wire.pages(operation, **parameters), 1)]
+        return [
+            _land(context, unit, wire, operation, n, body)
+            for n, (_, body) in enumerate(wire.pages(operation, **parameters), 1)
+        ]
     except SkippedError as error:
         raise FetchError(error.message, "Check the AWS credentials that boto3 finds.") from None
 
@@ -171,13 +229,19 @@ def _capacity_blocks(context: Context, unit: Unit, wire: Wire) -> Iterator[Page]
     sold = {"Name": "supported-usage-class", "Values": ["capacity-block"]}
     landed = 0
     try:
-        names = [t["InstanceType"] for answer, _ in wire.pages("describe_instance_types", Filters=[sold], MaxResults=100) for t in answer["InstanceTypes"]]
+        names = [
+            t["InstanceType"]
+            for answer, _ in wire.pages("describe_instance_types", Filters=[sold], MaxResults=100)
+            for t in answer["InstanceTypes"]
+        ]
     except _RefusedError as error:
         raise SkippedError(error.message, error.remedy) from None
     operation = "describe_capacity_block_offerings"
     for name in sorted(names):
         try:
-            for _, body in wire.pages(operation, InstanceType=name, InstanceCount=1, CapacityDurationHours=BLOCK_HOURS):
+            for _, body in wire.pages(
+                operation, InstanceType=name, InstanceCount=1, CapacityDurationHours=BLOCK_HOURS
+            ):
                 landed += 1
                 yield _land(context, unit, wire, operation, landed, body, InstanceType=name)
         except _RefusedError as error:
@@ -187,10 +251,19 @@ def _capacity_blocks(context: Context, unit: Unit, wire: Wire) -> Iterator[Page]
         raise SkippedError(f"no capacity blocks are offered in {unit.region}")
 
 
-def _land(context: Context, unit: Unit, wire: Wire, operation: str, number: int, body: bytes, **said: str) -> Page:
+def _land(
+    context: Context, unit: Unit, wire: Wire, operation: str, number: int, body: bytes, **said: str
+) -> Page:
     action = "".join(part.title() for part in operation.split("_"))
     params = {"Action": action, "region": wire.region, "page": str(number), **said}
-    return context.landing.land_bytes(unit, body, url=public_url(wire.endpoint), retrieved_at=context.now(), suffix="xml", params=params)
+    return context.landing.land_bytes(
+        unit,
+        body,
+        url=public_url(wire.endpoint),
+        retrieved_at=context.now(),
+        suffix="xml",
+        params=params,
+    )
 
 
 def _retry(context: Context, exceptions: Any) -> tenacity.Retrying:
@@ -201,9 +274,21 @@ def _retry(context: Context, exceptions: Any) -> tenacity.Retrying:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, exceptions.ClientError):
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            passing = error.response.get("Error", {}).get("Code") in THROTTLED or status in (429, 500, 502, 503, 504)
+            passing = error.response.get("Error", {}).get("Code") in THROTTLED or status in (
+                429,
+                500,
+                502,
+                503,
+                504,
+            )
             return passing and state.attempt_number < context.settings.attempts
-        broken = isinstance(error, exceptions.ConnectionError | exceptions.HTTPClientError | exceptions.IncompleteReadError | ResponseParserError)
+        broken = isinstance(
+            error,
+            exceptions.ConnectionError
+            | exceptions.HTTPClientError
+            | exceptions.IncompleteReadError
+            | ResponseParserError,
+        )
         return broken and state.attempt_number < min(CONNECTION_TRIES, context.settings.attempts)
 
     wait = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
@@ -241,6 +326,11 @@ def _client(context: Context, region: str) -> Any:
     session = _session()
     session.register_component("data_loader", _loader())
     try:
-        return boto3.Session(botocore_session=session).client("ec2", region_name=region, config=config)
+        return boto3.Session(botocore_session=session).client(
+            "ec2", region_name=region, config=config
+        )
     except (BotoCoreError, ValueError) as error:
-        raise FetchError(f"no EC2 client for {region}: {type(error).__name__}", "Check the AWS configuration that boto3 finds.") from None
+        raise FetchError(
+            f"no EC2 client for {region}: {type(error).__name__}",
+            "Check the AWS configuration that boto3 finds.",
+        ) from None

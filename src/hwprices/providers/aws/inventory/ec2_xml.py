@@ -21,7 +21,9 @@ def items(body: bytes, name: str) -> list[dict[str, Any]]:
     try:
         root = ET.fromstring(body)  # noqa: S314
     except ET.ParseError as error:
-        raise HwpricesError(f"a landed EC2 answer is not XML ({error})", "Fetch it again.") from None
+        raise HwpricesError(
+            f"a landed EC2 answer is not XML ({error})", "Fetch it again."
+        ) from None
     found = next((child for child in root if _tag(child) == name), None)
     if found is None:
         return []

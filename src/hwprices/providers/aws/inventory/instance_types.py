@@ -32,7 +32,15 @@ ACCELERATOR_LISTS = [
 ]
 """Where the API keeps accelerators, in the order in which a kind is decided."""
 
-KINDS = {"nvidia": "gpu", "amd-v": "gpu", "intel-gaudi": "gpu", "aws-": "neuron", "qualcomm": "inference", "amd-virtex": "fpga", "amd-alveo-u30": "media"}
+KINDS = {
+    "nvidia": "gpu",
+    "amd-v": "gpu",
+    "intel-gaudi": "gpu",
+    "aws-": "neuron",
+    "qualcomm": "inference",
+    "amd-virtex": "fpga",
+    "amd-alveo-u30": "media",
+}
 """accelerator_kind of ids found by the type's name alone, by how they begin; the longest that fits decides."""
 
 
@@ -62,12 +70,18 @@ class Catalogue:
             if name not in self.api or region == HOME:
                 self.api[name] = known
 
-    def add_attributes(self, region: str, attributes: pl.DataFrame, observed_at: datetime, raw_sha256: str) -> None:
+    def add_attributes(
+        self, region: str, attributes: pl.DataFrame, observed_at: datetime, raw_sha256: str
+    ) -> None:
         """Attributes of one region's price list (``price_list.PriceList.attributes``); what most lines say of a type counts."""
         met: set[str] = set()
-        for row in attributes.sort(["instance_type", "lines"], descending=[False, True], maintain_order=True).iter_rows(named=True):
+        for row in attributes.sort(
+            ["instance_type", "lines"], descending=[False, True], maintain_order=True
+        ).iter_rows(named=True):
             name = row["instance_type"]
-            self.cpu_models.setdefault(name, set()).update(spec_words.processors(row["physical_processor"]))
+            self.cpu_models.setdefault(name, set()).update(
+                spec_words.processors(row["physical_processor"])
+            )
             self.systems.setdefault(name, set()).update(row["systems"])
             if name not in met and (name not in self.listed or region == HOME):
                 self.listed[name] = Known(from_attributes(row), observed_at, raw_sha256)
@@ -78,8 +92,18 @@ class Catalogue:
         matcher = accelerator_names.accelerator_matcher("aws")
         rows = [self._row(name, matcher) for name in sorted({*self.api, *self.listed})]
         wanted = frames.dtypes(InstanceTypes)
-        built = pl.DataFrame(rows, schema={n: t for n, t in wanted.items() if n not in ("accelerator_count", "accelerator_memory_gib")}, orient="row")
-        return frames.conform(built.lazy().with_columns(frames.accelerator_totals()), InstanceTypes).collect()
+        built = pl.DataFrame(
+            rows,
+            schema={
+                n: t
+                for n, t in wanted.items()
+                if n not in ("accelerator_count", "accelerator_memory_gib")
+            },
+            orient="row",
+        )
+        return frames.conform(
+            built.lazy().with_columns(frames.accelerator_totals()), InstanceTypes
+        ).collect()
 
     def _row(self, name: str, matcher: Any) -> dict[str, Any]:
         known = self.api.get(name) or self.listed[name]
@@ -88,7 +112,10 @@ class Catalogue:
         devices = accelerators(name, said.pop("devices"), matcher)
         kind = said.pop("kind") or (_kind(devices[0]["accelerator_id"]) if devices else "none")
         if models and name not in self.api:
-            said |= {"cpu_vendor": spec_words.cpu_vendor(models[0]), "arch": spec_words.arch(models[0])}
+            said |= {
+                "cpu_vendor": spec_words.cpu_vendor(models[0]),
+                "arch": spec_words.arch(models[0]),
+            }
         return said | {
             "accelerators": devices,
             "accelerator_kind": kind,
@@ -102,16 +129,33 @@ class Catalogue:
 def _named(name: str) -> dict[str, Any]:
     """What a type's name alone tells. Any family prefix will do: new ones come every quarter."""
     family = name.partition(".")[0]
-    return {"provider": "aws", "instance_type": name, "family": family, "series": family, "generation": spec_words.generation(family), "corrections": []}
+    return {
+        "provider": "aws",
+        "instance_type": name,
+        "family": family,
+        "series": family,
+        "generation": spec_words.generation(family),
+        "corrections": [],
+    }
 
 
 def from_api(info: Mapping[str, Any]) -> dict[str, Any]:
     """One InstanceTypeInfo as columns of instance_types, with ``devices`` and ``kind`` for the accelerators."""
     cpu, processor = ec2_xml.group(info.get("vCpuInfo")), ec2_xml.group(info.get("processorInfo"))
     vcpus, cores = ec2_xml.number(cpu.get("defaultVCpus")), ec2_xml.number(cpu.get("defaultCores"))
-    memory, threads = ec2_xml.number(ec2_xml.group(info.get("memoryInfo")).get("sizeInMiB")), ec2_xml.number(cpu.get("defaultThreadsPerCore"))
-    metal, current = ec2_xml.truth(info.get("bareMetal")), ec2_xml.truth(info.get("currentGeneration"))
-    archs = [ARCHITECTURES[a] for a in ec2_xml.strings(processor.get("supportedArchitectures")) if a in ARCHITECTURES]
+    memory, threads = (
+        ec2_xml.number(ec2_xml.group(info.get("memoryInfo")).get("sizeInMiB")),
+        ec2_xml.number(cpu.get("defaultThreadsPerCore")),
+    )
+    metal, current = (
+        ec2_xml.truth(info.get("bareMetal")),
+        ec2_xml.truth(info.get("currentGeneration")),
+    )
+    archs = [
+        ARCHITECTURES[a]
+        for a in ec2_xml.strings(processor.get("supportedArchitectures"))
+        if a in ARCHITECTURES
+    ]
     kind, devices = _devices(info)
     return {
         "instance_type": info["instanceType"],
@@ -154,12 +198,16 @@ def from_attributes(row: Mapping[str, Any]) -> dict[str, Any]:
         "network_gbps_max": spec_words.network_gbps(row["network_performance"]),
         "kind": "gpu" if gpus else None,
         # The list counts GPUs and names none; which they are, the type's name tells.
-        "devices": [{"vendor_name": None, "count": float(gpus), "memory_gib": None}] if gpus else [],
+        "devices": [{"vendor_name": None, "count": float(gpus), "memory_gib": None}]
+        if gpus
+        else [],
         "spec_source": "price_list",
     }
 
 
-def accelerators(name: str, devices: Iterable[Mapping[str, Any]], matcher: Any) -> list[dict[str, Any]]:
+def accelerators(
+    name: str, devices: Iterable[Mapping[str, Any]], matcher: Any
+) -> list[dict[str, Any]]:
     """The accelerators column of one type: the vendor's devices with their spec-sheet ids.
 
     Where the vendor says nothing of a type known to have accelerators (trn2u, or all but GPUs in the price list), the
@@ -172,7 +220,11 @@ def accelerators(name: str, devices: Iterable[Mapping[str, Any]], matcher: Any) 
     out = []
     for device in found:
         match = matcher(device["vendor_name"], name)
-        fallback = alone if alone and (not match or alone.accelerator_id == match.accelerator_id) else match
+        fallback = (
+            alone
+            if alone and (not match or alone.accelerator_id == match.accelerator_id)
+            else match
+        )
         out.append(
             {
                 "accelerator_id": match.accelerator_id if match else None,
@@ -198,14 +250,19 @@ def _devices(info: Mapping[str, Any]) -> tuple[str | None, list[dict[str, Any]]]
 def _device(device: Mapping[str, Any]) -> dict[str, Any]:
     """Count and memory of one device. A slice of a GPU is a fraction of one, and the memory told is the slice's."""
     share = ec2_xml.number(device.get("gpuPartitionSize"))
-    logical, count = ec2_xml.number(device.get("logicalGpuCount")), ec2_xml.number(device.get("count"))
+    logical, count = (
+        ec2_xml.number(device.get("logicalGpuCount")),
+        ec2_xml.number(device.get("count")),
+    )
     memory = ec2_xml.number(ec2_xml.group(device.get("memoryInfo")).get("sizeInMiB"))
     sliced = bool(share and logical)
     return {
         "vendor_name": device.get("name") or None,
         "count": logical * share if sliced and logical and share else count,
         # Only a device told as a slice has its memory told as a slice's.
-        "memory_gib": memory / MIB_PER_GIB / (share if sliced and share else 1) if memory and (sliced or count) else None,
+        "memory_gib": memory / MIB_PER_GIB / (share if sliced and share else 1)
+        if memory and (sliced or count)
+        else None,
     }
 
 
@@ -216,9 +273,13 @@ def _kind(accelerator_id: str | None) -> str:
 
 def _confidential(info: Mapping[str, Any], processor: Mapping[str, Any]) -> list[str] | None:
     """AMD SEV-SNP and Nitro Enclaves, as far as the answer speaks of them."""
-    have = ["sev_snp"] if "amd-sev-snp" in ec2_xml.strings(processor.get("supportedFeatures")) else []
+    have = (
+        ["sev_snp"] if "amd-sev-snp" in ec2_xml.strings(processor.get("supportedFeatures")) else []
+    )
     enclaves = info.get("nitroEnclavesSupport")
-    return have + (["nitro_enclaves"] if enclaves == "supported" else []) if enclaves or have else None
+    return (
+        have + (["nitro_enclaves"] if enclaves == "supported" else []) if enclaves or have else None
+    )
 
 
 def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,14 +287,25 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
     disks = ec2_xml.entries(storage.get("disks"))
     if not disks:
         none = ec2_xml.truth(info.get("instanceStorageSupported")) is False
-        return {"local_disk_gib": 0.0 if none else None, "local_disk_count": 0 if none else None, "local_disk_kind": None}
-    total = sum((ec2_xml.number(d.get("sizeInGB")) or 0) * (ec2_xml.number(d.get("count")) or 0) for d in disks)
+        return {
+            "local_disk_gib": 0.0 if none else None,
+            "local_disk_count": 0 if none else None,
+            "local_disk_kind": None,
+        }
+    total = sum(
+        (ec2_xml.number(d.get("sizeInGB")) or 0) * (ec2_xml.number(d.get("count")) or 0)
+        for d in disks
+    )
     kind = disks[0].get("type")
     nvme = storage.get("nvmeSupport") in ("required", "supported")
     return {
         "local_disk_gib": total * spec_words.GIB_PER_GB,
         "local_disk_count": int(sum(ec2_xml.number(d.get("count")) or 0 for d in disks)),
-        "local_disk_kind": "nvme_ssd" if kind == "ssd" and nvme else kind if kind in ("ssd", "hdd") else None,
+        "local_disk_kind": "nvme_ssd"
+        if kind == "ssd" and nvme
+        else kind
+        if kind in ("ssd", "hdd")
+        else None,
     }
 
 
@@ -244,7 +316,12 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
     with EFA. Only where it is no figure ("Moderate") or the answer has cards alone, the cards are summed: p5.48xlarge has 32 of 100.
     """
     cards = ec2_xml.entries(network.get("networkCards"))
-    peak = sum(ec2_xml.number(c.get("peakBandwidthInGbps")) or spec_words.network_gbps(c.get("networkPerformance")) or 0 for c in cards)
+    peak = sum(
+        ec2_xml.number(c.get("peakBandwidthInGbps"))
+        or spec_words.network_gbps(c.get("networkPerformance"))
+        or 0
+        for c in cards
+    )
     base = sum(ec2_xml.number(c.get("baselineBandwidthInGbps")) or 0 for c in cards)
     most = spec_words.network_gbps(network.get("networkPerformance")) or peak or None
     efa = ec2_xml.truth(network.get("efaSupported"))

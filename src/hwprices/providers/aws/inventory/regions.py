@@ -20,7 +20,11 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"""
 
 LOCATION_TYPES = {"AWS Local Zone": "local_zone", "AWS Wavelength Zone": "wavelength"}
 
-ZONE_KINDS = {"availability-zone": "zone", "local-zone": "local_zone", "wavelength-zone": "wavelength"}
+ZONE_KINDS = {
+    "availability-zone": "zone",
+    "local-zone": "local_zone",
+    "wavelength-zone": "wavelength",
+}
 
 OPT_IN = {"opt-in-not-required": "available", "opted-in": "available", "not-opted-in": "opt_in"}
 
@@ -54,22 +58,50 @@ class Places:
 
     def frame(self) -> pl.DataFrame:
         """The regions table; geography and grid are null here, the sheets fill them."""
-        rows = [{"provider": "aws", "region": region, **row} for region, row in sorted(self.rows.items())]
-        columns = ["provider", "region", "display_name", "kind", "status", "observed_at", "raw_sha256"]
+        rows = [
+            {"provider": "aws", "region": region, **row}
+            for region, row in sorted(self.rows.items())
+        ]
+        columns = [
+            "provider",
+            "region",
+            "display_name",
+            "kind",
+            "status",
+            "observed_at",
+            "raw_sha256",
+        ]
         frame = pl.DataFrame(rows, schema={n: frames.dtypes(Regions)[n] for n in columns}).lazy()
         by_code = pl.lit("region")
         for start, kind in PARTITIONS.items():
-            by_code = pl.when(pl.col("region").str.starts_with(start)).then(pl.lit(kind)).otherwise(by_code)
+            by_code = (
+                pl.when(pl.col("region").str.starts_with(start))
+                .then(pl.lit(kind))
+                .otherwise(by_code)
+            )
         named = frame.with_columns(kind=pl.col("kind").fill_null(by_code))
-        parent = pl.when(pl.col("kind").is_in(["local_zone", "wavelength"])).then(pl.col("region").str.extract(PARENT))
+        parent = pl.when(pl.col("kind").is_in(["local_zone", "wavelength"])).then(
+            pl.col("region").str.extract(PARENT)
+        )
         return frames.conform(named.with_columns(parent_region=parent), Regions).collect()
 
     def _meet(self, region: str, observed_at: datetime, raw_sha256: str) -> None:
-        self.rows.setdefault(region, {"display_name": None, "kind": None, "status": None, "observed_at": observed_at, "raw_sha256": raw_sha256})
+        self.rows.setdefault(
+            region,
+            {
+                "display_name": None,
+                "kind": None,
+                "status": None,
+                "observed_at": observed_at,
+                "raw_sha256": raw_sha256,
+            },
+        )
 
     def _learn(self, region: str, **said: Any) -> None:
         row = self.rows[region]
-        row.update({name: value for name, value in said.items() if value is not None and row[name] is None})
+        row.update(
+            {name: value for name, value in said.items() if value is not None and row[name] is None}
+        )
 
 
 def zones(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
@@ -105,5 +137,12 @@ def availability(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
         for page in landed
         for said in ec2_xml.items(pages.read(page), "instanceTypeOfferingSet")
     }
-    built = pl.DataFrame(list(rows.values()), schema={n: t for n, t in frames.dtypes(Availability).items() if n not in ("restricted", "restriction_reason")})
+    built = pl.DataFrame(
+        list(rows.values()),
+        schema={
+            n: t
+            for n, t in frames.dtypes(Availability).items()
+            if n not in ("restricted", "restriction_reason")
+        },
+    )
     return frames.conform(built.lazy(), Availability).collect()

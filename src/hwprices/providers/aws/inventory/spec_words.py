@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _MEMORY = re.compile(rf"({_NUMBER})\s*(MiB|GiB|TiB)", re.IGNORECASE)
-_NETWORK = re.compile(rf"(?:Up to )?(?:(\d+)\s*x\s*)?({_NUMBER})\s*(Gigabit|Gbps|Megabit|Mbps)", re.IGNORECASE)
+_NETWORK = re.compile(
+    rf"(?:Up to )?(?:(\d+)\s*x\s*)?({_NUMBER})\s*(Gigabit|Gbps|Megabit|Mbps)", re.IGNORECASE
+)
 _CLOCK = re.compile(rf"({_NUMBER})\s*GHz", re.IGNORECASE)
-_DISKS = re.compile(rf"(?:(\d+)\s*x\s*)?({_NUMBER})\s*(GB|TB)?\s*((?:NVMe\s*)?(?:SSD|HDD)?)", re.IGNORECASE)
+_DISKS = re.compile(
+    rf"(?:(\d+)\s*x\s*)?({_NUMBER})\s*(GB|TB)?\s*((?:NVMe\s*)?(?:SSD|HDD)?)", re.IGNORECASE
+)
 _GENERATION = re.compile(r"[a-z]+(\d+)")
 
 GIB_PER = {"mib": 1 / 1024, "gib": 1.0, "tib": 1024.0}
@@ -37,7 +41,11 @@ def memory_gib(words: str | None) -> float | None:
 def network_gbps(words: str | None) -> float | None:
     """The most it can do: ``Up to 12.5 Gigabit`` → 12.5, ``8x 100 Gigabit`` → 800."""
     found = _NETWORK.fullmatch((words or "").strip())
-    return (int(found[1] or 1) * _figure(found[2]) * GIGABITS_PER[found[3].lower()] or None) if found else None
+    return (
+        (int(found[1] or 1) * _figure(found[2]) * GIGABITS_PER[found[3].lower()] or None)
+        if found
+        else None
+    )
 
 
 def clock_ghz(words: str | None) -> float | None:
@@ -63,7 +71,9 @@ def disks(words: str | None) -> Disks | None:
     count = int(found[1] or 1)
     gigabytes = count * _figure(found[2]) * (1000 if (found[3] or "").lower() == "tb" else 1)
     kind = {"": None, "ssd": "ssd", "hdd": "hdd"}.get(found[4].lower().strip(), "nvme_ssd")
-    return Disks(gigabytes * GIB_PER_GB, count, kind) if count and gigabytes else Disks(0.0, 0, None)
+    return (
+        Disks(gigabytes * GIB_PER_GB, count, kind) if count and gigabytes else Disks(0.0, 0, None)
+    )
 
 
 def generation(family: str) -> str | None:
@@ -75,7 +85,11 @@ def generation(family: str) -> str | None:
 def processors(words: str | None) -> list[str]:
     """CPU models the vendor names; ``Variable`` names none."""
     text = (words or "").strip()
-    return [] if text in ("", "NA", "Variable") else [part.strip() for part in text.split(" or ") if part.strip()]
+    return (
+        []
+        if text in ("", "NA", "Variable")
+        else [part.strip() for part in text.split(" or ") if part.strip()]
+    )
 
 
 def cpu_vendor(processor: str) -> str | None:

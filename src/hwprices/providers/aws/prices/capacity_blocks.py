@@ -26,33 +26,58 @@ OFFER = {
 }
 
 
-def prices(pages: Pages, landed: Sequence[Page]) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
+def prices(
+    pages: Pages, landed: Sequence[Page]
+) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
     """The cheapest offer of each type and zone → rows of prices (fee over hours and machines), refused rows, counts of the rest."""
     offers = pl.concat([_offers(pages, page) for page in landed])
-    divisor = pl.col("hours").cast(pl.Int64, strict=False) * pl.col("machines").cast(pl.Int64, strict=False)
+    divisor = pl.col("hours").cast(pl.Int64, strict=False) * pl.col("machines").cast(
+        pl.Int64, strict=False
+    )
     rows = offers.with_columns(
         provider=pl.lit("aws"),
         region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
-        hourly=pl.when(divisor > 0).then((pl.col("fee").cast(Money, strict=False) / divisor.cast(Money)).cast(Money)),
+        hourly=pl.when(divisor > 0).then(
+            (pl.col("fee").cast(Money, strict=False) / divisor.cast(Money)).cast(Money)
+        ),
     )
     bad = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
     message = pl.format("offer of {} for {} at {}", "hours", "instance_type", "fee")
-    refused = frames.refused(rows.filter(bad).drop("hourly").lazy(), table="prices", reason="unreadable_price", message=message).collect()
+    refused = frames.refused(
+        rows.filter(bad).drop("hourly").lazy(),
+        table="prices",
+        reason="unreadable_price",
+        message=message,
+    ).collect()
     good = rows.filter(~bad).sort("zone", "instance_type", "hourly", "starts", maintain_order=True)
     cheapest = good.unique(["zone", "instance_type"], keep="first", maintain_order=True)
-    counts = {"out_of_scope:dearer_capacity_block": good.height - cheapest.height} if good.height > cheapest.height else {}
+    counts = (
+        {"out_of_scope:dearer_capacity_block": good.height - cheapest.height}
+        if good.height > cheapest.height
+        else {}
+    )
     return _rows(cheapest), refused, counts
 
 
 def _offers(pages: Pages, page: Page) -> pl.DataFrame:
     found = ec2_xml.items(pages.read(page), "capacityBlockOfferingSet")
-    frame = pl.DataFrame([{ours: offer.get(theirs) for ours, theirs in OFFER.items()} for offer in found], schema=dict.fromkeys(OFFER, pl.String))
-    return frame.with_columns(observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")), source_url=pl.lit(page.url), raw_sha256=pl.lit(page.sha256))
+    frame = pl.DataFrame(
+        [{ours: offer.get(theirs) for ours, theirs in OFFER.items()} for offer in found],
+        schema=dict.fromkeys(OFFER, pl.String),
+    )
+    return frame.with_columns(
+        observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")),
+        source_url=pl.lit(page.url),
+        raw_sha256=pl.lit(page.sha256),
+    )
 
 
 def _rows(offers: pl.DataFrame) -> pl.LazyFrame:
     named = offers.lazy().with_columns(
-        *(pl.lit(None, dtype=pl.String).alias(name) for name in ("commitment_plan", "price_reason", "sku_id", "sku_price_id")),
+        *(
+            pl.lit(None, dtype=pl.String).alias(name)
+            for name in ("commitment_plan", "price_reason", "sku_id", "sku_price_id")
+        ),
         os=pl.lit("linux"),
         software=pl.lit("none"),
         license_model=pl.lit("included"),
@@ -66,4 +91,9 @@ def _rows(offers: pl.DataFrame) -> pl.LazyFrame:
         effective_from=pl.lit(None, dtype=pl.Datetime("us", "UTC")),
         flags=pl.concat_list(pl.format("block_of_{}_hours", "hours")),
     )
-    return frames.conform(named.with_columns(frames.effective_hourly(), frames.price_id()).select(list(frames.dtypes(Prices))), Prices)
+    return frames.conform(
+        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
+            list(frames.dtypes(Prices))
+        ),
+        Prices,
+    )

@@ -8,8 +8,28 @@ import polars as pl
 from hwprices.providers.aws.prices import platforms
 
 WORDS = [
-    *("term_type", "starting_range", "ending_range", "unit", "currency", "lease", "payment", "offering_class", "product_family", "location_type"),
-    *("tenancy_word", "operating_system", "pre_installed", "license_words", "operation", "capacity_status", "market_option", "region_code"),
+    *(
+        "term_type",
+        "starting_range",
+        "ending_range",
+        "unit",
+        "currency",
+        "lease",
+        "payment",
+        "offering_class",
+        "product_family",
+        "location_type",
+    ),
+    *(
+        "tenancy_word",
+        "operating_system",
+        "pre_installed",
+        "license_words",
+        "operation",
+        "capacity_status",
+        "market_option",
+        "region_code",
+    ),
 ]
 """Columns whose words decide what a line is."""
 
@@ -19,7 +39,11 @@ WAY = [*WORDS, "sign", "unnamed"]
 INSTANCES = ("Compute Instance", "Compute Instance (bare metal)")
 HOSTS = "Dedicated Host"
 
-PAYMENTS = {"noupfront": "no_upfront", "partialupfront": "partial_upfront", "allupfront": "all_upfront"}
+PAYMENTS = {
+    "noupfront": "no_upfront",
+    "partialupfront": "partial_upfront",
+    "allupfront": "all_upfront",
+}
 
 
 def judged(ways: pl.DataFrame, region: str, own_files: frozenset[str]) -> pl.DataFrame:
@@ -30,12 +54,21 @@ def judged(ways: pl.DataFrame, region: str, own_files: frozenset[str]) -> pl.Dat
     """
     host = pl.col("product_family") == HOSTS
     letters = pl.col("payment").str.replace_all(r"[^A-Za-z]", "").str.to_lowercase()
-    tenancy = pl.col("tenancy_word").replace_strict({"Shared": "shared", "Dedicated": "dedicated"}, default=None, return_dtype=pl.String)
-    read = ways.with_columns(pl.col(WORDS).cast(pl.String).fill_null("").str.strip_chars()).with_columns(
+    tenancy = pl.col("tenancy_word").replace_strict(
+        {"Shared": "shared", "Dedicated": "dedicated"}, default=None, return_dtype=pl.String
+    )
+    read = ways.with_columns(
+        pl.col(WORDS).cast(pl.String).fill_null("").str.strip_chars()
+    ).with_columns(
         *platforms.from_words(),
         pl.col("region_code").replace("", region).alias("region"),
-        pl.col("lease").str.extract(r"^([13])\s*yr$").replace_strict({"1": 12, "3": 36}, default=None, return_dtype=pl.Int32).alias("lease_months"),
-        letters.replace_strict(PAYMENTS, default=None, return_dtype=pl.String).alias("lease_payment"),
+        pl.col("lease")
+        .str.extract(r"^([13])\s*yr$")
+        .replace_strict({"1": 12, "3": 36}, default=None, return_dtype=pl.Int32)
+        .alias("lease_months"),
+        letters.replace_strict(PAYMENTS, default=None, return_dtype=pl.String).alias(
+            "lease_payment"
+        ),
         pl.when(host).then(pl.lit("host")).otherwise(tenancy).alias("tenancy"),
         (pl.col("market_option") == "CapacityBlock").alias("capacity_block"),
         (pl.col("unit").str.to_lowercase() == "quantity").alias("is_upfront"),
@@ -66,8 +99,15 @@ def _scope(own_files: frozenset[str]) -> pl.Expr:
 
 def _problem() -> pl.Expr:
     """Why a line cannot be taken for a price; null where it can."""
-    host, block, reserved = pl.col("product_family") == HOSTS, pl.col("capacity_block"), pl.col("term_type") == "Reserved"
-    words, code = pl.concat_str(["os", "software", "license_model"], separator="/"), platforms.from_operation()
+    host, block, reserved = (
+        pl.col("product_family") == HOSTS,
+        pl.col("capacity_block"),
+        pl.col("term_type") == "Reserved",
+    )
+    words, code = (
+        pl.concat_str(["os", "software", "license_model"], separator="/"),
+        platforms.from_operation(),
+    )
     platform = ~host & ~block
     tiered = ~pl.col("starting_range").is_in(["0", ""]) | ~pl.col("ending_range").is_in(["Inf", ""])
     return (
@@ -82,14 +122,35 @@ def _problem() -> pl.Expr:
         .when(pl.col("tenancy").is_null())
         .then(pl.format("unknown_tenancy:Tenancy {}", "tenancy_word"))
         .when(~host & pl.any_horizontal(pl.col("os", "software", "license_model").is_null()))
-        .then(pl.format("unknown_platform:Operating System {}, Pre Installed S/W {}, License Model {}", "operating_system", "pre_installed", "license_words"))
+        .then(
+            pl.format(
+                "unknown_platform:Operating System {}, Pre Installed S/W {}, License Model {}",
+                "operating_system",
+                "pre_installed",
+                "license_words",
+            )
+        )
         .when(platform & code.is_null())
         .then(pl.format("unknown_operation:operation {} beside {}", "operation", words))
         .when(platform & (code != words))
-        .then(pl.format("platform_disagrees:operation {} is {}, the words say {}", "operation", code, words))
-        .when(reserved & (pl.col("lease_months").is_null() | pl.col("lease_payment").is_null() | ~pl.col("offering_class").is_in(["standard", "convertible"])))
+        .then(
+            pl.format(
+                "platform_disagrees:operation {} is {}, the words say {}", "operation", code, words
+            )
+        )
+        .when(
+            reserved
+            & (
+                pl.col("lease_months").is_null()
+                | pl.col("lease_payment").is_null()
+                | ~pl.col("offering_class").is_in(["standard", "convertible"])
+            )
+        )
         .then(pl.format("unknown_term:{} / {} / {}", "lease", "payment", "offering_class"))
-        .when(~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]) | (pl.col("is_upfront") & ~reserved))
+        .when(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"])
+            | (pl.col("is_upfront") & ~reserved)
+        )
         .then(pl.format("unknown_unit:Unit {} of a {} term", "unit", "term_type"))
         .when(tiered & ~pl.col("is_upfront"))
         .then(pl.format("tiered_price:from {} to {}", "starting_range", "ending_range"))

@@ -91,4 +91,6 @@ class JsonStream:
         self._at = 0
 
     def _wrong(self, why: str) -> HwpricesError:
-        return HwpricesError(f"{self._name} is not the JSON it should be: {why}", "Delete it and fetch again.")
+        return HwpricesError(
+            f"{self._name} is not the JSON it should be: {why}", "Delete it and fetch again."
+        )

@@ -48,7 +48,13 @@ OS_WORDS = {
     "windows": "windows",
 }
 
-SOFTWARE_WORDS = {"": "none", "na": "none", "sql std": "sql_std", "sql web": "sql_web", "sql ent": "sql_ent"}
+SOFTWARE_WORDS = {
+    "": "none",
+    "na": "none",
+    "sql std": "sql_std",
+    "sql web": "sql_web",
+    "sql ent": "sql_ent",
+}
 
 LICENSE_WORDS = {
     "": "included",
@@ -77,9 +83,15 @@ def _words(column: str) -> pl.Expr:
 def from_words() -> list[pl.Expr]:
     """os, software, license_model from the words; null where a word is not known."""
     return [
-        _words("operating_system").replace_strict(OS_WORDS, default=None, return_dtype=pl.String).alias("os"),
-        _words("pre_installed").replace_strict(SOFTWARE_WORDS, default=None, return_dtype=pl.String).alias("software"),
-        _words("license_words").replace_strict(LICENSE_WORDS, default=None, return_dtype=pl.String).alias("license_model"),
+        _words("operating_system")
+        .replace_strict(OS_WORDS, default=None, return_dtype=pl.String)
+        .alias("os"),
+        _words("pre_installed")
+        .replace_strict(SOFTWARE_WORDS, default=None, return_dtype=pl.String)
+        .alias("software"),
+        _words("license_words")
+        .replace_strict(LICENSE_WORDS, default=None, return_dtype=pl.String)
+        .alias("license_model"),
     ]
 
 

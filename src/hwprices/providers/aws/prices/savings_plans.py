@@ -23,7 +23,11 @@ from hwprices.schemas.quarantine import Quarantine
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}
-PAYMENTS = {"No Upfront": "no_upfront", "Partial Upfront": "partial_upfront", "All Upfront": "all_upfront"}
+PAYMENTS = {
+    "No Upfront": "no_upfront",
+    "Partial Upfront": "partial_upfront",
+    "All Upfront": "all_upfront",
+}
 
 RUNNING = re.compile(r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)")
 """Usage types of running machines. A SKU of one of these that the price list does not have is a fault; of others it is not."""
@@ -78,10 +82,16 @@ def read(pages: Pages, page: Page, region: str, skus: pl.LazyFrame | None) -> Sa
         .with_columns(_scope().alias("scope"), _problem().alias("problem"))
         .collect()
     )
-    for scope, count in rows.filter(pl.col("scope").is_not_null()).group_by("scope").len().sort("scope").iter_rows():
+    for scope, count in (
+        rows.filter(pl.col("scope").is_not_null()).group_by("scope").len().sort("scope").iter_rows()
+    ):
         counts[f"out_of_scope:{scope}"] += count
     ours = rows.lazy().filter(pl.col("scope").is_null())
-    return SavingsPlans(_prices(ours.filter(pl.col("problem").is_null())), _refused(ours.filter(pl.col("problem").is_not_null())), dict(counts))
+    return SavingsPlans(
+        _prices(ours.filter(pl.col("problem").is_null())),
+        _refused(ours.filter(pl.col("problem").is_not_null())),
+        dict(counts),
+    )
 
 
 def _rates(pages: Pages, page: Page) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
@@ -102,8 +112,20 @@ def _rates(pages: Pages, page: Page) -> tuple[pl.DataFrame, pl.DataFrame, Counte
                         stream.value()
             else:
                 stream.value()
-    plan_columns = {"plan_sku": pl.String, "plan_family": pl.String, "commitment_plan": pl.String, "term_months": pl.Int32, "payment_option": pl.String}
-    return pl.DataFrame(products, schema=plan_columns, orient="row").unique("plan_sku", keep="first", maintain_order=True), pl.concat(found), counts
+    plan_columns = {
+        "plan_sku": pl.String,
+        "plan_family": pl.String,
+        "commitment_plan": pl.String,
+        "term_months": pl.Int32,
+        "payment_option": pl.String,
+    }
+    return (
+        pl.DataFrame(products, schema=plan_columns, orient="row").unique(
+            "plan_sku", keep="first", maintain_order=True
+        ),
+        pl.concat(found),
+        counts,
+    )
 
 
 def _plan(product: dict[str, Any]) -> dict[str, Any]:
@@ -132,16 +154,28 @@ def _plan_rates(stream: JsonStream, counts: Counter[str]) -> pl.DataFrame:
                 counts[f"out_of_scope:savings_plan_service={service}"] += 1
                 continue
             money = rate.get("discountedRate", {})
-            rows.append((rate.get("discountedSku"), rate.get("discountedUsageType"), rate.get("rateCode"), money.get("price"), money.get("currency")))
+            rows.append(
+                (
+                    rate.get("discountedSku"),
+                    rate.get("discountedUsageType"),
+                    rate.get("rateCode"),
+                    money.get("price"),
+                    money.get("currency"),
+                )
+            )
     columns = dict(list(RATE_COLUMNS.items())[:5])
     frame = pl.DataFrame(rows, schema=columns, orient="row")
     return frame.with_columns(
-        pl.lit(plan.get("sku"), dtype=pl.String).alias("plan_sku"), pl.lit(plan.get("effectiveDate"), dtype=pl.String).alias("effective_date")
+        pl.lit(plan.get("sku"), dtype=pl.String).alias("plan_sku"),
+        pl.lit(plan.get("effectiveDate"), dtype=pl.String).alias("effective_date"),
     )
 
 
 def _scope() -> pl.Expr:
-    usage, running = pl.col("usage_type").fill_null(""), pl.col("usage_type").fill_null("").str.contains(RUNNING.pattern)
+    usage, running = (
+        pl.col("usage_type").fill_null(""),
+        pl.col("usage_type").fill_null("").str.contains(RUNNING.pattern),
+    )
     return (
         pl.when(pl.col("plan_family").is_not_null() & pl.col("commitment_plan").is_null())
         .then(pl.lit("savings_plan_family=") + pl.col("plan_family"))
@@ -157,14 +191,25 @@ def _scope() -> pl.Expr:
 def _problem() -> pl.Expr:
     return (
         pl.when(pl.col("plan_family").is_null())
-        .then(pl.format("unknown_plan:the file has no product {}", pl.col("plan_sku").fill_null("?")))
+        .then(
+            pl.format("unknown_plan:the file has no product {}", pl.col("plan_sku").fill_null("?"))
+        )
         .when(pl.col("term_months").is_null() | pl.col("payment_option").is_null())
         .then(pl.format("unknown_term:plan {} has an unknown term or payment", "plan_sku"))
         .when(pl.col("instance_type").is_null())
-        .then(pl.format("unknown_sku:the price list has no SKU {} ({})", pl.col("sku_id").fill_null("?"), pl.col("usage_type").fill_null("?")))
+        .then(
+            pl.format(
+                "unknown_sku:the price list has no SKU {} ({})",
+                pl.col("sku_id").fill_null("?"),
+                pl.col("usage_type").fill_null("?"),
+            )
+        )
         .when(pl.col("price").is_null() | (pl.col("price") < 0))
         .then(pl.format("unreadable_price:{} is no price", pl.col("price_text").fill_null("?")))
-        .when(pl.any_horizontal(pl.col("os", "software", "license_model", "tenancy").is_null()) & (pl.col("tenancy") != "host").fill_null(True))
+        .when(
+            pl.any_horizontal(pl.col("os", "software", "license_model", "tenancy").is_null())
+            & (pl.col("tenancy") != "host").fill_null(True)
+        )
         .then(pl.format("unknown_platform:SKU {} has no platform in the price list", "sku_id"))
     )
 
@@ -184,13 +229,35 @@ def _prices(rows: pl.LazyFrame) -> pl.LazyFrame:
         billing_unit=pl.lit("hour"),
         basis=pl.lit("listed"),
         effective_from=date.cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
-        flags=pl.when(host).then(pl.lit(["whole_host"])).otherwise(pl.lit([], dtype=pl.List(pl.String))),
+        flags=pl.when(host)
+        .then(pl.lit(["whole_host"]))
+        .otherwise(pl.lit([], dtype=pl.List(pl.String))),
     )
-    return frames.conform(named.with_columns(frames.effective_hourly(), frames.price_id()).select(list(frames.dtypes(Prices))), Prices)
+    return frames.conform(
+        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
+            list(frames.dtypes(Prices))
+        ),
+        Prices,
+    )
 
 
 def _refused(rows: pl.LazyFrame) -> pl.DataFrame:
-    shown = ["region", "problem", "sku_id", "usage_type", "sku_price_id", "price_text", "currency", "plan_sku", "plan_family"]
-    reason, message = pl.col("problem").str.extract(r"^([a-z_]+):"), pl.col("problem").str.replace(r"^[a-z_]+:", "")
+    shown = [
+        "region",
+        "problem",
+        "sku_id",
+        "usage_type",
+        "sku_price_id",
+        "price_text",
+        "currency",
+        "plan_sku",
+        "plan_family",
+    ]
+    reason, message = (
+        pl.col("problem").str.extract(r"^([a-z_]+):"),
+        pl.col("problem").str.replace(r"^[a-z_]+:", ""),
+    )
     origin = ["provider", "observed_at", "source_url", "raw_sha256"]
-    return frames.refused(rows.select(*shown, *origin), table="prices", reason=reason, message=message).collect()
+    return frames.refused(
+        rows.select(*shown, *origin), table="prices", reason=reason, message=message
+    ).collect()

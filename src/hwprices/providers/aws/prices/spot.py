@@ -34,7 +34,9 @@ def region_of(zone: str) -> str:
     return zone[:-1] if re.search(r"\d[a-z]$", zone) else zone
 
 
-def prices(pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
+def prices(
+    pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame
+) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
     """Newest quote of each type, zone and platform → rows of prices, refused rows, counts of the rest.
 
     ``on_demand`` is a frame of prices to compare with. A quote equal to it is flagged (types without a spot market answer it), and
@@ -45,28 +47,54 @@ def prices(pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame) -> tup
     rows = quotes.with_columns(
         os=product.replace_strict(platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
         price=pl.col("price_text").cast(Money, strict=False),
-        effective_from=pl.col("timestamp").str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False),
+        effective_from=pl.col("timestamp").str.to_datetime(
+            "%+", time_unit="us", time_zone="UTC", strict=False
+        ),
         provider=pl.lit("aws"),
         region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
     )
     unknown, unreadable = pl.col("os").is_null(), pl.col("price").is_null() | (pl.col("price") <= 0)
     reason = pl.when(unknown).then(pl.lit("unknown_platform")).otherwise(pl.lit("unreadable_price"))
     message = pl.format("spot quote for {} at {}", "product", "price_text")
-    refused = frames.refused(rows.filter(unknown | unreadable).drop("price").lazy(), table="prices", reason=reason, message=message).collect()
+    refused = frames.refused(
+        rows.filter(unknown | unreadable).drop("price").lazy(),
+        table="prices",
+        reason=reason,
+        message=message,
+    ).collect()
     good = rows.filter(~(unknown | unreadable))
     market = ["zone", "instance_type", "os"]
-    latest = good.filter(pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(market)))
+    latest = good.filter(
+        pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(market))
+    )
     # The same quote comes once for each network; two prices at one time stay two rows of one key, which validation refuses.
     newest = latest.unique([*market, "price"], keep="first", maintain_order=True)
-    counts = {"out_of_scope:superseded_spot_quote": good.height - newest.height} if good.height > newest.height else {}
+    counts = (
+        {"out_of_scope:superseded_spot_quote": good.height - newest.height}
+        if good.height > newest.height
+        else {}
+    )
     return _rows(newest, on_demand), refused, counts
 
 
 def _quotes(pages: Pages, page: Page) -> pl.DataFrame:
     found: list[dict[str, Any]] = ec2_xml.items(pages.read(page), "spotPriceHistorySet")
-    rows = [(q.get("instanceType"), q.get("productDescription"), q.get("spotPrice"), q.get("timestamp"), q.get("availabilityZone")) for q in found]
+    rows = [
+        (
+            q.get("instanceType"),
+            q.get("productDescription"),
+            q.get("spotPrice"),
+            q.get("timestamp"),
+            q.get("availabilityZone"),
+        )
+        for q in found
+    ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(QUOTE, pl.String), orient="row")
-    return frame.with_columns(observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")), source_url=pl.lit(page.url), raw_sha256=pl.lit(page.sha256))
+    return frame.with_columns(
+        observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")),
+        source_url=pl.lit(page.url),
+        raw_sha256=pl.lit(page.sha256),
+    )
 
 
 def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
@@ -75,14 +103,26 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
         on_demand.filter(
             *(
                 pl.col(name) == value
-                for name, value in {"purchase_option": "on_demand", "tenancy": "shared", "software": "none", "license_model": "included"}.items()
+                for name, value in {
+                    "purchase_option": "on_demand",
+                    "tenancy": "shared",
+                    "software": "none",
+                    "license_model": "included",
+                }.items()
             )
         )
         .group_by(SAME_MACHINE)
-        .agg(listed=pl.when(pl.col("effective_hourly").n_unique() == 1).then(pl.col("effective_hourly").first()))  # doubtful ones compare with nothing
+        .agg(
+            listed=pl.when(pl.col("effective_hourly").n_unique() == 1).then(
+                pl.col("effective_hourly").first()
+            )
+        )  # doubtful ones compare with nothing
     )
     trifle = (pl.col("hourly") < pl.col("listed") * TRIFLE).fill_null(False)
-    equal, above = (pl.col("hourly") == pl.col("listed")).fill_null(False), (pl.col("hourly") > pl.col("listed")).fill_null(False)
+    equal, above = (
+        (pl.col("hourly") == pl.col("listed")).fill_null(False),
+        (pl.col("hourly") > pl.col("listed")).fill_null(False),
+    )
     named = (
         quotes.lazy()
         .with_columns(
@@ -93,7 +133,9 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
             purchase_option=pl.lit("spot"),
             term_months=pl.lit(0, dtype=pl.Int32),
             payment_option=pl.lit("none"),
-            currency=pl.when(pl.col("region").str.starts_with("cn-")).then(pl.lit("CNY")).otherwise(pl.lit("USD")),
+            currency=pl.when(pl.col("region").str.starts_with("cn-"))
+            .then(pl.lit("CNY"))
+            .otherwise(pl.lit("USD")),
             hourly=pl.col("price"),
             upfront=pl.lit(None, dtype=Money),
             billing_unit=pl.lit("hour"),
@@ -108,14 +150,22 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
             ).list.drop_nulls()
         )
     )
-    return frames.conform(named.with_columns(frames.effective_hourly(), frames.price_id()).select(list(frames.dtypes(Prices))), Prices)
+    return frames.conform(
+        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
+            list(frames.dtypes(Prices))
+        ),
+        Prices,
+    )
 
 
 def band(label: str) -> tuple[int, int]:
     """``<5%`` → 0, 5; ``5-10%`` → 5, 10; ``>20%`` → 20, 100."""
     found = re.fullmatch(r"(<|>|\d+-)(\d+)%", label)
     if found is None:
-        raise HwpricesError(f"the spot advisor's band {label!r} is not understood", "The vendor's format has changed: the reader must be adapted.")
+        raise HwpricesError(
+            f"the spot advisor's band {label!r} is not understood",
+            "The vendor's format has changed: the reader must be adapted.",
+        )
     start, figure = found[1], int(found[2])
     return (figure, 100) if start == ">" else (0 if start == "<" else int(start[:-1]), figure)
 
@@ -128,7 +178,17 @@ def advice(pages: Pages, page: Page) -> pl.DataFrame:
     body = pages.read_json(page)
     labels = {band["index"]: band["label"] for band in body["ranges"]}
     rows = [
-        ("aws", region, name, platforms.ADVISOR_SYSTEMS[system], labels[said["r"]], *band(labels[said["r"]]), said["s"], page.retrieved_at, page.sha256)
+        (
+            "aws",
+            region,
+            name,
+            platforms.ADVISOR_SYSTEMS[system],
+            labels[said["r"]],
+            *band(labels[said["r"]]),
+            said["s"],
+            page.retrieved_at,
+            page.sha256,
+        )
         for region, systems in sorted(body["spot_advisor"].items())
         for system, types in sorted(systems.items())
         if system in platforms.ADVISOR_SYSTEMS

@@ -32,7 +32,9 @@ def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
     def ask(options: dict[str, Any]) -> Iterable[object]:
         from azure.mgmt.compute import ComputeManagementClient
 
-        with ComputeManagementClient(subscription_id=_subscription(context.settings), **options) as client:
+        with ComputeManagementClient(
+            subscription_id=_subscription(context.settings), **options
+        ) as client:
             yield from client.resource_skus.list(filter=f"location eq '{unit.region}'")
 
     bodies = _bodies(context.settings, ask)
@@ -83,11 +85,15 @@ def _bodies(settings: Settings, ask: Callable[[dict[str, Any]], Iterable[object]
         count = sum(1 for _ in ask(_options(settings, keep, asked)))
     except (AzureError, ValueError) as error:
         raise FetchError(
-            f"{public_url(settings.azure_arm_url)} failed: {_words(error, settings)}", "Check the account (az login), the subscription and its rights."
+            f"{public_url(settings.azure_arm_url)} failed: {_words(error, settings)}",
+            "Check the account (az login), the subscription and its rights.",
         ) from None
     held = sum(len(_values(body)) for body in bodies)
     if held != count or len(bodies) != len(asked):
-        raise FetchError(f"{public_url(settings.azure_arm_url)} sent {held} elements on {len(bodies)} pages, {count} were read", "Try again later.")
+        raise FetchError(
+            f"{public_url(settings.azure_arm_url)} sent {held} elements on {len(bodies)} pages, {count} were read",
+            "Try again later.",
+        )
     return bodies
 
 
@@ -103,14 +109,19 @@ def _options(settings: Settings, keep: Callable[[Any], None], asked: set[str]) -
         def on_request(self, request: Any) -> None:
             check_same_host(url, request.http_request.url)
             if request.http_request.url in asked or len(asked) == MOST_PAGES:
-                raise FetchError(f"the pages of {public_url(url)} run in a circle", "Try again later.")
+                raise FetchError(
+                    f"the pages of {public_url(url)} run in a circle", "Try again later."
+                )
             asked.add(request.http_request.url)
 
     class _Keep(CustomHookPolicy):  # type: ignore[type-arg]
         def on_response(self, request: Any, response: Any) -> None:
             keep(response)
 
-    timeouts = {"connection_timeout": settings.connect_timeout.total_seconds(), "read_timeout": settings.read_timeout.total_seconds()}
+    timeouts = {
+        "connection_timeout": settings.connect_timeout.total_seconds(),
+        "read_timeout": settings.read_timeout.total_seconds(),
+    }
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
@@ -150,7 +161,9 @@ def _values(body: bytes) -> list[Any]:
 
 
 def _land(context: Context, unit: Unit, body: bytes, url: str) -> Page:
-    return context.landing.land_bytes(unit, body, url=url, retrieved_at=context.now(), suffix="json")
+    return context.landing.land_bytes(
+        unit, body, url=url, retrieved_at=context.now(), suffix="json"
+    )
 
 
 def _subscription(settings: Settings) -> str:
@@ -162,4 +175,6 @@ def _subscription(settings: Settings) -> str:
 def _words(error: Exception, settings: Settings) -> str:
     """First line of an error, without the subscription's id; the SDK's go on with the response or with each credential tried."""
     first = str(error).strip().split("\n")[0][:200]
-    return f"{type(error).__name__} {first}".replace(settings.azure_subscription_id or "\0", SUBSCRIPTION)
+    return f"{type(error).__name__} {first}".replace(
+        settings.azure_subscription_id or "\0", SUBSCRIPTION
+    )

@@ -20,7 +20,11 @@ from hwprices.landing.pages import Downloaded, Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 
 API_VERSION = "2023-01-01-preview"  # the only one whose answers hold savingsPlan
-PRICE_TYPES = {"consumption": "Consumption", "devtest": "DevTestConsumption", "reservation": "Reservation"}
+PRICE_TYPES = {
+    "consumption": "Consumption",
+    "devtest": "DevTestConsumption",
+    "reservation": "Reservation",
+}
 """Last word of a unit's kind → priceType. Spot, low priority and savings plans are inside Consumption."""
 
 WALKS = 3
@@ -77,21 +81,34 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         found = settled(walk, known, unit.name)
         if not found.items:
             if known:
-                raise FetchError(f"{unit.name} has no items and had {len(known)} before", "Its last good pages stay in use.")
-            raise SkippedError(f"Azure sells no virtual machines as {unit.params['price_type']} in {unit.region}")
+                raise FetchError(
+                    f"{unit.name} has no items and had {len(known)} before",
+                    "Its last good pages stay in use.",
+                )
+            raise SkippedError(
+                f"Azure sells no virtual machines as {unit.params['price_type']} in {unit.region}"
+            )
         return [context.landing.land(unit, body, suffix="json") for body in found.bodies]
 
 
 def regions(http: Http, url: str) -> list[str]:
     """Regions that have prices of the probe sizes, sorted. Raises FetchError."""
     sizes = " or ".join(f"armSkuName eq '{size}'" for size in REGION_PROBES)
-    params = _query(f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})", "USD")
+    params = _query(
+        f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})", "USD"
+    )
     with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
         try:
             bodies = _walk(http, url, params, Path(scratch)).bodies
         except _BrokenWalk as error:
-            raise FetchError(f"the regions could not be read from {url}: {error}", "Try again later.") from None
-        names = {str(item.get("armRegionName") or "").strip().lower() for body in bodies for item in _document(body)["Items"]}
+            raise FetchError(
+                f"the regions could not be read from {url}: {error}", "Try again later."
+            ) from None
+        names = {
+            str(item.get("armRegionName") or "").strip().lower()
+            for body in bodies
+            for item in _document(body)["Items"]
+        }
     return sorted(names - {""})
 
 
@@ -115,9 +132,16 @@ def settled(walk: Callable[[], Walk], known: frozenset[tuple[Any, ...]], name: s
         if not doubt or (last is not None and found.items == last.items):
             _check_lost(found, known, name)
             return found
-        why = doubt if last is None else f"two walks differ by {_difference(found, last)} items ({doubt})"
+        why = (
+            doubt
+            if last is None
+            else f"two walks differ by {_difference(found, last)} items ({doubt})"
+        )
         last = found
-    raise FetchError(f"{name} could not be read whole in {WALKS} walks: {why}", "Its last good pages stay in use; try again later.")
+    raise FetchError(
+        f"{name} could not be read whole in {WALKS} walks: {why}",
+        "Its last good pages stay in use; try again later.",
+    )
 
 
 def _doubt(walk: Walk, known: frozenset[tuple[Any, ...]]) -> str:
@@ -136,7 +160,10 @@ def _doubt(walk: Walk, known: frozenset[tuple[Any, ...]]) -> str:
 def _check_lost(walk: Walk, known: frozenset[tuple[Any, ...]], name: str) -> None:
     lost = len(known - walk.identities)
     if walk.items and lost > MOST_LOST * len(known):
-        raise FetchError(f"{name} lost {lost} of {len(known)} items since the last run", "Its last good pages stay in use; look at what Azure answers.")
+        raise FetchError(
+            f"{name} lost {lost} of {len(known)} items since the last run",
+            "Its last good pages stay in use; look at what Azure answers.",
+        )
 
 
 def _difference(a: Walk, b: Walk) -> int:
@@ -164,7 +191,9 @@ def _walk(http: Http, url: str, params: dict[str, str], folder: Path) -> Walk:
         if link in seen or len(bodies) == MOST_PAGES:
             raise _BrokenWalk(f"the links run in a circle after {len(bodies)} pages")
         seen.add(link)
-        body = http.download(link, folder / f"{len(bodies)}.body", params=params if not bodies else None)
+        body = http.download(
+            link, folder / f"{len(bodies)}.body", params=params if not bodies else None
+        )
         document = _document(body)
         digest = hashlib.sha256(json.dumps(document["Items"]).encode()).hexdigest()
         if document["Items"] and digest in seen:
@@ -177,7 +206,9 @@ def _walk(http: Http, url: str, params: dict[str, str], folder: Path) -> Walk:
         link = document.get("NextPageLink") or None
         if link:
             check_same_host(url, link)
-    return Walk(tuple(bodies), items, frozenset(identities), any(size < sizes[0] for size in sizes[:-1]))
+    return Walk(
+        tuple(bodies), items, frozenset(identities), any(size < sizes[0] for size in sizes[:-1])
+    )
 
 
 def _document(body: Downloaded) -> dict[str, Any]:
@@ -196,7 +227,9 @@ def _document(body: Downloaded) -> dict[str, Any]:
 
 
 def _all_but_price(item: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in item.items() if name not in PRICES}, sort_keys=True)
+    return json.dumps(
+        {name: value for name, value in item.items() if name not in PRICES}, sort_keys=True
+    )
 
 
 def _identity(item: dict[str, Any]) -> tuple[Any, ...]:
@@ -207,13 +240,22 @@ def _check_asked_for(walk: Walk, unit: Unit) -> None:
     """Every item is of the region and price type asked for: a filter that is not obeyed would fill each partition with all."""
     for text in walk.items:
         item = json.loads(text)
-        if str(item.get("armRegionName", "")).lower() != unit.region or item.get("type") != unit.params["price_type"]:
-            raise _BrokenWalk(f"an item is of {item.get('armRegionName')} and {item.get('type')}, which was not asked for")
+        if (
+            str(item.get("armRegionName", "")).lower() != unit.region
+            or item.get("type") != unit.params["price_type"]
+        ):
+            raise _BrokenWalk(
+                f"an item is of {item.get('armRegionName')} and {item.get('type')}, which was not asked for"
+            )
 
 
 def _identities_before(context: Context, unit: Unit) -> frozenset[tuple[Any, ...]]:
     """Identities of the partition's items in the newest live run that has it; empty where there is none."""
-    return frozenset(_identity(item) for page in _pages_before(context.landing, unit) for item in context.landing.read_json(page)["Items"])
+    return frozenset(
+        _identity(item)
+        for page in _pages_before(context.landing, unit)
+        for item in context.landing.read_json(page)["Items"]
+    )
 
 
 def _pages_before(landing: Landing, unit: Unit) -> Iterator[Page]:

@@ -32,19 +32,33 @@ def attach(sizes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _of(size: str, gpus: str | None) -> tuple[list[dict[str, object]], str, float | None, float | None]:
+def _of(
+    size: str, gpus: str | None
+) -> tuple[list[dict[str, object]], str, float | None, float | None]:
     """accelerators, kind, count and memory of one size."""
     said = float(gpus) if gpus and gpus.replace(".", "", 1).isdigit() else None
     match = _matcher()(None, size)
     if match:
         count = match.count if match.count is not None else said
-        each: dict[str, object] = {"accelerator_id": match.accelerator_id, "vendor_name": None, "count": count, "memory_gib": match.memory_gib}
-        total = count * match.memory_gib if count is not None and match.memory_gib is not None else None
+        each: dict[str, object] = {
+            "accelerator_id": match.accelerator_id,
+            "vendor_name": None,
+            "count": count,
+            "memory_gib": match.memory_gib,
+        }
+        total = (
+            count * match.memory_gib if count is not None and match.memory_gib is not None else None
+        )
         return [each], _kinds()[match.accelerator_id], count, total
     kind = _kind_by_name(size) or ("gpu" if said else None)
     if not kind:
         return [], "none", 0.0, None
-    return [{"accelerator_id": None, "vendor_name": None, "count": said, "memory_gib": None}], kind, said, None
+    return (
+        [{"accelerator_id": None, "vendor_name": None, "count": said, "memory_gib": None}],
+        kind,
+        said,
+        None,
+    )
 
 
 def _kind_by_name(size: str) -> str | None:

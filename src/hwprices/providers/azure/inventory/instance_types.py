@@ -67,11 +67,24 @@ def read(pages: Pages) -> Skus:
     rows = pl.concat([empty, *parts]).with_columns(pl.lit("azure").alias("provider"))
     other = rows.filter(pl.col("resourceType").fill_null("") != MACHINES)
     machines = rows.filter(pl.col("resourceType") == MACHINES)
-    nameless = machines.filter(pl.col("name").is_null() | pl.col("family").is_null() | (pl.col("locationInfo").list.len().fill_null(0) == 0))
-    refused = frames.refused(nameless.lazy(), table="instance_types", reason="sku_without_name", message="A SKU lacks its name, family or location.")
+    nameless = machines.filter(
+        pl.col("name").is_null()
+        | pl.col("family").is_null()
+        | (pl.col("locationInfo").list.len().fill_null(0) == 0)
+    )
+    refused = frames.refused(
+        nameless.lazy(),
+        table="instance_types",
+        reason="sku_without_name",
+        message="A SKU lacks its name, family or location.",
+    )
     counts = other.group_by("resourceType").len().sort("resourceType")
     return Skus(
-        machines.filter(pl.col("name").is_not_null() & pl.col("family").is_not_null() & (pl.col("locationInfo").list.len() > 0)),
+        machines.filter(
+            pl.col("name").is_not_null()
+            & pl.col("family").is_not_null()
+            & (pl.col("locationInfo").list.len() > 0)
+        ),
         refused.collect(),
         {f"out_of_scope:resource_type={kind}": count for kind, count in counts.iter_rows()},
     )
@@ -81,11 +94,18 @@ def _parse(body: bytes, page: Page) -> pl.DataFrame:
     try:
         values: pl.Series | None = pl.read_json(body, schema={"value": pl.List(SKU)})["value"][0]
     except (pl.exceptions.PolarsError, IndexError) as error:
-        raise HwpricesError(f"page {page.key} is no list of resource SKUs ({str(error)[:120]})", "Delete it and fetch again.") from None
+        raise HwpricesError(
+            f"page {page.key} is no list of resource SKUs ({str(error)[:120]})",
+            "Delete it and fetch again.",
+        ) from None
     if values is None:
-        raise HwpricesError(f"page {page.key} is no list of resource SKUs", "Delete it and fetch again.")
+        raise HwpricesError(
+            f"page {page.key} is no list of resource SKUs", "Delete it and fetch again."
+        )
     return values.struct.unnest().with_columns(
-        pl.lit(page.retrieved_at).cast(frames.dtypes(InstanceTypes)["observed_at"]).alias("observed_at"),
+        pl.lit(page.retrieved_at)
+        .cast(frames.dtypes(InstanceTypes)["observed_at"])
+        .alias("observed_at"),
         pl.lit(page.url).alias("source_url"),
         pl.lit(page.sha256).alias("raw_sha256"),
         pl.lit("bundled" if BUNDLED in page.params else "api").alias("spec_source"),
@@ -94,8 +114,15 @@ def _parse(body: bytes, page: Page) -> pl.DataFrame:
 
 def instance_types(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of the instance_types table: one a size, as the first location in the alphabet describes it, the API before the bundled table."""
-    order = rows.with_columns(pl.col("locationInfo").list.eval(pl.element().struct.field("location").str.to_lowercase()).list.min().alias("first_location"))
-    each = order.sort("name", "spec_source", "first_location", "raw_sha256").unique("name", keep="first", maintain_order=True)
+    order = rows.with_columns(
+        pl.col("locationInfo")
+        .list.eval(pl.element().struct.field("location").str.to_lowercase())
+        .list.min()
+        .alias("first_location")
+    )
+    each = order.sort("name", "spec_source", "first_location", "raw_sha256").unique(
+        "name", keep="first", maintain_order=True
+    )
     table = accelerators.attach(capabilities(each)).with_columns(_named(each["name"].to_list()))
     return frames.conform(_specified(table.lazy()), InstanceTypes).collect()
 
@@ -103,8 +130,14 @@ def instance_types(rows: pl.DataFrame) -> pl.DataFrame:
 def capabilities(rows: pl.DataFrame) -> pl.DataFrame:
     """SKUs with one column a capability that is used, null where the SKU has none of that name; a repeated name keeps its first."""
     long = rows.select("name", pl.col("capabilities")).explode("capabilities", empty_as_null=False)
-    pairs = long.select("name", pl.col("capabilities").struct.field("name").alias("capability"), pl.col("capabilities").struct.field("value"))
-    wide = pairs.filter(pl.col("capability").is_in(USED)).pivot("capability", index="name", values="value", aggregate_function="first")
+    pairs = long.select(
+        "name",
+        pl.col("capabilities").struct.field("name").alias("capability"),
+        pl.col("capabilities").struct.field("value"),
+    )
+    wide = pairs.filter(pl.col("capability").is_in(USED)).pivot(
+        "capability", index="name", values="value", aggregate_function="first"
+    )
     missing = [pl.lit(None, dtype=pl.String).alias(c) for c in USED if c not in wide.columns]
     return rows.join(wide.with_columns(missing), on="name", how="left", maintain_order="left")
 
@@ -138,15 +171,29 @@ def _specified(table: pl.LazyFrame) -> pl.LazyFrame:
             "family",
             "series",
             "generation",
-            pl.when(set_to_retire).then(pl.lit("retiring")).when(retires.is_not_null()).then(pl.lit("current")).alias("status"),
+            pl.when(set_to_retire)
+            .then(pl.lit("retiring"))
+            .when(retires.is_not_null())
+            .then(pl.lit("current"))
+            .alias("status"),
             pl.when(set_to_retire).then(retires).alias("retirement_date"),
-            pl.col("CpuArchitectureType").replace_strict({"x64": "x86_64", "Arm64": "arm64"}, default=None, return_dtype=pl.String).alias("arch"),
+            pl.col("CpuArchitectureType")
+            .replace_strict(
+                {"x64": "x86_64", "Arm64": "arm64"}, default=None, return_dtype=pl.String
+            )
+            .alias("arch"),
             "cpu_vendor",
-            pl.coalesce(available, parent).cast(pl.Int32).alias("vcpus"),  # a constrained size has fewer than its parent …
+            pl.coalesce(available, parent)
+            .cast(pl.Int32)
+            .alias("vcpus"),  # a constrained size has fewer than its parent …
             parent.alias("vcpus_billed"),  # … and costs what the parent costs
-            pl.when(whole).then((parent / _number("vCPUsPerCore")).cast(pl.Int32)).alias("physical_cores"),
+            pl.when(whole)
+            .then((parent / _number("vCPUsPerCore")).cast(pl.Int32))
+            .alias("physical_cores"),
             _number("vCPUsPerCore").cast(pl.Int32).alias("threads_per_core"),
-            _number("MemoryGB").alias("memory_gib"),  # called GB, meant GiB: Standard_D2s_v3 "8" is documented as 8 GiB
+            _number("MemoryGB").alias(
+                "memory_gib"
+            ),  # called GB, meant GiB: Standard_D2s_v3 "8" is documented as 8 GiB
             pl.col("family").str.contains(r"(?i)^standardB").alias("burstable"),
             pl.lit(False).alias("bare_metal"),
             "accelerators",
@@ -154,27 +201,52 @@ def _specified(table: pl.LazyFrame) -> pl.LazyFrame:
             "accelerator_count",
             "accelerator_memory_gib",
             *_disks(),
-            pl.when(pl.col("RdmaEnabled") == "True").then(pl.lit("infiniband")).when(pl.col("RdmaEnabled") == "False").then(pl.lit("none")).alias("rdma"),
+            pl.when(pl.col("RdmaEnabled") == "True")
+            .then(pl.lit("infiniband"))
+            .when(pl.col("RdmaEnabled") == "False")
+            .then(pl.lit("none"))
+            .alias("rdma"),
             pl.lit("hyper-v").alias("hypervisor"),
-            pl.col("ConfidentialComputingType").replace_strict({"SNP": "sev_snp", "TDX": "tdx"}, default=None, return_dtype=pl.String).alias("confidential"),
+            pl.col("ConfidentialComputingType")
+            .replace_strict({"SNP": "sev_snp", "TDX": "tdx"}, default=None, return_dtype=pl.String)
+            .alias("confidential"),
             "spec_source",
             pl.lit([], dtype=pl.List(pl.String)).alias("corrections"),
             "observed_at",
             "raw_sha256",
         )
-        .with_columns(pl.when(pl.col("confidential").is_not_null()).then(pl.concat_list("confidential")).alias("confidential_computing"))
+        .with_columns(
+            pl.when(pl.col("confidential").is_not_null())
+            .then(pl.concat_list("confidential"))
+            .alias("confidential_computing")
+        )
         .drop("confidential")
     )
 
 
 def _disks() -> list[pl.Expr]:
     """Temporary disk (MaxResourceVolumeMB is MiB) and NVMe disks together: local_disk_gib, local_disk_count, local_disk_kind."""
-    nvme, scratch = _number("NvmeDiskSizeInMiB").fill_null(0), _number("MaxResourceVolumeMB").fill_null(0)
-    nvme_count = pl.when(nvme > 0).then(nvme / _number("NvmeSizePerDiskInMiB").fill_null(nvme)).otherwise(0)
-    kind = pl.when(nvme > 0).then(pl.lit("nvme_ssd")).when(scratch <= 0).then(None).when(pl.col("family").str.contains(HARD_DISKS)).then(pl.lit("hdd"))
+    nvme, scratch = (
+        _number("NvmeDiskSizeInMiB").fill_null(0),
+        _number("MaxResourceVolumeMB").fill_null(0),
+    )
+    nvme_count = (
+        pl.when(nvme > 0).then(nvme / _number("NvmeSizePerDiskInMiB").fill_null(nvme)).otherwise(0)
+    )
+    kind = (
+        pl.when(nvme > 0)
+        .then(pl.lit("nvme_ssd"))
+        .when(scratch <= 0)
+        .then(None)
+        .when(pl.col("family").str.contains(HARD_DISKS))
+        .then(pl.lit("hdd"))
+    )
     return [
         ((nvme + scratch) / 1024).alias("local_disk_gib"),
-        (nvme_count + (scratch > 0).cast(pl.Float64)).round(0).cast(pl.Int32).alias("local_disk_count"),
+        (nvme_count + (scratch > 0).cast(pl.Float64))
+        .round(0)
+        .cast(pl.Int32)
+        .alias("local_disk_count"),
         kind.otherwise(pl.lit("ssd")).alias("local_disk_kind"),
     ]
 
@@ -191,4 +263,7 @@ def _number(capability: str) -> pl.Expr:
 def _named(sizes: list[str]) -> list[pl.Series]:
     """series, generation and cpu_vendor, in the sizes' order."""
     parsed = [size_names.parse_size(size) for size in sizes]
-    return [pl.Series(column, [getattr(p, column) if p else None for p in parsed], dtype=pl.String) for column in ("series", "generation", "cpu_vendor")]
+    return [
+        pl.Series(column, [getattr(p, column) if p else None for p in parsed], dtype=pl.String)
+        for column in ("series", "generation", "cpu_vendor")
+    ]

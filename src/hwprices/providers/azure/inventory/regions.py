@@ -20,8 +20,18 @@ LOCATION = pl.Struct(
     {
         "name": STRING,
         "displayName": STRING,
-        "metadata": pl.Struct({"regionType": STRING, "geography": STRING, "latitude": STRING, "longitude": STRING, "physicalLocation": STRING}),
-        "availabilityZoneMappings": pl.List(pl.Struct({"logicalZone": STRING, "physicalZone": STRING})),
+        "metadata": pl.Struct(
+            {
+                "regionType": STRING,
+                "geography": STRING,
+                "latitude": STRING,
+                "longitude": STRING,
+                "physicalLocation": STRING,
+            }
+        ),
+        "availabilityZoneMappings": pl.List(
+            pl.Struct({"logicalZone": STRING, "physicalZone": STRING})
+        ),
     }
 )
 
@@ -59,7 +69,12 @@ COUNTRIES = {
 }
 """metadata.geography → ISO 3166-1 alpha-2 and continent. A geography of several countries (Asia Pacific, Europe) has no entry."""
 
-CITIES = {"Hong Kong": ("HK", "asia"), "Singapore": ("SG", "asia"), "Ireland": ("IE", "europe"), "Netherlands": ("NL", "europe")}
+CITIES = {
+    "Hong Kong": ("HK", "asia"),
+    "Singapore": ("SG", "asia"),
+    "Ireland": ("IE", "europe"),
+    "Netherlands": ("NL", "europe"),
+}
 """metadata.physicalLocation where the geography spans countries."""
 
 
@@ -70,29 +85,50 @@ def read(pages: Pages) -> pl.DataFrame:
         HwpricesError: a landed page is altered or is no list of locations.
     """
     parts = [_parse(pages.read(page), page) for page in pages.of(KIND)]
-    empty = pl.DataFrame(schema={**dict(LOCATION), "observed_at": frames.dtypes(Regions)["observed_at"], "raw_sha256": pl.String})
+    empty = pl.DataFrame(
+        schema={
+            **dict(LOCATION),
+            "observed_at": frames.dtypes(Regions)["observed_at"],
+            "raw_sha256": pl.String,
+        }
+    )
     return (
         pl.concat([empty, *parts])
         .with_columns(pl.col("name").str.to_lowercase().alias("region"))
-        .unique(["region", *(name for name in dict(LOCATION) if name != "name")], keep="first", maintain_order=True)
+        .unique(
+            ["region", *(name for name in dict(LOCATION) if name != "name")],
+            keep="first",
+            maintain_order=True,
+        )
     )  # the same place said twice is one; two that differ stay two, which validation refuses
 
 
 def _parse(body: bytes, page: Page) -> pl.DataFrame:
     try:
-        values: pl.Series | None = pl.read_json(body, schema={"value": pl.List(LOCATION)})["value"][0]
+        values: pl.Series | None = pl.read_json(body, schema={"value": pl.List(LOCATION)})["value"][
+            0
+        ]
     except (pl.exceptions.PolarsError, IndexError) as error:
-        raise HwpricesError(f"page {page.key} is no list of locations ({str(error)[:120]})", "Delete it and fetch again.") from None
+        raise HwpricesError(
+            f"page {page.key} is no list of locations ({str(error)[:120]})",
+            "Delete it and fetch again.",
+        ) from None
     if values is None:
-        raise HwpricesError(f"page {page.key} is no list of locations", "Delete it and fetch again.")
-    seen = pl.lit(page.retrieved_at).cast(frames.dtypes(Regions)["observed_at"]).alias("observed_at")
+        raise HwpricesError(
+            f"page {page.key} is no list of locations", "Delete it and fetch again."
+        )
+    seen = (
+        pl.lit(page.retrieved_at).cast(frames.dtypes(Regions)["observed_at"]).alias("observed_at")
+    )
     return values.struct.unnest().with_columns(seen, pl.lit(page.sha256).alias("raw_sha256"))
 
 
 def is_public() -> pl.Expr:
     """``names.is_public_location`` for a frame of locations."""
     field = pl.col("metadata").struct.field
-    testing = pl.any_horizontal(field("geography").str.starts_with(word) for word in size_names.NOT_PUBLIC)
+    testing = pl.any_horizontal(
+        field("geography").str.starts_with(word) for word in size_names.NOT_PUBLIC
+    )
     return (field("regionType") == size_names.PHYSICAL).fill_null(False) & ~testing.fill_null(False)
 
 
@@ -102,7 +138,10 @@ def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
     codes, continents = ({k: v[i] for k, v in {**COUNTRIES, **CITIES}.items()} for i in (0, 1))
 
     def placed(table: dict[str, str]) -> pl.Expr:
-        look_up = [meta.field(f).replace_strict(table, default=None, return_dtype=pl.String) for f in ("physicalLocation", "geography")]
+        look_up = [
+            meta.field(f).replace_strict(table, default=None, return_dtype=pl.String)
+            for f in ("physicalLocation", "geography")
+        ]
         return pl.coalesce(look_up)
 
     def degrees(name: str) -> pl.Expr:
@@ -120,9 +159,15 @@ def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
         "observed_at",
         "raw_sha256",
     )
-    others = seen.filter(pl.col("region").fill_null("") != "").sort("region", "observed_at", "raw_sha256").unique("region", keep="first", maintain_order=True)
+    others = (
+        seen.filter(pl.col("region").fill_null("") != "")
+        .sort("region", "observed_at", "raw_sha256")
+        .unique("region", keep="first", maintain_order=True)
+    )
     extra = others.join(known, on="region", how="anti")
-    every = pl.concat([known, extra], how="diagonal").with_columns(pl.lit("azure").alias("provider"), _kind().alias("kind"))
+    every = pl.concat([known, extra], how="diagonal").with_columns(
+        pl.lit("azure").alias("provider"), _kind().alias("kind")
+    )
     return frames.conform(every.lazy(), Regions).sort("region").collect()
 
 
@@ -130,7 +175,11 @@ def _kind() -> pl.Expr:
     """usgov… and usdod… are the US government clouds, china… the cloud that 21Vianet runs."""
     region = pl.col("region")
     return (
-        pl.when(region.str.contains("^us(gov|dod)")).then(pl.lit("gov")).when(region.str.starts_with("china")).then(pl.lit("china")).otherwise(pl.lit("region"))
+        pl.when(region.str.contains("^us(gov|dod)"))
+        .then(pl.lit("gov"))
+        .when(region.str.starts_with("china"))
+        .then(pl.lit("china"))
+        .otherwise(pl.lit("region"))
     )
 
 

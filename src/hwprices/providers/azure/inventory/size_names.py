@@ -28,14 +28,21 @@ PLAIN_VM = r"(?i)^virtual machines\b"
 SAYS_LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
 
 
-PHYSICAL = "Physical"  # Logical locations ("global", "unitedstates", "asiapacific") hold no machines
-NOT_PUBLIC = ("Stage", "Canary")  # geographies "Stage (US)", "Canary (US)": Azure's own test regions
+PHYSICAL = (
+    "Physical"  # Logical locations ("global", "unitedstates", "asiapacific") hold no machines
+)
+NOT_PUBLIC = (
+    "Stage",
+    "Canary",
+)  # geographies "Stage (US)", "Canary (US)": Azure's own test regions
 
 
 def is_public_location(location: dict[str, Any]) -> bool:
     """Whether a location of the subscription's list is a region that machines are sold in."""
     metadata = location.get("metadata") or {}
-    return metadata.get("regionType") == PHYSICAL and not str(metadata.get("geography")).startswith(NOT_PUBLIC)
+    return metadata.get("regionType") == PHYSICAL and not str(metadata.get("geography")).startswith(
+        NOT_PUBLIC
+    )
 
 
 def tidy(column: str) -> pl.Expr:
@@ -50,13 +57,21 @@ def product_facts(products: pl.Series) -> pl.DataFrame:
     which: such a row is not guessed at. Names must have been tidied.
     """
     name = pl.col("productName")
-    says_os = name.str.contains(WINDOWS) | name.str.contains(SAYS_LINUX) | name.str.contains(RHEL) | name.str.contains(SLES)
+    says_os = (
+        name.str.contains(WINDOWS)
+        | name.str.contains(SAYS_LINUX)
+        | name.str.contains(RHEL)
+        | name.str.contains(SLES)
+    )
     return (
         pl.DataFrame({"productName": products.unique()})
         .drop_nulls()
         .with_columns(
             _operating_system(name).alias("product_os"),
-            pl.when(name.str.contains(DEDICATED_HOST)).then(pl.lit("host")).otherwise(pl.lit("shared")).alias("product_tenancy"),
+            pl.when(name.str.contains(DEDICATED_HOST))
+            .then(pl.lit("host"))
+            .otherwise(pl.lit("shared"))
+            .alias("product_tenancy"),
             pl.when(name.str.contains(CLOUD_SERVICES))
             .then(pl.lit("cloud_services"))
             .when(name.str.contains(PROMO))
@@ -119,7 +134,9 @@ class Size:
         """Family, features, accelerator and version: DSv5 sizes are in series Dsv5, Standard_NC24ads_A100_v4 in NCads_A100_v4."""
         parts = [self.family + self.features, *(p for p in self.middle if not NOT_SERIES.match(p))]
         if self.version is not None:
-            parts = [*parts, f"v{self.version}"] if len(parts) > 1 else [f"{parts[0]}v{self.version}"]
+            parts = (
+                [*parts, f"v{self.version}"] if len(parts) > 1 else [f"{parts[0]}v{self.version}"]
+            )
         return "_".join(parts)
 
     @property
@@ -138,7 +155,9 @@ class Size:
         if "a" in self.features or self.family in ("HB", "HX"):
             return "amd"
         intel = {"D", "DS", "DC", "E", "EC", "F", "FX", "L", "M", "G", "GS", "HC"}
-        return "intel" if self.family in intel or (self.family == "B" and self.version == 2) else None
+        return (
+            "intel" if self.family in intel or (self.family == "B" and self.version == 2) else None
+        )
 
 
 def parse_size(name: str) -> Size | None:

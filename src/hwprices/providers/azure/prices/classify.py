@@ -49,17 +49,34 @@ def select(items: pl.DataFrame, pages: pl.DataFrame) -> Selected:
     wrong = rest.filter(pl.col("reason").is_not_null())
     fitting = rest.filter(pl.col("reason").is_null())
     placeholders = _placeholders(fitting)
-    real = fitting.join(placeholders.select("row"), on="row", how="anti") if placeholders.height else fitting
+    real = (
+        fitting.join(placeholders.select("row"), on="row", how="anti")
+        if placeholders.height
+        else fitting
+    )
     chosen, doubles, passed_over = _one_per_key(real)
-    counts = pl.concat([aside.select("aside"), passed_over.select("aside")]).group_by("aside").len().sort("aside")
+    counts = (
+        pl.concat([aside.select("aside"), passed_over.select("aside")])
+        .group_by("aside")
+        .len()
+        .sort("aside")
+    )
     return Selected(chosen, pl.concat([wrong, placeholders, doubles]), dict(counts.iter_rows()))
 
 
 def classify(items: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Items with what they are: KEY columns, price, ``aside`` (why out of scope) and ``reason``, ``message`` (why refused)."""
-    tidied = items.with_columns(size_names.tidy(c) for c in ("productName", "skuName", "meterName", "armSkuName", "armRegionName")).with_row_index("row")
+    tidied = items.with_columns(
+        size_names.tidy(c)
+        for c in ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
+    ).with_row_index("row")
     facts = size_names.product_facts(tidied["productName"])
-    terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": pl.Series(list(TERMS.values()), dtype=pl.Int32)})
+    terms = pl.DataFrame(
+        {
+            "reservationTerm": list(TERMS),
+            "term_months": pl.Series(list(TERMS.values()), dtype=pl.Int32),
+        }
+    )
     return (
         tidied.join(facts, on="productName", how="left", maintain_order="left")
         .join(terms, on="reservationTerm", how="left", maintain_order="left")
@@ -83,7 +100,11 @@ def classify(items: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
 def _purchase_option() -> pl.Expr:
     """prices.purchase_option of an item; null for a type that is not known."""
-    sku, meter, kind = pl.col("skuName").fill_null(""), pl.col("meterName").fill_null(""), pl.col("type")
+    sku, meter, kind = (
+        pl.col("skuName").fill_null(""),
+        pl.col("meterName").fill_null(""),
+        pl.col("type"),
+    )
     return (
         pl.when(kind == "Reservation")
         .then(pl.lit("reserved"))
@@ -93,7 +114,9 @@ def _purchase_option() -> pl.Expr:
         .then(pl.lit(None, dtype=pl.String))
         .when(sku.str.contains(size_names.SPOT) | meter.str.contains(size_names.SPOT))
         .then(pl.lit("spot"))
-        .when(sku.str.contains(size_names.LOW_PRIORITY) | meter.str.contains(size_names.LOW_PRIORITY))
+        .when(
+            sku.str.contains(size_names.LOW_PRIORITY) | meter.str.contains(size_names.LOW_PRIORITY)
+        )
         .then(pl.lit("low_priority"))
         .otherwise(pl.lit("on_demand"))
     )
@@ -101,7 +124,11 @@ def _purchase_option() -> pl.Expr:
 
 def _operating_system() -> pl.Expr:
     """A reservation covers the machine and no licence, whatever its product is called."""
-    return pl.when(pl.col("purchase_option") == "reserved").then(pl.lit("linux")).otherwise(pl.col("product_os").fill_null("linux"))
+    return (
+        pl.when(pl.col("purchase_option") == "reserved")
+        .then(pl.lit("linux"))
+        .otherwise(pl.col("product_os").fill_null("linux"))
+    )
 
 
 def _out_of_scope() -> pl.Expr:
@@ -110,10 +137,17 @@ def _out_of_scope() -> pl.Expr:
     says = [
         (pl.col("serviceName").fill_null("") != SERVICE, "another_service"),
         (
-            (pl.col("product_is") == "cloud_services") | sku.str.contains(size_names.CLOUD_SERVICES) | meter.str.contains(size_names.CLOUD_SERVICES),
+            (pl.col("product_is") == "cloud_services")
+            | sku.str.contains(size_names.CLOUD_SERVICES)
+            | meter.str.contains(size_names.CLOUD_SERVICES),
             "cloud_services",
         ),
-        ((pl.col("product_is") == "promo") | sku.str.contains(size_names.PROMO) | meter.str.contains(size_names.PROMO), "promo"),
+        (
+            (pl.col("product_is") == "promo")
+            | sku.str.contains(size_names.PROMO)
+            | meter.str.contains(size_names.PROMO),
+            "promo",
+        ),
         (pl.col("unitOfMeasure").fill_null("") != HOUR, "unit_other_than_hour"),
         (wire.money(pl.col("tierMinimumUnits")).fill_null(0) > 0, "later_tier"),
         (wire.wire_time(pl.col("effectiveEndDate")) <= pl.col("observed_at"), "expired"),
@@ -125,7 +159,11 @@ def _out_of_scope() -> pl.Expr:
 
 def _reduced(sku: pl.Expr, meter: pl.Expr) -> pl.Expr:
     """Spot or low priority: dev/test rows repeat those prices without a licence."""
-    return pl.any_horizontal(name.str.contains(rule) for name in (sku, meter) for rule in (size_names.SPOT, size_names.LOW_PRIORITY))
+    return pl.any_horizontal(
+        name.str.contains(rule)
+        for name in (sku, meter)
+        for rule in (size_names.SPOT, size_names.LOW_PRIORITY)
+    )
 
 
 def _reason() -> pl.Expr:
@@ -140,32 +178,66 @@ def _reason() -> pl.Expr:
         (pl.col("price") <= 0, "price_not_positive"),
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
         (~reserved & (pl.col("product_is") == "unknown"), "unknown_product"),
-        ((pl.col("purchase_option") == "on_demand") & (pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(pl.Decimal(20, 10))), "placeholder"),
+        (
+            (pl.col("purchase_option") == "on_demand")
+            & (pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(pl.Decimal(20, 10))),
+            "placeholder",
+        ),
     ]
     return pl.coalesce(pl.when(test).then(pl.lit(code)) for test, code in says)
 
 
 def _message() -> pl.Expr:
     """The reason in words, with the values that matter."""
-    parts = ["type", "productName", "skuName", "armSkuName", "armRegionName", "retailPrice", "reservationTerm"]
+    parts = [
+        "type",
+        "productName",
+        "skuName",
+        "armSkuName",
+        "armRegionName",
+        "retailPrice",
+        "reservationTerm",
+    ]
     return pl.when(pl.col("reason").is_not_null()).then(
-        pl.concat_str([pl.col("reason"), *(pl.format("{}={}", pl.lit(p), pl.col(p).fill_null("null")) for p in parts)], separator=" ")
+        pl.concat_str(
+            [
+                pl.col("reason"),
+                *(pl.format("{}={}", pl.lit(p), pl.col(p).fill_null("null")) for p in parts),
+            ],
+            separator=" ",
+        )
     )
 
 
 def _placeholders(rows: pl.DataFrame) -> pl.DataFrame:
     """Spot rows at 0.002 for a machine that costs far more on demand, or has no on-demand price to compare with."""
-    suspects = rows.filter((pl.col("purchase_option") == "spot") & (pl.col("price") == pl.lit(PLACEHOLDER_SPOT).cast(pl.Decimal(20, 10))))
+    suspects = rows.filter(
+        (pl.col("purchase_option") == "spot")
+        & (pl.col("price") == pl.lit(PLACEHOLDER_SPOT).cast(pl.Decimal(20, 10)))
+    )
     if not suspects.height:
         return suspects
     same = ["region", "instance_type", "os", "currency"]
-    full = rows.filter(pl.col("purchase_option") == "on_demand").group_by(same).agg(pl.col("price").max().alias("full"))
+    full = (
+        rows.filter(pl.col("purchase_option") == "on_demand")
+        .group_by(same)
+        .agg(pl.col("price").max().alias("full"))
+    )
     return (
         suspects.join(full, on=same, how="left", maintain_order="left")
-        .filter((pl.col("price").cast(pl.Float64) < pl.col("full").cast(pl.Float64) * DEEPEST_SPOT_SHARE).fill_null(True))
+        .filter(
+            (
+                pl.col("price").cast(pl.Float64)
+                < pl.col("full").cast(pl.Float64) * DEEPEST_SPOT_SHARE
+            ).fill_null(True)
+        )
         .with_columns(
             pl.lit("placeholder").alias("reason"),
-            pl.format("spot {} beside an on-demand price of {}", pl.col("price"), pl.col("full").cast(pl.String).fill_null("none")).alias("message"),
+            pl.format(
+                "spot {} beside an on-demand price of {}",
+                pl.col("price"),
+                pl.col("full").cast(pl.String).fill_null("none"),
+            ).alias("message"),
         )
         .drop("full")
     )
@@ -188,7 +260,8 @@ def _one_per_key(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.Dat
     disagree = pl.col("price").n_unique().over(KEY) > 1
     values = pl.col("price").cast(pl.String).unique().sort().str.join(", ").over(KEY)
     doubles = kept.filter(disagree).with_columns(
-        pl.lit("duplicate_key").alias("reason"), pl.format("{} prices for one key: {}", pl.len().over(KEY), values).alias("message")
+        pl.lit("duplicate_key").alias("reason"),
+        pl.format("{} prices for one key: {}", pl.len().over(KEY), values).alias("message"),
     )
     agreed = kept.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
     first = pl.int_range(pl.len()).over(KEY) == 0

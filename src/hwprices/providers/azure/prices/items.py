@@ -51,7 +51,9 @@ ITEM: dict[str, pl.DataType | type[pl.DataType]] = {
 
 def kinds(pages: Pages) -> list[str]:
     """Kinds of the run that hold prices, sorted."""
-    return sorted({result.unit.kind for result in pages.run.results if result.unit.kind.startswith(PREFIX)})
+    return sorted(
+        {result.unit.kind for result in pages.run.results if result.unit.kind.startswith(PREFIX)}
+    )
 
 
 def read(pages: Pages) -> tuple[pl.DataFrame, list[Page]]:
@@ -66,9 +68,13 @@ def read(pages: Pages) -> tuple[pl.DataFrame, list[Page]]:
     found = [page for kind in kinds(pages) for page in pages.of(kind)]
 
     def one(index: int) -> pl.DataFrame:
-        return parse(pages.read(found[index]), found[index].key).with_columns(pl.lit(index, dtype=pl.Int32).alias("page"))
+        return parse(pages.read(found[index]), found[index].key).with_columns(
+            pl.lit(index, dtype=pl.Int32).alias("page")
+        )
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decompression and polars work outside Python's lock
+    with ThreadPoolExecutor(
+        os.cpu_count()
+    ) as pool:  # decompression and polars work outside Python's lock
         frames = list(pool.map(one, range(len(found))))
     empty = pl.DataFrame(schema={**ITEM, "page": pl.Int32})
     return pl.concat([empty, *frames]).rechunk(), found
@@ -81,15 +87,25 @@ def parse(body: bytes, name: str) -> pl.DataFrame:
         HwpricesError: it is not JSON with a list of Items as long as its Count.
     """
     try:
-        text = _plain_numbers(pl.Series([body.decode("utf-8")]).str.replace_all(MONEY, r'"$1":"$2"')[0])
-        document = pl.read_json(text.encode(), schema={"Items": pl.List(pl.Struct(ITEM)), "Count": pl.Int64})
+        text = _plain_numbers(
+            pl.Series([body.decode("utf-8")]).str.replace_all(MONEY, r'"$1":"$2"')[0]
+        )
+        document = pl.read_json(
+            text.encode(), schema={"Items": pl.List(pl.Struct(ITEM)), "Count": pl.Int64}
+        )
     except (UnicodeDecodeError, pl.exceptions.PolarsError) as error:
-        raise HwpricesError(f"page {name} is not a Retail Prices answer ({str(error)[:120]})", "Delete it and fetch again.") from None
+        raise HwpricesError(
+            f"page {name} is not a Retail Prices answer ({str(error)[:120]})",
+            "Delete it and fetch again.",
+        ) from None
     if document.height != 1 or document["Items"][0] is None:
         raise HwpricesError(f"page {name} has no Items", "Delete it and fetch again.")
     items = document.get_column("Items").explode(empty_as_null=False).struct.unnest()
     if items.height != document["Count"][0]:
-        raise HwpricesError(f"page {name} says Count {document['Count'][0]} and holds {items.height} items", "Delete it and fetch again.")
+        raise HwpricesError(
+            f"page {name} says Count {document['Count'][0]} and holds {items.height} items",
+            "Delete it and fetch again.",
+        )
     return items
 
 
@@ -98,7 +114,9 @@ def page_table(pages: list[Page]) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "page": pl.Series(range(len(pages)), dtype=pl.Int32),
-            "observed_at": pl.Series([_utc(p.retrieved_at) for p in pages], dtype=pl.Datetime("us", "UTC")),
+            "observed_at": pl.Series(
+                [_utc(p.retrieved_at) for p in pages], dtype=pl.Datetime("us", "UTC")
+            ),
             "source_url": pl.Series([p.url for p in pages], dtype=pl.String),
             "raw_sha256": pl.Series([p.sha256 for p in pages], dtype=pl.String),
         }
@@ -112,12 +130,18 @@ def money(text: pl.Expr) -> pl.Expr:
 
 def wire_time(text: pl.Expr) -> pl.Expr:
     """effectiveStartDate and effectiveEndDate: 2018-06-01T00:00:00Z."""
-    return text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False).dt.replace_time_zone("UTC")
+    return text.str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False
+    ).dt.replace_time_zone("UTC")
 
 
 def _plain_numbers(text: str) -> str:
     """Write 3.4e-05 as 0.000034: polars makes no Decimal of an exponent."""
-    return EXPONENT.sub(lambda m: f'"{m[1]}":"{Decimal(m[2]):f}"', text) if EXPONENT.search(text) else text
+    return (
+        EXPONENT.sub(lambda m: f'"{m[1]}":"{Decimal(m[2]):f}"', text)
+        if EXPONENT.search(text)
+        else text
+    )
 
 
 def _utc(moment: datetime) -> datetime:

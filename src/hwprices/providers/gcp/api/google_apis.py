@@ -86,7 +86,11 @@ class Wire:
         asked = self._kept.retry_after.strip()
         if asked.isdigit():
             return min(float(asked), self.settings.max_retry_after.total_seconds())
-        return float((tenacity.wait_exponential(multiplier=0.5, max=20) + tenacity.wait_random(0, 0.5))(state))
+        return float(
+            (tenacity.wait_exponential(multiplier=0.5, max=20) + tenacity.wait_random(0, 0.5))(
+                state
+            )
+        )
 
     def _failed(self, error: Exception) -> FetchError:
         """One line. The key is in a header and in no URL; should an error ever quote it, it is blotted out."""
@@ -123,7 +127,14 @@ def _failures() -> tuple[type[Exception], ...]:
     from google.auth.exceptions import GoogleAuthError
     from google.protobuf.json_format import ParseError
 
-    return (requests.RequestException, GoogleAPIError, GoogleAuthError, ParseError, IncompleteError, ValueError)
+    return (
+        requests.RequestException,
+        GoogleAPIError,
+        GoogleAuthError,
+        ParseError,
+        IncompleteError,
+        ValueError,
+    )
 
 
 def _passes(error: BaseException) -> bool:
@@ -145,7 +156,9 @@ def _remedy(error: Exception) -> str:
     return "Try again later, or check the endpoint setting."
 
 
-def connect(client_class: ClientClass, context: Context, url: str, *, key: SecretStr | None = None) -> Wire:
+def connect(
+    client_class: ClientClass, context: Context, url: str, *, key: SecretStr | None = None
+) -> Wire:
     """A client on an endpoint: the API key where there is one, else application default credentials; on loopback neither.
 
     Raises:
@@ -155,14 +168,26 @@ def connect(client_class: ClientClass, context: Context, url: str, *, key: Secre
     if urlsplit(url).scheme == "http" and is_loopback(url):
         from google.auth.credentials import AnonymousCredentials
 
-        client = client_class(transport="rest", client_options={"api_endpoint": url}, credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
+        client = client_class(
+            transport="rest",
+            client_options={"api_endpoint": url},
+            credentials=AnonymousCredentials(),
+        )  # type: ignore[no-untyped-call]
         return Wire(client, url, context.settings, context.http.sleep)
     host = url.removeprefix("https://")
     if key is not None:
         secret = key.get_secret_value()
-        client = client_class(transport="rest", client_options={"api_endpoint": host, "api_key": secret}, credentials=None)
+        client = client_class(
+            transport="rest",
+            client_options={"api_endpoint": host, "api_key": secret},
+            credentials=None,
+        )
         return Wire(client, url, context.settings, context.http.sleep, secret)
-    client = client_class(transport="rest", client_options={"api_endpoint": host}, credentials=_application_default(url))
+    client = client_class(
+        transport="rest",
+        client_options={"api_endpoint": host},
+        credentials=_application_default(url),
+    )
     return Wire(client, url, context.settings, context.http.sleep)
 
 
@@ -171,9 +196,12 @@ def _application_default(url: str) -> Any:
     from google.auth.exceptions import DefaultCredentialsError
 
     try:
-        credentials, _ = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
+        credentials, _ = google.auth.default(
+            scopes=["https://www.googleapis.com/auth/cloud-platform"]
+        )
     except DefaultCredentialsError:
         raise FetchError(
-            f"no credentials for {url}", "Set HWPRICES_GCP_API_KEY (prices), or run: gcloud auth application-default login (machine types)."
+            f"no credentials for {url}",
+            "Set HWPRICES_GCP_API_KEY (prices), or run: gcloud auth application-default login (machine types).",
         ) from None
     return credentials

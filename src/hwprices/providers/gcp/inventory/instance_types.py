@@ -27,7 +27,11 @@ SLICED = {"a4", "a4x", "a4xmax"}
 
 EIGHTHS = 8  # G4 below one GPU is sold in eighths of a GPU, all-in: "1/8 vGPU no lssd"
 
-SOURCES: dict[str, Any] = {"observed_at": pl.Datetime("us", "UTC"), "source_url": pl.String, "raw_sha256": pl.String}
+SOURCES: dict[str, Any] = {
+    "observed_at": pl.Datetime("us", "UTC"),
+    "source_url": pl.String,
+    "raw_sha256": pl.String,
+}
 
 NEEDS: dict[str, Any] = {
     "instance_type": pl.String,
@@ -70,8 +74,13 @@ def read(pages: Pages) -> Machines:
     offers: list[tuple[str, str, str, int]] = []
     sources: list[dict[str, Any]] = []
     for page in pages.of("machine-types"):
-        sources.append({"observed_at": page.retrieved_at, "source_url": page.url, "raw_sha256": page.sha256})
-        origin = {"source": "bundled" if page.params.get("source") == "bundled" else "api", **sources[-1]}
+        sources.append(
+            {"observed_at": page.retrieved_at, "source_url": page.url, "raw_sha256": page.sha256}
+        )
+        origin = {
+            "source": "bundled" if page.params.get("source") == "bundled" else "api",
+            **sources[-1],
+        }
         for zone, raw in _listed(pages, page):
             offers.append((zone, zone.rpartition("-")[0], raw["name"], len(sources) - 1))
             if raw["name"] not in specs:
@@ -81,13 +90,22 @@ def read(pages: Pages) -> Machines:
         offers.append((zone, zone.rpartition("-")[0], spec["instance_type"], len(sources) - 1))
         specs.setdefault(spec["instance_type"], spec)
     ordered = [specs[name] for name in sorted(specs)]
-    needs = pl.DataFrame([need for spec in ordered for need in _needs(spec)], schema=NEEDS, orient="row")
+    needs = pl.DataFrame(
+        [need for spec in ordered for need in _needs(spec)], schema=NEEDS, orient="row"
+    )
     return Machines(ordered, _offers(offers, sources), needs)
 
 
 def _offers(offers: list[tuple[str, str, str, int]], sources: list[dict[str, Any]]) -> pl.DataFrame:
-    columns: dict[str, Any] = {"zone": pl.String, "region": pl.String, "instance_type": pl.String, "page": pl.UInt32}
-    places = pl.DataFrame(offers, schema=columns, orient="row").unique(["zone", "instance_type"], keep="first", maintain_order=True)
+    columns: dict[str, Any] = {
+        "zone": pl.String,
+        "region": pl.String,
+        "instance_type": pl.String,
+        "page": pl.UInt32,
+    }
+    places = pl.DataFrame(offers, schema=columns, orient="row").unique(
+        ["zone", "instance_type"], keep="first", maintain_order=True
+    )
     pages = pl.DataFrame(sources, schema=SOURCES).with_row_index("page")
     return places.join(pages, on="page", how="left", maintain_order="left").drop("page")
 
@@ -96,7 +114,10 @@ def _listed(pages: Pages, page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
     """Zone and type. A zone without types carries a warning instead of a list."""
     scopes = json.loads(pages.read(page)).get("items", {})
     if not isinstance(scopes, dict):
-        raise HwpricesError(f"landed page {page.key} is not an aggregated list", "Fetch again; check HWPRICES_GCP_COMPUTE_URL.")
+        raise HwpricesError(
+            f"landed page {page.key} is not an aggregated list",
+            "Fetch again; check HWPRICES_GCP_COMPUTE_URL.",
+        )
     for scope, listed in scopes.items():
         for raw in listed.get("machineTypes", ()):
             yield scope.removeprefix("zones/"), raw
@@ -113,7 +134,9 @@ def _spec(raw: dict[str, Any]) -> dict[str, Any]:
         "series": series,
         "vcpus": int(raw["guestCpus"]),
         "gib": nominal_gib(int(raw["memoryMb"])),
-        "arch": {"X86_64": "x86_64", "ARM64": "arm64"}.get(raw.get("architecture", ""), series.arch),
+        "arch": {"X86_64": "x86_64", "ARM64": "arm64"}.get(
+            raw.get("architecture", ""), series.arch
+        ),
         "shared": bool(raw.get("isSharedCpu")),
         "accelerators": devices,
         "disks": disks,
@@ -127,7 +150,11 @@ def _accelerator(instance_type: str, raw: dict[str, Any]) -> dict[str, Any]:
     """One accelerator entry. ``-vws`` is the same GPU with a workstation licence."""
     name = raw["guestAcceleratorType"]
     match = accelerator_matcher("gcp")(name, instance_type)
-    count = Decimal(str(match.count)) if match and match.count is not None else Decimal(raw["guestAcceleratorCount"])
+    count = (
+        Decimal(str(match.count))
+        if match and match.count is not None
+        else Decimal(raw["guestAcceleratorCount"])
+    )
     return {
         "accelerator_id": match.accelerator_id if match else None,
         "vendor_name": name,
@@ -144,7 +171,10 @@ def _disk_count(raw: dict[str, Any], disks: sheets.Disks | None) -> int:
     said = re.search(r"\b(\d+) [Ll]ocal SSDs?$", raw.get("description", ""))
     count = disks.count or bundled or (said and said[1])
     if not count:
-        raise HwpricesError(f"gcp: {raw['name']} has local SSD, and nothing says how many", "Give its number in data/specs/gcp_local_ssd.csv.")
+        raise HwpricesError(
+            f"gcp: {raw['name']} has local SSD, and nothing says how many",
+            "Give its number in data/specs/gcp_local_ssd.csv.",
+        )
     return int(count)
 
 
@@ -155,10 +185,26 @@ def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     if accelerators and accelerators[0]["vendor_name"] in sheets.tpus():
         device = accelerators[0]
         sold = sheets.tpus()[device["vendor_name"]]
-        yield name, "tpu", f"tpu:{sold.generation}", "tpu", device["count"] / sold.chips_per_unit, _chips(sold.chips_per_unit), True
+        yield (
+            name,
+            "tpu",
+            f"tpu:{sold.generation}",
+            "tpu",
+            device["count"] / sold.chips_per_unit,
+            _chips(sold.chips_per_unit),
+            True,
+        )
         return
     if series in SLICED and accelerators:
-        yield name, series, f"slice:{accelerators[0]['vendor_name']}", "slice", accelerators[0]["count"], "gpu", True
+        yield (
+            name,
+            series,
+            f"slice:{accelerators[0]['vendor_name']}",
+            "slice",
+            accelerators[0]["count"],
+            "gpu",
+            True,
+        )
         return
     if series == "g4" and accelerators and accelerators[0]["count"] < 1:
         part = f"slice:{accelerators[0]['vendor_name']}-eighth"
@@ -168,11 +214,27 @@ def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         yield name, series, "instance", "instance", Decimal(1), "instance", True
         return
     for device in accelerators:
-        yield name, "any", f"gpu:{device['vendor_name'].removesuffix('-vws')}", "gpu", device["count"], "gpu", True
+        yield (
+            name,
+            "any",
+            f"gpu:{device['vendor_name'].removesuffix('-vws')}",
+            "gpu",
+            device["count"],
+            "gpu",
+            True,
+        )
     yield from _core_and_memory(spec, main=not accelerators)
     if spec["disk_count"] and not spec["disks"].in_slice:
         gib = Decimal(spec["disk_count"] * spec["disks"].gib_each)
-        yield name, series if series in OWN_SSD else "any", "local_ssd", "local_ssd", gib, "gib", False
+        yield (
+            name,
+            series if series in OWN_SSD else "any",
+            "local_ssd",
+            "local_ssd",
+            gib,
+            "gib",
+            False,
+        )
 
 
 def _core_and_memory(spec: dict[str, Any], *, main: bool) -> Iterator[tuple[Any, ...]]:

@@ -15,18 +15,40 @@ from hwprices.schemas.catalog import InstanceTypes, Regions, Zones
 
 def places(pages: Pages, machines: Machines, wanted: list[str] | None) -> Iterator[Part]:
     """regions and zones: from the API's lists where they were fetched, else those that machine types are listed in."""
-    zones = _listed(pages, "zones") or machines.offers.select("zone", "region", "observed_at", "raw_sha256").unique("zone", keep="first").to_dicts()
+    zones = (
+        _listed(pages, "zones")
+        or machines.offers.select("zone", "region", "observed_at", "raw_sha256")
+        .unique("zone", keep="first")
+        .to_dicts()
+    )
     regions = _listed(pages, "regions") or [{**zone, "zone": None} for zone in zones]
     known = {row["region"]: row for row in sheets.sheet("gcp_regions")}
-    unique = {row["region"]: row for row in reversed(regions) if wanted is None or row["region"] in wanted}
-    frame = pl.DataFrame([_region(row, known.get(name, {})) for name, row in sorted(unique.items())], schema_overrides=frames.dtypes(Regions))
+    unique = {
+        row["region"]: row for row in reversed(regions) if wanted is None or row["region"] in wanted
+    }
+    frame = pl.DataFrame(
+        [_region(row, known.get(name, {})) for name, row in sorted(unique.items())],
+        schema_overrides=frames.dtypes(Regions),
+    )
     yield Part("regions", frames.conform(frame.lazy(), Regions).collect())
     rows = [
-        {"provider": "gcp", "region": z["region"], "zone": z["zone"], "kind": "zone", "observed_at": z["observed_at"], "raw_sha256": z["raw_sha256"]}
+        {
+            "provider": "gcp",
+            "region": z["region"],
+            "zone": z["zone"],
+            "kind": "zone",
+            "observed_at": z["observed_at"],
+            "raw_sha256": z["raw_sha256"],
+        }
         for z in sorted(zones, key=lambda z: str(z["zone"]))
         if z["region"] in unique
     ]
-    yield Part("zones", frames.conform(pl.DataFrame(rows, schema_overrides=frames.dtypes(Zones)).lazy(), Zones).collect())
+    yield Part(
+        "zones",
+        frames.conform(
+            pl.DataFrame(rows, schema_overrides=frames.dtypes(Zones)).lazy(), Zones
+        ).collect(),
+    )
 
 
 def _listed(pages: Pages, kind: str) -> list[dict[str, Any]]:
@@ -35,7 +57,15 @@ def _listed(pages: Pages, kind: str) -> list[dict[str, Any]]:
     for page in pages.of(kind):
         for item in json.loads(pages.read(page)).get("items", ()):
             region = item["name"] if kind == "regions" else item["region"].rpartition("/")[2]
-            rows.append({"region": region, "zone": item["name"], "status": item.get("status"), "observed_at": page.retrieved_at, "raw_sha256": page.sha256})
+            rows.append(
+                {
+                    "region": region,
+                    "zone": item["name"],
+                    "status": item.get("status"),
+                    "observed_at": page.retrieved_at,
+                    "raw_sha256": page.sha256,
+                }
+            )
     return rows
 
 
@@ -59,7 +89,9 @@ def _region(row: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
 def instance_types(machines: Machines) -> pl.DataFrame:
     """One row a machine type, in the order of their names."""
     rows = [_type(spec) for spec in machines.specs]
-    return frames.conform(pl.DataFrame(rows, schema_overrides=frames.dtypes(InstanceTypes)).lazy(), InstanceTypes).collect()
+    return frames.conform(
+        pl.DataFrame(rows, schema_overrides=frames.dtypes(InstanceTypes)).lazy(), InstanceTypes
+    ).collect()
 
 
 def _type(spec: dict[str, Any]) -> dict[str, Any]:
@@ -77,8 +109,12 @@ def _type(spec: dict[str, Any]) -> dict[str, Any]:
         "cpu_vendor": series.cpu_vendor,
         "cpu_models": list(series.cpu_models) if series.cpu_models else None,
         "vcpus": spec["vcpus"],
-        "vcpus_billed": None if spec["vcpus"] is None or series.series in ("f1", "g1") else float(sheets.billed_vcpus().get(name, spec["vcpus"])),
-        "physical_cores": (spec["vcpus"] // threads or None) if threads else None,  # n1-standard-1 is half a core
+        "vcpus_billed": None
+        if spec["vcpus"] is None or series.series in ("f1", "g1")
+        else float(sheets.billed_vcpus().get(name, spec["vcpus"])),
+        "physical_cores": (spec["vcpus"] // threads or None)
+        if threads
+        else None,  # n1-standard-1 is half a core
         "threads_per_core": threads,
         "memory_gib": None if spec["gib"] is None else float(spec["gib"]),
         "burstable": spec["shared"],

@@ -27,7 +27,9 @@ def chips(topology: str) -> int:
     try:
         return math.prod(int(side) for side in topology.split("x"))
     except ValueError:
-        raise HwpricesError(f"gcp: {topology!r} is not a TPU topology", "Report it: the Cloud TPU API has changed.") from None
+        raise HwpricesError(
+            f"gcp: {topology!r} is not a TPU topology", "Report it: the Cloud TPU API has changed."
+        ) from None
 
 
 def slices(pages: Pages) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -27,7 +27,9 @@ def component_prices(rates: pl.DataFrame) -> pl.DataFrame:
 
     The quotient is rounded at the tenth decimal. price_components keeps the vendor's undivided figure.
     """
-    described = pl.DataFrame([_describe(part) for part in rates["part"].unique().sort()], schema=_SCHEMA, orient="row")
+    described = pl.DataFrame(
+        [_describe(part) for part in rates["part"].unique().sort()], schema=_SCHEMA, orient="row"
+    )
     hours = pl.when(pl.col("per") == "month").then(pl.lit(HOURS_PER_MONTH)).otherwise(pl.lit(1))
     rows = (
         rates.lazy()
@@ -43,7 +45,12 @@ def component_prices(rates: pl.DataFrame) -> pl.DataFrame:
     return frames.conform(named.select(columns), ComponentPrices).collect()
 
 
-_SCHEMA: dict[str, type[pl.DataType]] = {"part": pl.String, "unit": pl.String, "divisor": pl.Int64, "accelerator_id": pl.String}
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "part": pl.String,
+    "unit": pl.String,
+    "divisor": pl.Int64,
+    "accelerator_id": pl.String,
+}
 
 
 def _describe(part: str) -> tuple[str, str, int, str | None]:
@@ -51,9 +58,17 @@ def _describe(part: str) -> tuple[str, str, int, str | None]:
     kind, _, name = part.partition(":")
     if kind == "tpu":
         tpu = next((t for t in sheets.tpus().values() if t.generation == name), None)
-        return (part, "chip", tpu.chips_per_unit, tpu.accelerator_id) if tpu else (part, "sku_unit", 1, None)
+        return (
+            (part, "chip", tpu.chips_per_unit, tpu.accelerator_id)
+            if tpu
+            else (part, "sku_unit", 1, None)
+        )
     unit = UNITS[kind.removesuffix("_custom").removesuffix("_extended")]
     if kind == "slice" and name.endswith("-eighth"):
         unit = "eighth_gpu"
-    match = accelerator_matcher("gcp")(name.removesuffix("-eighth"), "") if kind in ("gpu", "slice") else None
+    match = (
+        accelerator_matcher("gcp")(name.removesuffix("-eighth"), "")
+        if kind in ("gpu", "slice")
+        else None
+    )
     return part, unit, 1, match.accelerator_id if match else None

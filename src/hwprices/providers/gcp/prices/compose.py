@@ -62,11 +62,30 @@ def _lines(machines: Machines, rates: Rates) -> pl.DataFrame:
     """One row for each part of each type in each region and option, with its rate or nulls."""
     places = machines.offers.select("region", "instance_type").unique()
     wanted = places.join(machines.needs, on="instance_type").join(OPTIONS, how="cross")
-    rate = rates.rates.select(*KEY, "price", "per", "sku_id", "currency", "effective_from", "observed_at", "source_url", "raw_sha256")
+    rate = rates.rates.select(
+        *KEY,
+        "price",
+        "per",
+        "sku_id",
+        "currency",
+        "effective_from",
+        "observed_at",
+        "source_url",
+        "raw_sha256",
+    )
     doubtful = rates.ambiguous.with_columns(doubtful=pl.lit(True))
-    lines = wanted.join(rate, on=KEY, how="left").join(doubtful, on=KEY, how="left").with_columns(part_option=pl.col("option"))
+    lines = (
+        wanted.join(rate, on=KEY, how="left")
+        .join(doubtful, on=KEY, how="left")
+        .with_columns(part_option=pl.col("option"))
+    )
     # Only a commitment lets some parts stay on demand; a spot or scheduled machine is so as a whole.
-    stays = (pl.col("option") == "committed_use") & pl.col("price").is_null() & ~pl.col("main") & pl.col("doubtful").is_null()
+    stays = (
+        (pl.col("option") == "committed_use")
+        & pl.col("price").is_null()
+        & ~pl.col("main")
+        & pl.col("doubtful").is_null()
+    )
     fallback = lines.filter(stays).select(wanted.columns)
     at_on_demand = rate.filter(pl.col("option") == "on_demand").drop("option", "term_months")
     filled = fallback.join(at_on_demand, on=["region", "series", "part"], how="left").with_columns(
@@ -78,7 +97,11 @@ def _lines(machines: Machines, rates: Rates) -> pl.DataFrame:
 def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
     """Which (region, type, option, term) exist."""
     never = pl.DataFrame(
-        [(s["instance_type"], option) for s in machines.specs for option in sorted(sheets.not_sold(s["instance_type"]))],
+        [
+            (s["instance_type"], option)
+            for s in machines.specs
+            for option in sorted(sheets.not_sold(s["instance_type"]))
+        ],
         schema={"instance_type": pl.String, "option": pl.String},
         orient="row",
     )
@@ -90,15 +113,26 @@ def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
 def _money(lines: pl.DataFrame) -> pl.DataFrame:
     """With the quantity in the SKU's own unit and the cost. A price a month is for 730 hours: one hour uses 1/730 of it."""
     monthly = pl.col("per") == "month"
-    quantity = pl.when(monthly).then(pl.col("quantity") / pl.lit(HOURS_PER_MONTH).cast(Money)).otherwise(pl.col("quantity")).cast(Money)
+    quantity = (
+        pl.when(monthly)
+        .then(pl.col("quantity") / pl.lit(HOURS_PER_MONTH).cast(Money))
+        .otherwise(pl.col("quantity"))
+        .cast(Money)
+    )
     unit = pl.when(monthly).then(pl.col("unit") + "_month").otherwise(pl.col("unit"))
-    return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=(pl.col("quantity") * pl.col("price")).cast(Money))
+    return lines.with_columns(quantity=quantity, unit=unit).with_columns(
+        cost=(pl.col("quantity") * pl.col("price")).cast(Money)
+    )
 
 
 def _sum(money: pl.DataFrame) -> pl.DataFrame:
     """One row a price. Decimal sums; a null part makes the sum null."""
     stem = pl.col("component").str.strip_suffix("_2")
-    fault = pl.when(pl.col("doubtful").is_not_null()).then(pl.lit("_sku_ambiguous")).otherwise(pl.lit("_sku_missing"))
+    fault = (
+        pl.when(pl.col("doubtful").is_not_null())
+        .then(pl.lit("_sku_ambiguous"))
+        .otherwise(pl.lit("_sku_missing"))
+    )
     reason = pl.when(pl.col("price").is_null()).then(stem + fault)
     uncommitted = pl.col("part_option") != pl.col("option")
     rows = (
@@ -113,12 +147,20 @@ def _sum(money: pl.DataFrame) -> pl.DataFrame:
             pl.col("currency").drop_nulls().first(),
             pl.col("observed_at").min(),
             # the page of the main part speaks for the row; each component names its own
-            *(pl.col(c).sort_by("main", "component", descending=[True, False]).drop_nulls().first() for c in ("source_url", "raw_sha256")),
+            *(
+                pl.col(c)
+                .sort_by("main", "component", descending=[True, False])
+                .drop_nulls()
+                .first()
+                for c in ("source_url", "raw_sha256")
+            ),
         )
     )
     whole = pl.col("lacking") == 0
     return rows.with_columns(
         hourly=pl.when(whole).then(pl.col("total")).cast(Money),
         price_reason=pl.when(~whole).then(pl.col("price_reason")),
-        flags=pl.when(whole & pl.col("uncommitted")).then(pl.lit(["uncommitted_parts"])).otherwise(pl.lit([], dtype=pl.List(pl.String))),
+        flags=pl.when(whole & pl.col("uncommitted"))
+        .then(pl.lit(["uncommitted_parts"]))
+        .otherwise(pl.lit([], dtype=pl.List(pl.String))),
     ).drop("total", "lacking", "uncommitted")

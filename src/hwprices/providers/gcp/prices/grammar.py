@@ -122,7 +122,15 @@ _OTHER: Final[dict[str, str]] = {
 }
 
 _RULES: Final = {name: re.compile(pattern) for name, pattern in {**PRICED, **_OTHER}.items()}
-_LICENSES: Final = ("windows", "windows_shared_core", "sles", "sles_shared_core", "sles_sap", "rhel", "rhel_sap")
+_LICENSES: Final = (
+    "windows",
+    "windows_shared_core",
+    "sles",
+    "sles_shared_core",
+    "sles_sap",
+    "rhel",
+    "rhel_sap",
+)
 
 
 def matching(description: str) -> list[str]:
@@ -130,7 +138,9 @@ def matching(description: str) -> list[str]:
     return [name for name, rule in _RULES.items() if rule.fullmatch(description)]
 
 
-def parse(description: str, *, family: str = "Compute", group: str, usage: str) -> Part | Other | None:
+def parse(
+    description: str, *, family: str = "Compute", group: str, usage: str
+) -> Part | Other | None:
     """What a SKU sells, or None when it is not understood.
 
     Args:
@@ -226,5 +236,10 @@ def _agrees(part: Part, family: str, group: str, usage: str) -> bool:
     """Whether category and description say the same."""
     if part.series == "license":
         return family == "License" and usage == "OnDemand"
-    kind = part.part.partition(":")[0].removeprefix("premium_").removesuffix("_custom").removesuffix("_extended")
+    kind = (
+        part.part.partition(":")[0]
+        .removeprefix("premium_")
+        .removesuffix("_custom")
+        .removesuffix("_extended")
+    )
     return group in words.GROUPS[kind] and usage in words.USAGES[(part.option, part.term_months)]

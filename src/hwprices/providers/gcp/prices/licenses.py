@@ -49,10 +49,28 @@ def license(machines: Machines, rates: Rates, linux: Composed) -> Licensed:
     """Prices with a licence: each known Linux price plus the fee of each operating system the machine can run."""
     newest, doubtful = _newest(rates.licenses)
     fees = pl.DataFrame(list(_fees(machines, newest)), schema=_SCHEMA, orient="row")
-    base = linux.prices.filter(pl.col("hourly").is_not_null() & pl.col("option").is_in(LICENSED_OPTIONS))
-    joined = base.join(fees.with_columns(fee=(pl.col("quantity") * pl.col("price")).cast(Money)), on="instance_type", suffix="_fee")
-    prices = joined.with_columns(hourly=(pl.col("hourly") + pl.col("fee")).cast(Money)).select(*base.columns, "os")
-    lines = joined.select(*SOLD, "os", "quantity", "unit", "price", "sku_id", "currency", observed_at="observed_at_fee", raw_sha256="raw_sha256_fee")
+    base = linux.prices.filter(
+        pl.col("hourly").is_not_null() & pl.col("option").is_in(LICENSED_OPTIONS)
+    )
+    joined = base.join(
+        fees.with_columns(fee=(pl.col("quantity") * pl.col("price")).cast(Money)),
+        on="instance_type",
+        suffix="_fee",
+    )
+    prices = joined.with_columns(hourly=(pl.col("hourly") + pl.col("fee")).cast(Money)).select(
+        *base.columns, "os"
+    )
+    lines = joined.select(
+        *SOLD,
+        "os",
+        "quantity",
+        "unit",
+        "price",
+        "sku_id",
+        "currency",
+        observed_at="observed_at_fee",
+        raw_sha256="raw_sha256_fee",
+    )
     lines = lines.with_columns(component=pl.lit("license"), part_option=pl.lit("on_demand"))
     return Licensed(prices, lines, doubtful)
 
@@ -62,8 +80,15 @@ def _newest(licenses: pl.DataFrame) -> tuple[list[dict[str, Any]], pl.DataFrame]
     band = ["part", "low", "high"]
     newest = licenses.filter(pl.col("version") == pl.col("version").max().over("part"))
     prices = pl.col("price").n_unique().over(band)
-    chosen = newest.filter(prices == 1).sort("sku_id").unique(band, keep="first", maintain_order=True).sort(band)
-    return chosen.to_dicts(), newest.filter(prices > 1).with_columns(refused=pl.lit("ambiguous_sku"))
+    chosen = (
+        newest.filter(prices == 1)
+        .sort("sku_id")
+        .unique(band, keep="first", maintain_order=True)
+        .sort(band)
+    )
+    return chosen.to_dicts(), newest.filter(prices > 1).with_columns(
+        refused=pl.lit("ambiguous_sku")
+    )
 
 
 def _fees(machines: Machines, licenses: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
@@ -72,8 +97,21 @@ def _fees(machines: Machines, licenses: list[dict[str, Any]]) -> Iterator[tuple[
             continue
         for sku in _fitting(spec, licenses):
             system = sku["part"].split(":")[1]
-            quantity, unit = (Decimal(spec["vcpus"]), "vcpu") if system in BY_VCPU and sku["part"].count(":") == 1 else (Decimal(1), "instance")
-            yield spec["instance_type"], system, quantity, unit, sku["price"], sku["sku_id"], sku["observed_at"], sku["raw_sha256"]
+            quantity, unit = (
+                (Decimal(spec["vcpus"]), "vcpu")
+                if system in BY_VCPU and sku["part"].count(":") == 1
+                else (Decimal(1), "instance")
+            )
+            yield (
+                spec["instance_type"],
+                system,
+                quantity,
+                unit,
+                sku["price"],
+                sku["sku_id"],
+                sku["observed_at"],
+                sku["raw_sha256"],
+            )
 
 
 def _fitting(spec: dict[str, Any], licenses: list[dict[str, Any]]) -> list[dict[str, Any]]:

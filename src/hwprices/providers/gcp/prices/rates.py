@@ -28,12 +28,21 @@ def build(catalog: Catalog) -> Rates:
     agree on the price are one. What is left ambiguous is refused, both SKUs, and the key has no price.
     """
     licenses = catalog.parts.filter(pl.col("series") == "license")
-    parts = catalog.parts.filter(pl.col("series") != "license").explode("regions").rename({"regions": "region"})
+    parts = (
+        catalog.parts.filter(pl.col("series") != "license")
+        .explode("regions")
+        .rename({"regions": "region"})
+    )
     parts = _prefer(parts)
     prices = pl.col("price").n_unique().over(KEY)
     ambiguous = parts.filter(prices > 1)
     single = parts.filter(prices == 1).sort("sku_id").unique(KEY, keep="first", maintain_order=True)
-    return Rates(single, ambiguous.select(KEY).unique(), licenses, ambiguous.with_columns(refused=pl.lit("ambiguous_sku")))
+    return Rates(
+        single,
+        ambiguous.select(KEY).unique(),
+        licenses,
+        ambiguous.with_columns(refused=pl.lit("ambiguous_sku")),
+    )
 
 
 def _prefer(parts: pl.DataFrame) -> pl.DataFrame:
@@ -44,5 +53,7 @@ def _prefer(parts: pl.DataFrame) -> pl.DataFrame:
         orient="row",
     )
     named = parts.select(*KEY, preferred="place").unique().with_columns(found=pl.lit(True))
-    kept = parts.join(rule, on=["region", "place"], how="left").join(named, on=[*KEY, "preferred"], how="left")
+    kept = parts.join(rule, on=["region", "place"], how="left").join(
+        named, on=[*KEY, "preferred"], how="left"
+    )
     return kept.filter(pl.col("found").is_null()).drop("preferred", "found")

@@ -79,12 +79,23 @@ def read(pages: Pages) -> Catalog:
         for page in pages.of(kind):
             body = json.loads(pages.read(page))
             if not isinstance(body.get("skus", []), list):
-                raise HwpricesError(f"landed page {page.key} is not a list of SKUs", "Fetch again; check HWPRICES_GCP_BILLING_URL.")
+                raise HwpricesError(
+                    f"landed page {page.key} is not a list of SKUs",
+                    "Fetch again; check HWPRICES_GCP_BILLING_URL.",
+                )
             rows += _rows(body.get("skus", []), len(sources), counts)
-            sources.append({"observed_at": page.retrieved_at, "source_url": page.url, "raw_sha256": page.sha256})
+            sources.append(
+                {
+                    "observed_at": page.retrieved_at,
+                    "source_url": page.url,
+                    "raw_sha256": page.sha256,
+                }
+            )
     frame = _frame(rows, sources)
     refused = frame.filter(pl.col("refused").is_not_null())
-    _check_share(refused, frame, sum(n for why, n in counts.items() if why.startswith("not_a_machine_price")))
+    _check_share(
+        refused, frame, sum(n for why, n in counts.items() if why.startswith("not_a_machine_price"))
+    )
     return Catalog(frame.filter(pl.col("refused").is_null()).drop("refused"), refused, dict(counts))
 
 
@@ -99,7 +110,9 @@ def _check_share(refused: pl.DataFrame, read_: pl.DataFrame, others: int) -> Non
         )
 
 
-def _rows(skus: Iterable[Mapping[str, Any]], page: int, counts: Counter[str]) -> list[tuple[Any, ...]]:
+def _rows(
+    skus: Iterable[Mapping[str, Any]], page: int, counts: Counter[str]
+) -> list[tuple[Any, ...]]:
     """Rows of one page. Out of scope (storage, network …) and other kinds of SKU are counted, not kept."""
     rows = []
     for sku in skus:
@@ -118,17 +131,30 @@ def _rows(skus: Iterable[Mapping[str, Any]], page: int, counts: Counter[str]) ->
         if meaning is None:
             rows.append((*said, *price, *[None] * 8, "unknown_grammar", page))
         else:
-            what = (meaning.series, meaning.part, meaning.option, meaning.term_months, meaning.place, meaning.version, meaning.low, meaning.high)
+            what = (
+                meaning.series,
+                meaning.part,
+                meaning.option,
+                meaning.term_months,
+                meaning.place,
+                meaning.version,
+                meaning.low,
+                meaning.high,
+            )
             rows.append((*said, *price, *what, fault, page))
     return rows
 
 
 def _regions(sku: Mapping[str, Any]) -> list[str]:
     """serviceRegions; a few SKUs leave them out and say where in geoTaxonomy."""
-    return list(sku.get("serviceRegions") or (sku.get("geoTaxonomy") or {}).get("regions") or ["global"])
+    return list(
+        sku.get("serviceRegions") or (sku.get("geoTaxonomy") or {}).get("regions") or ["global"]
+    )
 
 
-def _price(sku: Mapping[str, Any]) -> tuple[tuple[str | None, str | None, str | None, int | None, str | None], str | None]:
+def _price(
+    sku: Mapping[str, Any],
+) -> tuple[tuple[str | None, str | None, str | None, int | None, str | None], str | None]:
     """((currency, per, units, nanos, effective time), fault): the current price of the SKU for the first paid unit."""
     current = max(sku.get("pricingInfo") or [{}], key=lambda info: info.get("effectiveTime") or "")
     expression = current.get("pricingExpression") or {}
@@ -138,7 +164,13 @@ def _price(sku: Mapping[str, Any]) -> tuple[tuple[str | None, str | None, str | 
         return (None, None, None, None, None), "no_price"
     per = UNITS.get(expression.get("usageUnit", ""))
     # units is an int64 and so a string on the wire; both it and nanos are left out when 0
-    row = (money.get("currencyCode"), per, str(money.get("units") or 0), int(money.get("nanos") or 0), current.get("effectiveTime"))
+    row = (
+        money.get("currencyCode"),
+        per,
+        str(money.get("units") or 0),
+        int(money.get("nanos") or 0),
+        current.get("effectiveTime"),
+    )
     return row, _fault(row[0], per, rate)
 
 
@@ -164,16 +196,26 @@ def _paid(rate: Mapping[str, Any]) -> bool:
 
 def _frame(rows: list[tuple[Any, ...]], sources: list[dict[str, Any]]) -> pl.DataFrame:
     pages = pl.DataFrame(
-        sources, schema={"observed_at": pl.Datetime("us", "UTC"), "source_url": pl.String, "raw_sha256": pl.String}, orient="row"
+        sources,
+        schema={
+            "observed_at": pl.Datetime("us", "UTC"),
+            "source_url": pl.String,
+            "raw_sha256": pl.String,
+        },
+        orient="row",
     ).with_row_index("page")
     dollars = pl.col("units").cast(pl.Decimal(38, 10), strict=False)
-    billionths = pl.col("nanos").cast(pl.Decimal(38, 10)) / pl.lit(10**9).cast(pl.Decimal(38, 10))  # nanos: 10^-9 by definition
+    billionths = pl.col("nanos").cast(pl.Decimal(38, 10)) / pl.lit(10**9).cast(
+        pl.Decimal(38, 10)
+    )  # nanos: 10^-9 by definition
     return (
         pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         .join(pages, on="page", how="left", maintain_order="left")
         .with_columns(
             price=(dollars + billionths).cast(Money),
-            effective_from=pl.col("effective_from").str.to_datetime("%+", time_zone="UTC", time_unit="us", strict=False),
+            effective_from=pl.col("effective_from").str.to_datetime(
+                "%+", time_zone="UTC", time_unit="us", strict=False
+            ),
         )
         .drop("units", "nanos", "page")
     )

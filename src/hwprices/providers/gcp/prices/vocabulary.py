@@ -130,5 +130,7 @@ USAGES: Final[dict[tuple[str, int], frozenset[str]]] = {
 }
 """category.usageType that each (purchase option, months) may have."""
 
-OPEN_BAND_FROM: Final = 100  # "128 VCPU or more": the one band whose number stands alone and is open
+OPEN_BAND_FROM: Final = (
+    100  # "128 VCPU or more": the one band whose number stands alone and is open
+)
 OPEN_BAND_TO: Final = 100_000
