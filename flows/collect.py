@@ -10,11 +10,11 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from hwprices.collect import collector as steps
+from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import console, reports
 from hwprices.landing.pages import Run, Unit, UnitResult
-from hwprices.settings import Settings, load
+from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
 
 Source = Literal["sample", "live"]
@@ -42,31 +42,36 @@ def _runner() -> Any:
     return DaskTaskRunner(address=scheduler)
 
 
-def _settings(flags: dict[str, Any]) -> Settings:
-    """Flags travel between tasks, settings do not: credentials stay in each process's environment and out of Prefect's database."""
-    return load(**flags)
-
-
-@task(task_run_name="plan {provider}", cache_policy=NO_CACHE)
-def plan(
-    provider: str, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
-) -> list[Unit]:
-    """Units to fetch."""
-    return steps.plan(_settings(flags), provider, regions, kinds)
+@task(task_run_name="plan {collector.provider.name}", cache_policy=NO_CACHE)
+def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | None) -> list[Unit]:
+    """List the units to fetch."""
+    return collector.plan(regions, kinds)
 
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
-def fetch(provider: str, unit: Unit, flags: dict[str, Any]) -> UnitResult:
-    """One unit's pages, landed."""
-    return steps.fetch(_settings(flags), provider, unit)
+def fetch(collector: Collector, unit: Unit) -> UnitResult:
+    """Fetch and land one unit's pages."""
+    return collector.fetch(unit)
 
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
 def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
-    """Landed pages to checked, staged tables."""
+    """Turn landed pages into checked, staged tables."""
     return stage_run(
-        _settings(flags), run, progress=lambda what: console.step(provider, f"normalise {what}")
+        load(**flags), run, progress=lambda what: console.step(provider, f"normalise {what}")
     )
+
+
+def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
+    """Fetch units side by side and show the progress; results come back sorted by the unit's name."""
+    name = collector.provider.name
+    console.step(name, "fetch", done=0, total=len(units))
+    futures: list[PrefectFuture[UnitResult]] = [fetch.submit(collector, unit) for unit in units]
+    results: list[UnitResult] = []
+    for future in as_completed(futures):
+        results.append(future.result())
+        console.step(name, "fetch", done=len(results), total=len(units))
+    return sorted(results, key=lambda result: result.unit.name)
 
 
 @flow(
@@ -96,24 +101,11 @@ def collect(
     flags = {"source": source, "root": root}
     started_at = datetime.now(UTC)
     console.step(provider, "plan")
-    units = plan(provider, flags, regions, kinds)
-    console.step(provider, "fetch", done=0, total=len(units))
-    results: list[UnitResult] = []
-    futures: list[PrefectFuture[UnitResult]] = [
-        fetch.submit(provider, unit, flags) for unit in units
-    ]
-    for future in as_completed(futures):
-        results.append(future.result())
-        console.step(provider, "fetch", done=len(results), total=len(units))
-    ordered = sorted(results, key=lambda r: r.unit.name)
-    run = steps.record(
-        _settings(flags),
-        provider,
-        started_at,
-        ordered,
-        narrowed=bool(regions or kinds),
-        kinds=kinds,
-    )
+    with Collector(provider, load(**flags)) as collector:
+        units = plan(collector, regions, kinds)
+        results = _fetch_all(collector, units)
+        narrowed = bool(regions or kinds)
+        run = collector.record(started_at, results, narrowed=narrowed, kinds=kinds)
     console.step(provider, "normalise")
     staged = stage(provider, run, flags)
     create_markdown_artifact(

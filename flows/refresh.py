@@ -30,7 +30,7 @@ from hwprices.flows.publish import publish
 from hwprices.publish.release import Published
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
-from hwprices.settings import described, load
+from hwprices.settings import describe, load
 from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
@@ -150,11 +150,17 @@ def main(
     raise typer.Exit(code if code != 1 or published is not None else 2)
 
 
+def _all_settings() -> list[tuple[str, str, str]]:
+    """The common settings, then each provider's own."""
+    own = [describe(providers.get(name).settings_class) for name in providers.names()]
+    return [*describe(), *(setting for settings in own for setting in settings)]
+
+
 def _help_of_settings() -> str:
     """One paragraph a setting: typer keeps those apart."""
     lines = [
         f"{name}: {meaning}" + (f" Default {default}." if default else "")
-        for name, default, meaning in described()
+        for name, default, meaning in _all_settings()
     ]
     return "\n\n".join(
         ["Environment:", *lines, "AWS_ENDPOINT_URL_EC2: boto3's own, redirects EC2 calls."]

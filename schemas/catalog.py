@@ -3,7 +3,9 @@
 # mypy: disable-error-code="valid-type"
 import polars as pl
 
-from .columns import PROVIDER_PATTERN, Accelerators, Table, Timestamp, column
+from hwprices.units import Timestamp
+
+from .columns import PROVIDER_PATTERN, Accelerators, Table, column
 
 REGION_KINDS = ["region", "local_zone", "wavelength", "outpost", "gov", "china"]
 ACCELERATOR_KINDS = ["none", "gpu", "tpu", "neuron", "fpga", "media", "inference", "asic"]

@@ -10,11 +10,6 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-Money = pl.Decimal(20, 10)
-"""Money, never a float. Ten decimals hold every vendor's list price: GCP quotes nanos (9), AWS up to 10."""
-
-Timestamp = pl.Datetime("us", "UTC")
-
 Accelerators = pl.List(
     pl.Struct(
         {

@@ -9,8 +9,10 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
+from hwprices.units import Money, Timestamp
+
 from .catalog import ACCELERATOR_KINDS
-from .columns import PROVIDER_PATTERN, Money, Table, Timestamp, column
+from .columns import PROVIDER_PATTERN, Table, column
 from .price import CURRENCIES
 from .spec import Accelerators
 

@@ -4,7 +4,9 @@
 import pandera.polars as pa
 import polars as pl
 
-from .columns import PROVIDER_PATTERN, Money, Table, Timestamp, column
+from hwprices.units import Money, Timestamp
+
+from .columns import PROVIDER_PATTERN, Table, column
 
 OPERATING_SYSTEMS = [
     "linux",

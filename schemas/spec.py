@@ -11,7 +11,9 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from .columns import PROVIDER_PATTERN, Money, Table, column
+from hwprices.units import Money
+
+from .columns import PROVIDER_PATTERN, Table, column
 
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
 URL_PATTERN = r"^https://\S+$"

@@ -3,7 +3,9 @@
 # mypy: disable-error-code="valid-type"
 import polars as pl
 
-from .columns import PROVIDER_PATTERN, Table, Timestamp, column
+from hwprices.units import Timestamp
+
+from .columns import PROVIDER_PATTERN, Table, column
 
 
 class SpotAdvice(Table):

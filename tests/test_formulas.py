@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices import formulas
-from hwprices.rows import frames
-from hwprices.schemas import columns
+from hwprices.units import Money
 
 FORMULAS: dict[str, tuple[Callable[..., pl.Expr], int]] = {
     "divide": (formulas.divide, 2),
@@ -40,16 +39,11 @@ sizes = st.floats(min_value=0.125, max_value=4096, allow_nan=False)
 
 
 def lit(value: object) -> pl.Expr:
-    return pl.lit(value, dtype=formulas.Money if isinstance(value, Decimal) else pl.Float64)
+    return pl.lit(value, dtype=Money if isinstance(value, Decimal) else pl.Float64)
 
 
 def value(expression: pl.Expr) -> Decimal | float | None:
     return pl.select(expression).item()  # type: ignore[no-any-return]
-
-
-def test_money_and_hours_are_those_of_the_other_layers() -> None:
-    assert formulas.Money == columns.Money
-    assert formulas.HOURS_PER_YEAR == frames.HOURS_PER_YEAR
 
 
 @pytest.mark.parametrize("name", FORMULAS)

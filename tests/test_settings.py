@@ -1,11 +1,13 @@
 """Settings: from the environment or flags, refused in one line."""
 
-from datetime import timedelta
-
 import pytest
 
+from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.settings import load
+from hwprices.providers.aws import settings as aws
+from hwprices.providers.azure import settings as azure
+from hwprices.providers.gcp import settings as gcp
+from hwprices.settings import Settings, extend, load, load_as
 
 
 def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
@@ -13,9 +15,9 @@ def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
     monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "12.5")
     monkeypatch.setenv("HWPRICES_AZURE_CURRENCIES", "usd, eur")
     monkeypatch.setenv("AZURE_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000000")
-    settings = load(source="live", root=None)
+    settings = load_as(azure.Settings, source="live", root=None)
     assert (settings.root, settings.source) == ("s3://bucket/x", "live")
-    assert settings.read_timeout == timedelta(seconds=12.5)
+    assert settings.read_timeout == 12.5
     assert settings.azure_currencies == ("USD", "EUR")
     assert settings.azure_subscription_id == "00000000-0000-0000-0000-000000000000"
     assert load(root="elsewhere").root == "elsewhere"
@@ -23,7 +25,7 @@ def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
 
 def test_the_key_is_never_shown(monkeypatch):
     monkeypatch.setenv("HWPRICES_GCP_API_KEY", "SECRET-KEY")
-    settings = load()
+    settings = load_as(gcp.Settings)
     assert (
         "SECRET-KEY" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
     )
@@ -38,13 +40,14 @@ def test_the_key_is_never_shown(monkeypatch):
         ("HWPRICES_ROOT", "ftp://x", "neither a folder nor one of"),
         ("HWPRICES_SOURCE", "mock", "'sample' or 'live'"),
         ("HWPRICES_ATTEMPTS", "0", "greater than or equal to 1"),
-        ("HWPRICES_READ_TIMEOUT", "soon", "duration"),
+        ("HWPRICES_READ_TIMEOUT", "soon", "valid number"),
     ],
 )
 def test_what_does_not_fit_is_one_line_that_names_the_variable(monkeypatch, variable, value, says):
     monkeypatch.setenv(variable, value)
     with pytest.raises(HwpricesError) as raised:
-        load()
+        for name in providers.names():
+            providers.get(name).settings(load())
     assert str(raised.value).startswith(f"{variable}: ")
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -52,6 +55,22 @@ def test_what_does_not_fit_is_one_line_that_names_the_variable(monkeypatch, vari
 
 def test_loopback_may_be_plain():
     assert (
-        load(aws_price_list_url="http://127.0.0.1:9999/").aws_price_list_url
+        load_as(aws.Settings, aws_price_list_url="http://127.0.0.1:9999/").aws_price_list_url
         == "http://127.0.0.1:9999"
     )
+
+
+def test_a_provider_adds_its_own_settings_and_keeps_the_common_ones(monkeypatch):
+    monkeypatch.setenv("HWPRICES_GCP_PROJECT", "a-project")
+    common = load(root="elsewhere", source="live", attempts=2)
+    settings = extend(common, gcp.Settings)
+    assert (settings.root, settings.source, settings.attempts) == ("elsewhere", "live", 2)
+    assert settings.gcp_project == "a-project"
+    assert extend(settings, gcp.Settings) is settings
+    assert not hasattr(common, "gcp_project")
+
+
+def test_each_providers_settings_begin_with_its_name():
+    for name in providers.names():
+        own = set(providers.get(name).settings_class.model_fields) - set(Settings.model_fields)
+        assert all(field.startswith(f"{name}_") for field in own), name

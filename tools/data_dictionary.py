@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.schemas import TABLES, Table, key
+from hwprices.schemas.columns import Table, key
+from hwprices.schemas.tables import TABLES
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "data-dictionary.md"
 

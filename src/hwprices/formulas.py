@@ -10,15 +10,7 @@ from operator import add
 
 import polars as pl
 
-Money = pl.Decimal(
-    20, 10
-)  # hwprices.schemas.columns.Money; named again so that readers need no pandera
-
-Wide = pl.Decimal(38, 10)
-"""Money on its way: what a formula gives. Ten integer digits hold every price and no cost of an absurd job; tables cast to Money."""
-
-HOURS_PER_YEAR = 8760
-"""365 × 24, as AWS and Azure amortise reservations."""
+from hwprices.units import HOURS_PER_YEAR, WideMoney
 
 CPU_UTILISATION = 0.5
 """Average utilisation of hyperscale servers: Cloud Carbon Footprint's default, after LBNL's data center energy report (2016).
@@ -41,7 +33,7 @@ def known_positive(expression: pl.Expr) -> pl.Expr:
 
 def divide(money: pl.Expr, quantity: pl.Expr) -> pl.Expr:
     """Money over a quantity, as money, rounded at the tenth decimal. The quantity may be a float (1/6 of a device)."""
-    return money.cast(Wide) / known_positive(quantity.cast(Wide))
+    return money.cast(WideMoney) / known_positive(quantity.cast(WideMoney))
 
 
 def discount(price: pl.Expr, on_demand: pl.Expr) -> pl.Expr:
@@ -51,7 +43,7 @@ def discount(price: pl.Expr, on_demand: pl.Expr) -> pl.Expr:
 
 def usd_per_year(usd_per_hour: pl.Expr) -> pl.Expr:
     """USD/h × 8760 h, in USD/year, running all the time."""
-    return usd_per_hour.cast(Wide) * HOURS_PER_YEAR
+    return usd_per_hour.cast(WideMoney) * HOURS_PER_YEAR
 
 
 def usd_per_pflop_hour(usd_per_hour: pl.Expr, count: pl.Expr, tflops: pl.Expr) -> pl.Expr:
@@ -128,17 +120,19 @@ def gco2e_per_hour(operational: pl.Expr, embodied: pl.Expr) -> pl.Expr:
 
 def usd_per_million_tokens(usd_per_hour: pl.Expr, tokens_per_second: pl.Expr) -> pl.Expr:
     """USD/h × 10^6 / (tokens/s × 3600), in USD per million tokens, at the measured throughput all the time."""
-    return divide(usd_per_hour.cast(Wide) * 1_000_000, tokens_per_second * 3600)
+    return divide(usd_per_hour.cast(WideMoney) * 1_000_000, tokens_per_second * 3600)
 
 
 def usd_per_run(usd_per_hour: pl.Expr, minutes: pl.Expr) -> pl.Expr:
     """USD/h × minutes / 60, in USD for one run; start-up and failed runs not counted."""
-    return divide(usd_per_hour.cast(Wide) * known_positive(minutes).cast(Wide), pl.lit(60))
+    return divide(
+        usd_per_hour.cast(WideMoney) * known_positive(minutes).cast(WideMoney), pl.lit(60)
+    )
 
 
 def energy_usd_per_hour(watts: pl.Expr, pue: pl.Expr, usd_per_kwh: pl.Expr) -> pl.Expr:
     """watts / 1000 × PUE × USD/kWh, in USD for one hour of running."""
-    return energy_kwh_per_hour(watts, pue).cast(Wide) * usd_per_kwh.cast(Wide)
+    return energy_kwh_per_hour(watts, pue).cast(WideMoney) * usd_per_kwh.cast(WideMoney)
 
 
 def capital_usd_per_hour(

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
+from hwprices.collect.record import record, run_id
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit, UnitResult
 from hwprices.settings import load
@@ -26,13 +27,17 @@ def ok(settings, unit, content=b"x"):
     )
 
 
+def record_run(settings, provider, *arguments, **options):
+    return record(Landing(f"{settings.root}/raw"), provider, settings.source, *arguments, **options)
+
+
 def status(run):
     return {r.unit.region: (r.status, bool(r.pages)) for r in run.results}
 
 
 def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
-    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(
+    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = record_run(
         settings,
         "aws",
         T0 + timedelta(days=1),
@@ -44,8 +49,8 @@ def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
 
 
 def test_a_region_that_was_skipped_is_not_carried(settings):
-    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(
+    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = record_run(
         settings,
         "aws",
         T0 + timedelta(days=1),
@@ -55,22 +60,22 @@ def test_a_region_that_was_skipped_is_not_carried(settings):
 
 
 def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
-    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(
+    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = record_run(
         settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True
     )
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
-    assert run.results[1].carried_from == collector.run_id(T0)
+    assert run.results[1].carried_from == run_id(T0)
 
 
 def test_some_kinds_alone_are_no_price_list(settings):
     """The hourly spot collection may come before the first whole one: a release of spot prices only would look like a catalogue."""
     spot = Unit("aws", "spot", "us-east-1")
     with pytest.raises(HwpricesError, match="no live run to add spot to"):
-        collector.record(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
+        record_run(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
     assert Landing(f"{settings.root}/raw").runs("aws") == []
-    collector.record(settings, "aws", T0, [ok(settings, EAST)])
-    run = collector.record(
+    record_run(settings, "aws", T0, [ok(settings, EAST)])
+    run = record_run(
         settings,
         "aws",
         T0 + timedelta(hours=1),
@@ -82,15 +87,15 @@ def test_some_kinds_alone_are_no_price_list(settings):
 
 
 def test_a_whole_run_drops_what_is_no_longer_planned(settings):
-    collector.record(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    assert status(
-        collector.record(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])
-    ) == {"us-east-1": ("ok", True)}
+    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    assert status(record_run(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {
+        "us-east-1": ("ok", True)
+    }
 
 
 def test_all_failed_is_an_error_and_records_nothing(settings):
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
-        collector.record(
+        record_run(
             settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)]
         )
     assert Landing(f"{settings.root}/raw").runs("aws") == []
@@ -98,8 +103,8 @@ def test_all_failed_is_an_error_and_records_nothing(settings):
 
 def test_live_never_stands_on_the_sample(settings):
     sample = settings.model_copy(update={"source": "sample"})
-    collector.record(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = collector.record(
+    record_run(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    run = record_run(
         settings,
         "aws",
         T0 + timedelta(days=1),
@@ -110,9 +115,9 @@ def test_live_never_stands_on_the_sample(settings):
 
 def test_the_sample_is_replayed_page_by_page(tmp_path):
     settings = load(root=str(tmp_path), source="sample")
-    units = collector.plan(settings, "aws", regions=["us-east-1"])
+    units = Collector("aws", settings).plan(regions=["us-east-1"])
     assert {u.region for u in units} <= {"us-east-1", "global"}
-    result = collector.fetch(settings, "aws", units[0])
+    result = Collector("aws", settings).fetch(units[0])
     assert result.status == "ok"
     assert all(Landing(tmp_path / "raw").read(page) for page in result.pages)
 
@@ -122,17 +127,17 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
 
     shutil.copytree(project / "data/sample/aws", tmp_path / "sample/aws")
     settings = load(root=str(tmp_path / "root"), source="sample", sample=str(tmp_path / "sample"))
-    unit = collector.plan(settings, "aws")[0]
+    unit = Collector("aws", settings).plan()[0]
     for page in (tmp_path / "sample/aws" / unit.kind / unit.region).glob("*.gz"):
         page.write_bytes(b"altered")
-    result = collector.fetch(settings, "aws", unit)
+    result = Collector("aws", settings).fetch(unit)
     assert (result.status, "checksum" in result.reason) == ("failed", True)
 
 
 def test_no_sample_says_where_it_was_looked_for(tmp_path):
     settings = load(root=str(tmp_path), source="sample", sample=str(tmp_path / "none"))
     with pytest.raises(HwpricesError, match="HWPRICES_SAMPLE"):
-        collector.plan(settings, "aws")
+        Collector("aws", settings).plan()
 
 
 def test_units_of_one_name_are_one(settings):

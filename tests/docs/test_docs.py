@@ -2,12 +2,24 @@
 
 import re
 
-from hwprices.settings import described
+import pytest
+
+from hwprices import providers
+from hwprices.settings import describe
 
 
 def test_the_readme_lists_every_setting(project):
     readme = (project / "README.md").read_text()
-    for variable, default, meaning in described():
+    for variable, default, meaning in describe():
+        assert f"| `{variable}` | {default} | {meaning} |" in readme
+
+
+@pytest.mark.parametrize("name", providers.names())
+def test_each_providers_readme_lists_its_settings(name, project):
+    """The settings of a provider are documented in its own folder, so that a new one edits no list."""
+    readme = (project / "src/hwprices/providers" / name / "README.md").read_text()
+    assert readme.startswith(f"# {providers.get(name).about.title}\n")
+    for variable, default, meaning in describe(providers.get(name).settings_class):
         assert f"| `{variable}` | {default} | {meaning} |" in readme
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part, get
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
 from tests.helpers.stub_server import Reply, StubServer
 

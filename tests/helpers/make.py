@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 
 from hwprices.rows import frames, parquet
-from hwprices.schemas import TABLES
+from hwprices.rows.prices import price_id
 from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import TABLES
 from hwprices.stage.stage import Staged, _point
 from hwprices.storage.store import Store
 
@@ -80,7 +81,7 @@ def prices(*changes: dict[str, Any]) -> pl.DataFrame:
         if "hourly" in change and "effective_hourly" not in change:
             row["effective_hourly"] = row["hourly"]
         rows.append(row)
-    return table("prices", rows).with_columns(frames.price_id()).select(list(frames.dtypes(Prices)))
+    return table("prices", rows).with_columns(price_id()).select(list(frames.dtypes(Prices)))
 
 
 def stage_frames(

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from hwprices.rows import frames
-from hwprices.schemas import SHEETS, TABLES
+from hwprices.rows.prices import price_id
+from hwprices.schemas.tables import SHEETS, TABLES
 
 SEEN = datetime(2026, 7, 30, tzinfo=UTC)
 SHA = "0" * 64
@@ -98,4 +99,4 @@ def price(provider: str, where: str, name: str, amount: str | None, **more: Any)
 
 
 def prices(*given: dict[str, Any]) -> pl.LazyFrame:
-    return rows("prices", *given).with_columns(frames.price_id()).lazy()
+    return rows("prices", *given).with_columns(price_id()).lazy()

@@ -8,12 +8,14 @@ import polars as pl
 import pytest
 
 from hwprices import providers
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, Part, Provider
 from hwprices.rows import frames
-from hwprices.schemas import TABLES, key
+from hwprices.rows.prices import price_id
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
 from hwprices.stage import corrections, validate
 
@@ -46,7 +48,7 @@ def rows(parts: list[Part], table: str) -> pl.DataFrame:
 def test_it_is_one(provider):
     assert isinstance(provider, Provider)
     assert provider.name in providers.names()
-    assert provider.concurrency(load()) >= 1
+    assert provider.units_at_once(provider.settings(load())) >= 1
 
 
 def test_importing_it_is_cheap(provider):
@@ -133,7 +135,7 @@ def test_money_is_decimal_and_no_price_is_a_sentinel(parts):
 
 def test_price_ids_belong_to_their_keys(parts):
     prices = rows(parts, "prices")
-    assert prices.select(frames.price_id())["price_id"].equals(prices["price_id"])
+    assert prices.select(price_id())["price_id"].equals(prices["price_id"])
     assert prices["price_id"].n_unique() == prices.height
 
 
@@ -171,7 +173,7 @@ def test_keys_identify(parts):
 
 def test_a_region_that_nobody_has_is_refused(provider):
     with pytest.raises(HwpricesError, match="nothing to collect"):
-        collector.plan(load(source="sample"), provider.name, kinds=["no-such-kind"])
+        Collector(provider.name, load(source="sample")).plan(kinds=["no-such-kind"])
 
 
 def test_altered_page_is_an_error(provider, pages, tmp_path, project):

@@ -11,7 +11,7 @@ from tests.helpers.small_release import SOURCED
 
 from hwprices.publish import join
 from hwprices.publish.join import benchmarks, offers
-from hwprices.schemas import key
+from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.price import (
     COMMITMENT_PLANS,

@@ -9,7 +9,7 @@ from tests.helpers.asked_devices import ASKED
 
 import hwprices
 from hwprices import providers
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
@@ -25,8 +25,9 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     settings = load(root=root, source="sample")
     for name in providers.names():
         started = datetime.now(UTC)
-        results = [collector.fetch(settings, name, unit) for unit in collector.plan(settings, name)]
-        stage_run(settings, collector.record(settings, name, started, results))
+        with Collector(name, settings) as collector:
+            results = [collector.fetch(unit) for unit in collector.plan()]
+            stage_run(settings, collector.record(started, results))
     release.publish(Store(root))
     return hwprices.open(root)
 

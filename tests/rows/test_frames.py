@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.helpers import make
 
 from hwprices.rows import frames
+from hwprices.rows.prices import effective_hourly
 from hwprices.schemas.price import PRICE_KEY, Prices
 
 
@@ -52,7 +53,7 @@ def effective(hourly, upfront, months):
             "term_months": pl.Int32,
         },
     )
-    return frame.select(frames.effective_hourly()).item()
+    return frame.select(effective_hourly()).item()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from tools import data_dictionary
 
 from hwprices.publish.datapackage import datapackage
 from hwprices.rows import frames
-from hwprices.schemas import TABLES, key
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import TABLES
 
 PRICES = (
     "price_id provider region zone instance_type os software license_model tenancy purchase_option commitment_plan term_months payment_option "

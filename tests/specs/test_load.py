@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from hwprices.errors import HwpricesError
-from hwprices.schemas import CHECK_SHEETS, SHEETS, key
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import CHECK_SHEETS, SHEETS
 from hwprices.specs import sheets
 
 Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]

@@ -11,7 +11,7 @@ from tests.helpers import make
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
-from hwprices.rows import frames
+from hwprices.rows import quarantine
 from hwprices.stage import stage
 from hwprices.storage.store import Store
 
@@ -63,7 +63,7 @@ def test_a_file_a_region_and_the_counts(tmp_path):
 
 
 def test_refused_rows_are_kept_and_counted(tmp_path):
-    vendors_own = frames.refused(
+    vendors_own = quarantine.refused(
         part({"os": "linux"}).frame.lazy(),
         table="prices",
         reason="unknown_grammar",

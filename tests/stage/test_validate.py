@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.helpers import make
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import frames
-from hwprices.schemas import TABLES
+from hwprices.rows import quarantine
 from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 
@@ -101,7 +101,7 @@ def test_every_row_is_in_exactly_one_half(rows):
 
 def test_equal_refused_rows_are_counted_once():
     refused = validate.split(make.prices({"os": "dos"}, {"os": "dos"}), Prices, {}).refused
-    merged = frames.merge_refused([refused, refused])
+    merged = quarantine.merge_refused([refused, refused])
     assert merged["occurrences"].to_list() == [4]
 
 

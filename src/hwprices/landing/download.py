@@ -130,9 +130,7 @@ class Http:
         self.settings = settings
         self.sleep = sleep
         self.now = now
-        timeout = httpx.Timeout(
-            settings.read_timeout.total_seconds(), connect=settings.connect_timeout.total_seconds()
-        )
+        timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
         self._client = httpx.Client(
             timeout=timeout,
             follow_redirects=False,
@@ -161,9 +159,7 @@ class Http:
         def wait(state: tenacity.RetryCallState) -> float:
             asked = last[-1].wait if last else None
             return (
-                min(asked, self.settings.max_retry_after.total_seconds())
-                if asked is not None
-                else backoff(state)
+                min(asked, self.settings.max_retry_after) if asked is not None else backoff(state)
             )
 
         backoff = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)

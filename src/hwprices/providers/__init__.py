@@ -1,35 +1,61 @@
-"""Providers: each is a folder here with a ``PROVIDER``; no list to edit.
+"""Providers: what each one gets and gives, and how its folder is found.
 
-A provider plans what to fetch, lands pages, and reads its own landed pages into frames. It never imports another provider, and
-importing it is cheap: SDKs are imported inside the functions that use them.
+There is no list to edit: a new folder is found by its name. A provider is a folder ``providers/<name>/`` with
+
+- ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
+- ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
+  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side;
+- ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
+- ``settings.py``, where it needs settings of its own: a class ``Settings``;
+- ``README.md``: the same settings as a table, and what to know about its prices.
+
+It never imports another provider. Importing it is cheap: SDKs are imported inside the functions that
+use them.
 """
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import ModuleType
+from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
-from hwprices.settings import Settings
+from hwprices.settings import Settings, extend
+
+UNITS_AT_ONCE = 4
+"""Units of one provider fetched side by side, where the provider does not say otherwise."""
 
 
 class SkippedError(HwpricesError):
-    """A unit that cannot be had and is not missed: a region the account has not enabled. Reported, not an error of the run."""
+    """A unit that cannot be had and is not needed, such as a region the account has not enabled.
+
+    It is reported and is not an error of the run.
+    """
+
+
+@dataclass(frozen=True)
+class About:
+    """A provider in words: its title, and what is collected with and without an account."""
+
+    title: str
+    without_account: str
+    with_credentials: str
 
 
 @dataclass(frozen=True)
 class Context:
-    """What fetching needs. The clock is an argument."""
+    """What fetching needs. ``settings`` are of the provider's own class. The clock is an argument."""
 
-    settings: Settings
+    settings: Any
     landing: Landing
     http: Http
     now: Callable[[], datetime]
@@ -43,11 +69,11 @@ class Pages:
     landing: Landing
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """Pages of a kind in fetch order."""
+        """Pages of a kind in the order in which they were fetched."""
         return self.run.of(kind, region)
 
     def regions(self, kind: str) -> list[str]:
-        """Regions that have pages of a kind."""
+        """Regions that have pages of a kind, sorted."""
         return self.run.regions(kind)
 
     def read(self, page: Page) -> bytes:
@@ -55,7 +81,7 @@ class Pages:
         return self.landing.read(page)
 
     def read_json(self, page: Page) -> Any:
-        """JSON content, fractions as Decimal."""
+        """JSON content, numbers with a fraction as Decimal."""
         return self.landing.read_json(page)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
@@ -67,9 +93,10 @@ class Pages:
 class Part:
     """Rows of one table, of one region or of the whole provider.
 
-    ``frame`` has exactly the columns of the table's model (use ``frames.conform``). ``refused`` has the columns of the
-    quarantine table (use ``frames.refused``). ``counts`` says what became of the vendor's rows that are neither:
-    ``{"out_of_scope:product_family=Storage": 12}``. For each table × region at most one part.
+    ``frame`` has exactly the columns of the table's model (use ``frames.conform``). ``refused`` has
+    the columns of the quarantine table (use ``quarantine.refused``). ``counts`` says what became of
+    the vendor's rows that are neither: ``{"out_of_scope:product_family=Storage": 12}``. For each
+    table and region there is at most one part.
     """
 
     table: str
@@ -79,39 +106,83 @@ class Part:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-@runtime_checkable
-class Provider(Protocol):
-    """What a provider must be able to do."""
+class Provider:
+    """One provider's folder. Its modules are imported when they are used."""
 
-    @property
-    def name(self) -> str:
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self.name = package.rpartition(".")[2]
         """Its id in every table: the folder's name."""
 
-    def concurrency(self, settings: Settings) -> int:
-        """How many units are fetched at once."""
+    def _module(self, name: str) -> ModuleType:
+        return importlib.import_module(f"{self._package}.{name}")
+
+    @property
+    def about(self) -> About:
+        """Its title and what it needs."""
+        about: About = importlib.import_module(self._package).ABOUT
+        return about
+
+    @property
+    def settings_class(self) -> type[Settings]:
+        """The class of its settings: the common ones, and its own where it has some."""
+        if importlib.util.find_spec(f"{self._package}.settings") is None:
+            return Settings
+        own: type[Settings] = self._module("settings").Settings
+        return own
+
+    def settings(self, common: Settings) -> Settings:
+        """The common settings with its own, read from the environment, added.
+
+        Raises:
+            HwpricesError: one of its own settings has a value that does not fit.
+        """
+        return extend(common, self.settings_class)
+
+    def units_at_once(self, settings: Settings) -> int:
+        """How many units are fetched side by side."""
+        limit = getattr(self._module("fetch"), "units_at_once", None)
+        return int(limit(settings)) if limit else UNITS_AT_ONCE
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
-        """Which units to fetch; ``regions`` narrows it. May ask the vendor's index. Raises FetchError."""
+        """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.
+
+        Raises:
+            FetchError: the index cannot be had.
+        """
+        units: list[Unit] = self._module("fetch").plan(context, regions)
+        return units
 
     def fetch(self, context: Context, unit: Unit) -> list[Page]:
-        """Fetch and land one unit's pages. Raises FetchError, or SkippedError with the reason."""
+        """Fetch and land one unit's pages.
+
+        Raises:
+            FetchError: they cannot be had.
+            SkippedError: there is nothing to have; the error says why.
+        """
+        pages: list[Page] = self._module("fetch").fetch(context, unit)
+        return pages
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
-        """Read landed pages into tables, region by region. Pure: the same pages give the same rows in the same order."""
+        """Read landed pages into tables, region by region.
+
+        Pure: the same pages give the same rows in the same order.
+        """
+        parts: Iterator[Part] = self._module("normalise").normalise(pages)
+        return parts
 
 
 def names() -> list[str]:
-    """Every provider there is, sorted."""
+    """List every provider there is, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def get(name: str) -> Provider:
-    """One provider.
+    """Return one provider.
 
     Raises:
         HwpricesError: there is none of that name; the line lists those there are.
     """
     if name not in names():
         raise HwpricesError(f"no provider {name!r}", f"There are: {', '.join(names())}.")
-    provider: Provider = importlib.import_module(f"{__name__}.{name}").PROVIDER
-    return provider
+    return Provider(f"{__name__}.{name}")

@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.schemas import TABLES, key
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import TABLES
 
 _TYPES: dict[type[pl.DataType], str] = {
     pl.String: "string",

@@ -24,7 +24,7 @@ from hwprices.publish.datapackage import datapackage
 from hwprices.read.dataset import SCHEMA_VERSION, Dataset, read_manifest, versions
 from hwprices.rows import parquet
 from hwprices.rows.parquet import TableFile
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.specs import sheets
 from hwprices.stage import stage
 from hwprices.stage.stage import Progress, Staged

@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.units import HOURS_PER_YEAR, Money
 
 
 class Tables(Protocol):
@@ -64,7 +65,7 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     rates = {"USD": 1.0, **o.usd_per}
     rate = c.price_currency.replace_strict(rates, default=None, return_dtype=pl.Float64)
     frame = dataset.scan("local_hardware").with_columns(
-        usd=(c.price * rate.cast(formulas.Money)).cast(formulas.Money),
+        usd=(c.price * rate.cast(Money)).cast(Money),
         watts=pl.coalesce("max_power_w", "power_estimate_w"),
         watts_basis=pl.when(c.max_power_w.is_not_null())
         .then(pl.lit("maker"))
@@ -76,7 +77,7 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     )
     energy = formulas.energy_kwh_per_hour(c.watts, pue)
     embodied = formulas.embodied_gco2e_per_hour(
-        pl.lit(1.0), c.embodied_kgco2e, life * formulas.HOURS_PER_YEAR * use
+        pl.lit(1.0), c.embodied_kgco2e, life * HOURS_PER_YEAR * use
     )
     operational = formulas.operational_gco2e_per_hour(
         energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64)
@@ -119,9 +120,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
         )
         .collect()
     )
-    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(formulas.Money)).cast(
-        formulas.Money
-    )
+    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
     frame = (
         owned(dataset, ownership)
         .join(cheapest, on="accelerator_id", how="left")
@@ -139,7 +138,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
         "cloud_offer",
         "break_even_hours",
     ]
-    years = c.break_even_hours / (formulas.HOURS_PER_YEAR * ownership.utilisation)
+    years = c.break_even_hours / (HOURS_PER_YEAR * ownership.utilisation)
     return (
         frame.with_columns(break_even_hours=hours)
         .select(*wanted, break_even_years=years)

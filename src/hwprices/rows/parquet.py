@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
 ROW_GROUP = 100_000  # one type is found in milliseconds in a sorted file of such groups, and a group fits any cache

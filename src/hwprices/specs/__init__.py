@@ -1,23 +1,35 @@
-"""Find the curated sheets of data/specs. Cheap to import: the reader uses it too."""
+"""Find the project's own data: the curated sheets, the corrections, the bundled pages.
+
+Cheap to import: the reader uses it too.
+"""
 
 import importlib.resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from hwprices.errors import HwpricesError
 
 
-def sheet_directory() -> Traversable:
-    """Where the sheets are: inside the installed package, or data/specs of a checkout.
+def data_directory() -> Path:
+    """The folder ``data`` with sheets, sample and corrections: in the package, or in a checkout.
 
     Raises:
         HwpricesError: neither is there.
     """
-    checkout = Path(__file__).resolve().parents[3] / "data" / "specs"
-    for place in (importlib.resources.files("hwprices") / "data" / "specs", checkout):
-        if place.is_dir():
-            return place
+    packaged = Path(str(importlib.resources.files("hwprices"))) / "data"
+    checkout = Path(__file__).resolve().parents[3] / "data"
+    for folder in (packaged, checkout):
+        if (folder / "specs").is_dir():
+            return folder
     raise HwpricesError(
         "the spec sheets are missing from this installation",
         "Reinstall hwprices, or run it from a checkout.",
     )
+
+
+def sheet_directory() -> Path:
+    """The folder of the curated sheets.
+
+    Raises:
+        HwpricesError: it is not in this installation.
+    """
+    return data_directory() / "specs"

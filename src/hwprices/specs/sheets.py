@@ -9,7 +9,7 @@ from hwprices.errors import HwpricesError
 from hwprices.specs import sheet_directory
 
 if TYPE_CHECKING:
-    from hwprices.schemas import Table
+    from hwprices.schemas.columns import Table
 
 LIST_SEPARATOR = ";"
 FIRST_LINE = 2  # line 1 of a sheet is its header; no cell holds a line break
@@ -18,7 +18,7 @@ MONEY_PATTERN = r"^\d{1,10}(\.\d{1,10})?$"  # what Decimal(20, 10) holds without
 
 def load_all(directory: Path | None = None) -> dict[str, pl.DataFrame]:
     """Every sheet by table name, as ``load`` gives it."""
-    from hwprices.schemas import SHEETS
+    from hwprices.schemas.tables import SHEETS
 
     return {table: load(table, directory) for table in SHEETS}
 
@@ -31,7 +31,8 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
     Raises:
         HwpricesError: no such table or file, or a cell that does not fit; names file, line and column.
     """
-    from hwprices.schemas import CHECK_SHEETS, SHEETS, key
+    from hwprices.schemas.columns import key
+    from hwprices.schemas.tables import CHECK_SHEETS, SHEETS
 
     sheets = {**SHEETS, **CHECK_SHEETS}
     if table not in sheets:
@@ -122,7 +123,7 @@ def _wanted(dtype: pl.DataType) -> str:
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
     import pandera.polars as pa
 
-    from hwprices.schemas import key
+    from hwprices.schemas.columns import key
 
     names = key(model)
     doubled = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()

@@ -14,8 +14,8 @@ import polars as pl
 import yaml
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import frames
-from hwprices.settings import CHECKOUT
+from hwprices.rows import accelerators
+from hwprices.specs import data_directory
 
 FILE = "corrections.yaml"
 
@@ -47,7 +47,7 @@ def load(provider: str | None = None, path: Path | None = None) -> list[Correcti
     Raises:
         HwpricesError: the file is missing or an entry is incomplete, doubtful or has the id of another.
     """
-    found = path or _find()
+    found = path or data_directory() / FILE
     try:
         entries = yaml.safe_load(found.read_text(encoding="utf-8")) or []
         corrections = [_entry(raw) for raw in entries]
@@ -115,7 +115,9 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
         .otherwise("corrections")
         .alias("corrections"),
     ).drop("_meant", "_wrong")
-    return fixed.with_columns(frames.accelerator_totals()) if column == "accelerators" else fixed
+    return (
+        fixed.with_columns(accelerators.accelerator_totals()) if column == "accelerators" else fixed
+    )
 
 
 def _is_one_of(value: pl.Expr, wrong: Sequence[Any]) -> pl.Expr:
@@ -163,9 +165,3 @@ def _entry(raw: Mapping[str, Any]) -> Correction:
         str(raw["source"]),
         str(raw["as_of"]),
     )
-
-
-def _find() -> Path:
-    """Beside the package in a wheel, in ``data/`` in a checkout."""
-    packaged = Path(__file__).parents[1] / "data" / FILE
-    return packaged if packaged.is_file() else CHECKOUT / "data" / FILE

@@ -16,9 +16,9 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, Part, Provider
-from hwprices.rows import frames, parquet
+from hwprices.rows import parquet, quarantine
 from hwprices.rows.parquet import TableFile
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.settings import Settings
 from hwprices.stage import corrections, validate
 from hwprices.storage.store import Store
@@ -94,9 +94,9 @@ def stage(
                     outcome.good,
                 )
             )
-    quarantine = frames.merge_refused(refused)
+    refused_rows = quarantine.merge_refused(refused)
     if (
-        quarantine.height
+        refused_rows.height
     ):  # written before it is judged: a run that is refused stays to be looked at
         files.append(
             parquet.write(
@@ -104,10 +104,10 @@ def stage(
                 directory,
                 parquet.file_key("quarantine", provider.name),
                 "quarantine",
-                quarantine,
+                refused_rows,
             )
         )
-    _check_refused(provider.name, quarantine, good_rows)
+    _check_refused(provider.name, refused_rows, good_rows)
     if not known:
         raise _no_price(run)
     staged = Staged(
@@ -115,7 +115,7 @@ def stage(
         run_id=run.run_id,
         origin=run.origin,
         files=tuple(sorted(files, key=lambda f: f.key)),
-        quarantined=_by_reason(quarantine),
+        quarantined=_by_reason(refused_rows),
         accounted=dict(sorted(accounted.items())),
         units=dict(sorted(Counter(r.status for r in run.results).items())),
         troubles=tuple(

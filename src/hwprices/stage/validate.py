@@ -7,9 +7,9 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import frames
-from hwprices.schemas import Table, key, table_name
-from hwprices.schemas.columns import Timestamp
+from hwprices.rows import quarantine
+from hwprices.schemas.columns import Table, key, table_name
+from hwprices.units import Timestamp
 
 MAX_REFUSED_SHARE = 0.02
 """More refused rows than this and the provider fails: the known wrong rows of a whole cloud stay below 1 % (Azure's
@@ -139,6 +139,6 @@ def _as_refused(rows: pl.DataFrame, model: type[Table], sources: Mapping[str, st
     lazy = rows.lazy().drop("index")
     for name, value in lineage.items():  # in this order: source_url is looked up by raw_sha256
         lazy = lazy if name in rows.columns else lazy.with_columns(value.alias(name))
-    return frames.refused(
+    return quarantine.refused(
         lazy, table=table_name(model), reason=pl.col("reason"), message=pl.col("message")
     ).collect()

@@ -10,7 +10,7 @@ from tests.helpers.aws_pages import World
 
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
 
 

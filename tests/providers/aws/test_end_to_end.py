@@ -10,7 +10,7 @@ from tests.helpers.aws_pages import (
     savings_plans,
 )
 
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
 from hwprices.rows import parquet
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
@@ -61,11 +61,11 @@ def run(stub, tmp_path, monkeypatch):
 
     def collect_all():
         settings = load()
-        units = collector.plan(settings, "aws", ["us-east-1"])
-        results = [collector.fetch(settings, "aws", unit) for unit in units]
+        collector = Collector("aws", settings)
+        results = [collector.fetch(unit) for unit in collector.plan(["us-east-1"])]
         from datetime import UTC, datetime
 
-        staged = stage_run(settings, collector.record(settings, "aws", datetime.now(UTC), results))
+        staged = stage_run(settings, collector.record(datetime.now(UTC), results))
         store = Store(settings.root)
 
         def table(name):

@@ -21,7 +21,8 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Unit
 from hwprices.providers import Context, SkippedError, get
-from hwprices.settings import load
+from hwprices.providers.aws.settings import Settings
+from hwprices.settings import load_as
 
 SECRET = "wJalrXUtnFEMI-not-a-real-key"
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
@@ -58,7 +59,8 @@ def account(monkeypatch):
 
 
 def context(tmp_path, **settings) -> Context:
-    made = load(
+    made = load_as(
+        Settings,
         root=str(tmp_path),
         source="live",
         **{

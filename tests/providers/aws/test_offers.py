@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.aws_pages import World, element, line, price_list, quotes, savings_plans, xml
 
 from hwprices.errors import HwpricesError
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}

@@ -402,7 +402,7 @@ def test_lines_that_cannot_be_taken_for_a_price_are_refused_with_the_reason(worl
 
 
 def test_two_skus_for_one_key_are_both_quarantined(world):
-    from hwprices.schemas import TABLES
+    from hwprices.schemas.tables import TABLES
     from hwprices.stage import validate
 
     frame = (

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tests.helpers.azure_pages import Landed, answer, frame, item, refused, sku
 
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 

@@ -18,7 +18,7 @@ from tools.azure_crosscheck import REPORT, compare, render
 
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, Part, get
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"

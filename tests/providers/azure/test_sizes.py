@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.helpers.azure_pages import NOW, Landed, barred, frame, refused, sku
 
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 

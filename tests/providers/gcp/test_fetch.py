@@ -11,11 +11,12 @@ import pytest
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import providers
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
-from hwprices.settings import Settings, load
+from hwprices.providers.gcp.settings import Settings
+from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -413,10 +414,10 @@ def test_the_documented_settings_are_enough(
     }.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
     settings = load()
-    units = collector.plan(settings, "gcp", ["us-central1"])
-    results = [collector.fetch(settings, "gcp", unit) for unit in units]
+    collector = Collector("gcp", settings)
+    results = [collector.fetch(unit) for unit in collector.plan(["us-central1"])]
     assert [r.status for r in results] == ["ok", "ok", "ok"]
-    staged = stage_run(settings, collector.record(settings, "gcp", NOW, results))
+    staged = stage_run(settings, collector.record(NOW, results))
     assert {f.key for f in staged.files if f.table == "prices"} == {
         "prices/provider=gcp/us-central1.parquet"
     }
@@ -433,7 +434,7 @@ def test_an_unreachable_vendor_is_one_clear_line(
         "ATTEMPTS": "1",
     }.items():
         monkeypatch.setenv(f"HWPRICES_{name}", value)
-    result = collector.fetch(load(), "gcp", Unit("gcp", "skus"))
+    result = Collector("gcp", load()).fetch(Unit("gcp", "skus"))
     assert result.status == "failed"
     assert result.reason.startswith("http://127.0.0.1:9 failed")
     assert "\n" not in result.reason

@@ -12,7 +12,7 @@ from tests.helpers.gcp_pages import World, machine, sample, sku, world
 from hwprices.errors import HwpricesError
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
 from hwprices.providers.gcp.prices import skus as skus_module
-from hwprices.schemas import TABLES
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 N2 = [

@@ -15,6 +15,7 @@ from hwprices.providers.aws.kinds import (
     SAVINGS_PLANS,
     SPOT_ADVISOR,
 )
+from hwprices.providers.aws.settings import Settings
 
 REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """A region's code; those of local and Wavelength zones go on."""
@@ -121,3 +122,8 @@ def _ec2_units(context: Context, listed: list[str], wanted: set[str] | None) -> 
         for code, status in chosen.items()
     ]
     return [Unit("aws", REGIONS), *by_region]
+
+
+def units_at_once(settings: Settings) -> int:
+    """How many units are fetched side by side: the bulk host answers 403 to many requests at once."""
+    return settings.aws_concurrency

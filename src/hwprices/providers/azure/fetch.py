@@ -9,7 +9,7 @@ from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure.api import resource_manager, retail
 from hwprices.providers.azure.inventory.size_names import is_public_location
-from hwprices.settings import Settings
+from hwprices.providers.azure.settings import Settings
 
 SKUS = "skus"
 LOCATIONS = "locations"
@@ -106,3 +106,11 @@ def _bundled_regions(settings: Settings) -> list[str]:
         for value in sample.read_json(page)["value"]
     ]
     return sorted({v["name"].lower() for v in values if is_public_location(v)})
+
+
+def units_at_once(_settings: Settings) -> int:
+    """How many units are fetched side by side.
+
+    Collectors report 32 without throttling; half of it leaves room, and a 429 is waited out.
+    """
+    return 16

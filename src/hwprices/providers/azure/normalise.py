@@ -12,7 +12,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.azure.inventory import availability, instance_types, regions
 from hwprices.providers.azure.prices import classify, rows
 from hwprices.providers.azure.prices import items as wire
-from hwprices.rows import frames
+from hwprices.rows import quarantine
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -81,7 +81,7 @@ def _refused(items: pl.DataFrame) -> pl.DataFrame:
         "source_url",
         "raw_sha256",
     ]
-    return frames.refused(
+    return quarantine.refused(
         items.select(shown).lazy(),
         table="prices",
         reason=pl.lit(items["reason"]),

@@ -1,38 +1,14 @@
-"""Google Cloud: parts from the billing catalog, machine types from Compute Engine, prices composed from both."""
+"""Google Cloud: parts from the billing catalog, machine types from Compute Engine.
 
-from collections.abc import Iterator, Sequence
+Prices of machines are composed from both.
+"""
 
-from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context, Pages, Part
-from hwprices.settings import Settings
+from hwprices.providers import About
 
-
-class Gcp:
-    """See hwprices.providers.Provider. What it needs is imported when it is used."""
-
-    name = "gcp"
-
-    def concurrency(self, settings: Settings) -> int:
-        """The catalog allows 300 requests a minute, https://cloud.google.com/billing/quotas; a run makes about twenty."""
-        return 2
-
-    def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
-        """Units to fetch: the catalog as a whole; machine types live where a project is set, else the bundled table."""
-        from hwprices.providers.gcp.fetch import plan
-
-        return plan(context, regions)
-
-    def fetch(self, context: Context, unit: Unit) -> list[Page]:
-        """Land one unit's pages. Raises FetchError, SkippedError."""
-        from hwprices.providers.gcp.fetch import fetch
-
-        return fetch(context, unit)
-
-    def normalise(self, pages: Pages) -> Iterator[Part]:
-        """Rows of all tables from landed pages alone."""
-        from hwprices.providers.gcp.normalise import normalise
-
-        return normalise(pages)
-
-
-PROVIDER = Gcp()
+ABOUT = About(
+    title="Google Cloud",
+    without_account="with an API key (`HWPRICES_GCP_API_KEY`): all prices, "
+    "machines from the bundled table",
+    with_credentials="`HWPRICES_GCP_PROJECT` and application default credentials: "
+    "live machine types and zones",
+)

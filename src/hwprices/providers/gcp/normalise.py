@@ -8,9 +8,10 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.gcp.inventory import instance_types, regions
 from hwprices.providers.gcp.prices import compose, licenses, rates, skus
 from hwprices.providers.gcp.prices.components import component_prices
-from hwprices.rows import frames
-from hwprices.schemas import Table
+from hwprices.rows import frames, quarantine
+from hwprices.rows.prices import price_id
 from hwprices.schemas.catalog import Availability
+from hwprices.schemas.columns import Table
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 
 PROVIDER = pl.lit("gcp").alias("provider")
@@ -135,7 +136,7 @@ def _as_prices(rows: pl.DataFrame) -> pl.DataFrame:
     full = full.with_columns(
         commitment_plan=pl.when(committed).then(pl.lit("resource")),
         payment_option=pl.when(committed).then(pl.lit("monthly")).otherwise(pl.lit("none")),
-    ).with_columns(frames.price_id())
+    ).with_columns(price_id())
     return frames.conform(full, Prices).collect()
 
 
@@ -161,8 +162,8 @@ def _quarantine(refused: pl.DataFrame, regions: list[str] | None) -> pl.DataFram
     )
     rows = shown.lazy().with_columns(PROVIDER)
     said = pl.format("{}: {} ({}, {})", "refused", "description", "group", "usage")
-    return frames.merge_refused(
-        [frames.refused(rows, table="prices", reason=pl.col("refused"), message=said).collect()]
+    return quarantine.merge_refused(
+        [quarantine.refused(rows, table="prices", reason=pl.col("refused"), message=said).collect()]
     )
 
 

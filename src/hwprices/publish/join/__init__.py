@@ -9,8 +9,8 @@ import polars as pl
 from hwprices import formulas
 from hwprices.publish.join import accelerators, benchmarks, machines, offers
 from hwprices.rows import frames
-from hwprices.schemas import SHEETS, TABLES
 from hwprices.schemas.offer import Offers
+from hwprices.schemas.tables import SHEETS, TABLES
 from hwprices.stage import validate
 
 SHEETS_AS_THEY_ARE = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")

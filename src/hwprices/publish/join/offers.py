@@ -4,8 +4,8 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.rows import frames
-from hwprices.schemas.columns import Money
 from hwprices.schemas.offer import Offers
+from hwprices.units import Money
 
 KEY = ["provider", "region", "instance_type"]
 

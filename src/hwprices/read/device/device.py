@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import formulas
 from hwprices.read.device import figures, lookup
 from hwprices.read.ownership import DEFAULTS, Ownership, Tables, owned
+from hwprices.units import HOURS_PER_YEAR, Money
 
 DTYPES = {
     "fp64": "fp64_dense_tflops",
@@ -45,19 +45,19 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
     "regions": pl.List(pl.String),  # provider/region
     "local_devices": pl.List(pl.String),  # machines with it that one can buy
     "sold_locally": pl.Boolean,
-    "hourly_usd": formulas.Money,  # one device (one vCPU of a CPU), cheapest on-demand offer
+    "hourly_usd": Money,  # one device (one vCPU of a CPU), cheapest on-demand offer
     "hourly_offer": pl.String,  # provider/region/type
-    "spot_hourly_usd": formulas.Money,
+    "spot_hourly_usd": Money,
     "spot_offer": pl.String,
-    "cheapest_usd": formulas.Money,  # in any way it is sold
+    "cheapest_usd": Money,  # in any way it is sold
     "cheapest_offer": pl.String,  # provider/region/type: purchase option
-    "part_hourly_usd": formulas.Money,  # sold without the machine around it
-    "yearly_usd": formulas.Money,  # the hourly price × 8760
-    "purchase_amount": formulas.Money,  # in purchase_currency
+    "part_hourly_usd": Money,  # sold without the machine around it
+    "yearly_usd": Money,  # the hourly price × 8760
+    "purchase_amount": Money,  # in purchase_currency
     "purchase_currency": pl.String,
-    "purchase_usd": formulas.Money,  # the same in USD; null where no exchange rate was given
+    "purchase_usd": Money,  # the same in USD; null where no exchange rate was given
     "purchase_basis": pl.String,
-    "owned_hourly_usd": formulas.Money,  # TCO of one device in the cheapest machine to buy
+    "owned_hourly_usd": Money,  # TCO of one device in the cheapest machine to buy
     "measured": pl.List(
         pl.Struct(
             {
@@ -71,7 +71,7 @@ ANSWER: dict[str, pl.DataType | type[pl.DataType]] = {
         )
     ),
     "usd_per_million_tokens": pl.List(
-        pl.Struct({"model": pl.String, "usd": formulas.Money, "basis": pl.String})
+        pl.Struct({"model": pl.String, "usd": Money, "basis": pl.String})
     ),
     "watts": pl.Float64,
     "watts_basis": pl.String,
@@ -148,7 +148,7 @@ def _accelerator(dataset: Tables, key: str, ownership: Ownership) -> dict[str, A
         "purchase_currency": None if answer["purchase_usd"] is None else "USD",
     }
     price = answer["hourly_usd"] or answer["part_hourly_usd"]
-    return answer | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
+    return answer | {"yearly_usd": None if price is None else price * HOURS_PER_YEAR}
 
 
 def _common(row: dict[str, Any], key: str) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _cpu(dataset: Tables, key: str, _: Ownership) -> dict[str, Any]:
     return (
         answer
         | figures.carbon(carbon)
-        | {"yearly_usd": None if price is None else price * formulas.HOURS_PER_YEAR}
+        | {"yearly_usd": None if price is None else price * HOURS_PER_YEAR}
     )
 
 

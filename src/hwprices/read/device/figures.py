@@ -6,6 +6,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.ownership import Ownership, Tables, owned
+from hwprices.units import Money
 
 TOKENS = "usd_per_million_tokens_"
 
@@ -109,9 +110,7 @@ def token_prices(offers: pl.DataFrame, measured: pl.DataFrame, hourly: Any) -> l
     if prices or hourly is None:
         return prices
     shared = measured.filter(scenario="Offline", result_unit="Tokens/s")
-    price = formulas.usd_per_million_tokens(
-        pl.lit(hourly, dtype=formulas.Money), pl.col("per_accelerator")
-    )
+    price = formulas.usd_per_million_tokens(pl.lit(hourly, dtype=Money), pl.col("per_accelerator"))
     return shared.select(
         "model", usd=price, basis=pl.lit("derived: one accelerator's share of a measured system")
     ).to_dicts()

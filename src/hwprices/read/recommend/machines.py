@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from hwprices import formulas
 from hwprices.read.ownership import Ownership, Tables, owned
+from hwprices.units import Money
 
 USABLE = 0.9
 """Share of a device's memory a job may fill, the rest being the driver's and fragments: vLLM's default gpu_memory_utilization,
@@ -135,7 +135,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             price_basis=pl.lit("tco"),
             **dict.fromkeys(
                 ("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
-                pl.lit(None, dtype=formulas.Money),
+                pl.lit(None, dtype=Money),
             ),
             usd_per_hour=c.tco_usd_per_hour,
             devices=pl.max_horizontal(c.accelerator_count, 1.0),

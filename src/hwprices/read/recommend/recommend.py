@@ -13,6 +13,7 @@ from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.read.ownership import DEFAULTS, Ownership, Tables
 from hwprices.read.recommend import machines, model_memory
+from hwprices.units import WideMoney
 
 Objective = Literal["cost", "carbon", "speed"]
 OBJECTIVES: tuple[Objective, ...] = ("cost", "carbon", "speed")
@@ -256,9 +257,7 @@ def _figures(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
     """hours, tokens_per_second, usd, spot_usd, usd_per_million_tokens, kwh, operational_gco2e; prices become those of all nodes."""
     c = pl.col
     prices = ["usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"]
-    frame = frame.with_columns(
-        c(name).cast(formulas.Wide) * c.nodes.cast(formulas.Wide) for name in prices
-    )
+    frame = frame.with_columns(c(name).cast(WideMoney) * c.nodes.cast(WideMoney) for name in prices)
     if asked.flops is not None:
         hours = asked.flops / (c.rate * asked.mfu * c.accelerators) / 3600
         speed = pl.lit(asked.tokens) / (hours * 3600)
@@ -274,7 +273,7 @@ def _figures(frame: pl.DataFrame, asked: Job) -> pl.DataFrame:
     frame = frame.with_columns(
         hours=hours, tokens_per_second=pl.when(c.nodes.is_not_null()).then(speed)
     )
-    spent = c.hours.cast(formulas.Wide)
+    spent = c.hours.cast(WideMoney)
     return frame.with_columns(
         usd=c.usd_per_hour * spent,
         spot_usd=c.spot_usd_per_hour * spent,

@@ -319,8 +319,8 @@ def _client(context: Context, region: str) -> Any:
 
     settings = context.settings
     config = Config(
-        connect_timeout=settings.connect_timeout.total_seconds(),
-        read_timeout=settings.read_timeout.total_seconds(),
+        connect_timeout=settings.connect_timeout,
+        read_timeout=settings.read_timeout,
         retries={"mode": "standard", "total_max_attempts": 1},  # tries are counted in _retry
     )
     session = _session()

@@ -12,6 +12,7 @@ import polars as pl
 
 from hwprices.providers.aws.inventory import ec2_xml, spec_words
 from hwprices.rows import frames
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.catalog import InstanceTypes
 from hwprices.specs import accelerator_names
 
@@ -102,7 +103,7 @@ class Catalogue:
             orient="row",
         )
         return frames.conform(
-            built.lazy().with_columns(frames.accelerator_totals()), InstanceTypes
+            built.lazy().with_columns(accelerator_totals()), InstanceTypes
         ).collect()
 
     def _row(self, name: str, matcher: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.prices.spot import region_of
-from hwprices.rows import frames
-from hwprices.schemas.columns import Money
+from hwprices.rows import frames, quarantine
+from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
+from hwprices.units import Money
 
 OFFER = {
     "instance_type": "instanceType",
@@ -43,7 +44,7 @@ def prices(
     )
     bad = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
     message = pl.format("offer of {} for {} at {}", "hours", "instance_type", "fee")
-    refused = frames.refused(
+    refused = quarantine.refused(
         rows.filter(bad).drop("hourly").lazy(),
         table="prices",
         reason="unreadable_price",
@@ -92,8 +93,6 @@ def _rows(offers: pl.DataFrame) -> pl.LazyFrame:
         flags=pl.concat_list(pl.format("block_of_{}_hours", "hours")),
     )
     return frames.conform(
-        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
-            list(frames.dtypes(Prices))
-        ),
+        named.with_columns(effective_hourly(), price_id()).select(list(frames.dtypes(Prices))),
         Prices,
     )

@@ -16,7 +16,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.prices import classify, rows
-from hwprices.schemas.columns import Money
+from hwprices.units import Money
 
 COLUMNS = {
     "SKU": "sku_id",

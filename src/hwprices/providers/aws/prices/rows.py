@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import frames
-from hwprices.schemas.columns import Money
+from hwprices.rows import frames, hashing, quarantine
+from hwprices.rows.prices import effective_hourly
 from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.units import Money
 
 KEPT = [
     "sku_id",
@@ -141,8 +142,8 @@ def _prices(rows: pl.LazyFrame, ways: pl.LazyFrame, page: Page) -> pl.LazyFrame:
         flags=_flags(pl.col("tenancy") == "host", unreadable),
     )
     priced = priced.with_columns(
-        frames.effective_hourly(),
-        price_id=frames.digest(pl.col("before"), pl.col("instance_type"), pl.col("after")),
+        effective_hourly(),
+        price_id=hashing.digest(pl.col("before"), pl.col("instance_type"), pl.col("after")),
     )
     return frames.conform(priced.select(list(frames.dtypes(Prices))), Prices)
 
@@ -173,7 +174,7 @@ def _keys(ways: pl.LazyFrame) -> pl.LazyFrame:
         "instance_type"
     )  # price_id hashes the key; all of it but the type is the way's
     before, after = [
-        frames.joined(*(pl.col(name) for name in names))
+        hashing.joined(*(pl.col(name) for name in names))
         for names in (PRICE_KEY[:at], PRICE_KEY[at + 1 :])
     ]
     return keys.with_columns(before=before, after=after)
@@ -235,4 +236,4 @@ def _refused(rows: pl.LazyFrame, page: Page) -> pl.DataFrame:
         pl.col("problem").str.replace(r"^[a-z_]+:", ""),
     )
     said = rows.with_columns(pl.col("instance_type").cast(pl.String)).select(*shown, *_origin(page))
-    return frames.refused(said, table="prices", reason=reason, message=message).collect()
+    return quarantine.refused(said, table="prices", reason=reason, message=message).collect()

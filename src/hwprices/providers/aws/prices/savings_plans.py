@@ -16,10 +16,11 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.prices.json_stream import JsonStream
-from hwprices.rows import frames
-from hwprices.schemas.columns import Money
+from hwprices.rows import frames, quarantine
+from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
+from hwprices.units import Money
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}
@@ -234,9 +235,7 @@ def _prices(rows: pl.LazyFrame) -> pl.LazyFrame:
         .otherwise(pl.lit([], dtype=pl.List(pl.String))),
     )
     return frames.conform(
-        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
-            list(frames.dtypes(Prices))
-        ),
+        named.with_columns(effective_hourly(), price_id()).select(list(frames.dtypes(Prices))),
         Prices,
     )
 
@@ -258,6 +257,6 @@ def _refused(rows: pl.LazyFrame) -> pl.DataFrame:
         pl.col("problem").str.replace(r"^[a-z_]+:", ""),
     )
     origin = ["provider", "observed_at", "source_url", "raw_sha256"]
-    return frames.refused(
+    return quarantine.refused(
         rows.select(*shown, *origin), table="prices", reason=reason, message=message
     ).collect()

@@ -15,10 +15,11 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.prices import platforms
-from hwprices.rows import frames
-from hwprices.schemas.columns import Money
+from hwprices.rows import frames, quarantine
+from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spot import SpotAdvice
+from hwprices.units import Money
 
 VPC_SUFFIX = " (Amazon VPC)"
 QUOTE = ["instance_type", "product", "price_text", "timestamp", "zone"]
@@ -56,7 +57,7 @@ def prices(
     unknown, unreadable = pl.col("os").is_null(), pl.col("price").is_null() | (pl.col("price") <= 0)
     reason = pl.when(unknown).then(pl.lit("unknown_platform")).otherwise(pl.lit("unreadable_price"))
     message = pl.format("spot quote for {} at {}", "product", "price_text")
-    refused = frames.refused(
+    refused = quarantine.refused(
         rows.filter(unknown | unreadable).drop("price").lazy(),
         table="prices",
         reason=reason,
@@ -151,9 +152,7 @@ def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
         )
     )
     return frames.conform(
-        named.with_columns(frames.effective_hourly(), frames.price_id()).select(
-            list(frames.dtypes(Prices))
-        ),
+        named.with_columns(effective_hourly(), price_id()).select(list(frames.dtypes(Prices))),
         Prices,
     )
 

@@ -13,7 +13,8 @@ from hwprices.landing.download import FetchError, check_endpoint, check_same_hos
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure.inventory.size_names import is_public_location
-from hwprices.settings import Settings, is_loopback
+from hwprices.providers.azure.settings import Settings
+from hwprices.settings import is_loopback
 
 MOST_PAGES = 500  # a region's sizes are one page today
 
@@ -119,8 +120,8 @@ def _options(settings: Settings, keep: Callable[[Any], None], asked: set[str]) -
             keep(response)
 
     timeouts = {
-        "connection_timeout": settings.connect_timeout.total_seconds(),
-        "read_timeout": settings.read_timeout.total_seconds(),
+        "connection_timeout": settings.connect_timeout,
+        "read_timeout": settings.read_timeout,
     }
     return {
         "base_url": url,

@@ -12,7 +12,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure.inventory import accelerators, size_names
-from hwprices.rows import frames
+from hwprices.rows import frames, quarantine
 from hwprices.schemas.catalog import InstanceTypes
 
 KIND = "skus"
@@ -72,7 +72,7 @@ def read(pages: Pages) -> Skus:
         | pl.col("family").is_null()
         | (pl.col("locationInfo").list.len().fill_null(0) == 0)
     )
-    refused = frames.refused(
+    refused = quarantine.refused(
         nameless.lazy(),
         table="instance_types",
         reason="sku_without_name",

@@ -15,7 +15,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.schemas.columns import Money
+from hwprices.units import Money
 
 PREFIX = "retail-"
 """Kinds of units that hold Retail Prices pages: retail-<price type>-<currency>."""

@@ -13,8 +13,9 @@ import polars as pl
 from hwprices.providers.azure.prices import items as wire
 from hwprices.providers.azure.prices.classify import TERMS
 from hwprices.rows import frames
-from hwprices.schemas.columns import Money
+from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
+from hwprices.units import HOURS_PER_YEAR, Money
 
 HYBRID_BENEFIT_ON = ["on_demand", "reserved", "savings_plan"]
 """Where a Windows machine without its licence has the Linux price. Spot is left out: Microsoft's page does not promise it."""
@@ -61,7 +62,7 @@ def build(chosen: pl.DataFrame, pages: pl.DataFrame, availability: pl.DataFrame)
             pl.lit(None, dtype=pl.String).alias("zone"),
             pl.lit("none").alias("software"),
         )
-        .with_columns(frames.effective_hourly(), frames.price_id())
+        .with_columns(effective_hourly(), price_id())
         .drop("page", "offer_flag", "spot_flag")
     )
     return frames.conform(lazy, Prices).collect()
@@ -148,7 +149,7 @@ def _reservations(base: pl.DataFrame) -> pl.DataFrame:
         "commitment_plan": "standard",
         "term_months": pl.col("term_months"),
     }
-    hours = (pl.col("term_months") * (frames.HOURS_PER_YEAR // 12)).cast(Money)
+    hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)
     at_once = _row(
         terms,
         payment_option="all_upfront",

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.providers import Context
-from hwprices.settings import Settings, is_loopback
+from hwprices.providers.gcp.settings import Settings
+from hwprices.settings import is_loopback
 
 RETRIED = {408, 429, 500, 502, 503, 504}
 """https://cloud.google.com/apis/design/errors#error_retries, and what proxies in front of it answer."""
@@ -78,14 +79,14 @@ class Wire:
 
     def _once(self, call: Callable[[Any, str, float], str], token: str) -> str:
         self._kept.body, self._kept.url, self._kept.retry_after = b"", "", ""
-        following = call(self.client, token, self.settings.read_timeout.total_seconds())
+        following = call(self.client, token, self.settings.read_timeout)
         _check_scopes(self._kept.body)
         return following
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         asked = self._kept.retry_after.strip()
         if asked.isdigit():
-            return min(float(asked), self.settings.max_retry_after.total_seconds())
+            return min(float(asked), self.settings.max_retry_after)
         return float(
             (tenacity.wait_exponential(multiplier=0.5, max=20) + tenacity.wait_random(0, 0.5))(
                 state

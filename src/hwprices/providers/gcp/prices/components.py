@@ -5,9 +5,9 @@ import polars as pl
 from hwprices.providers.gcp import sheets
 from hwprices.providers.gcp.prices.compose import HOURS_PER_MONTH
 from hwprices.rows import frames
-from hwprices.schemas.columns import Money
 from hwprices.schemas.price import ComponentPrices
 from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.units import Money
 
 UNITS = {
     "core": "vcpu",

@@ -11,7 +11,7 @@ import polars as pl
 from hwprices.providers.gcp import sheets
 from hwprices.providers.gcp.inventory.instance_types import Machines
 from hwprices.providers.gcp.prices.rates import KEY, Rates
-from hwprices.schemas.columns import Money
+from hwprices.units import Money
 
 HOURS_PER_MONTH = 730
 """Google's own: "prices … based on 730 hours in a month", https://cloud.google.com/compute/all-pricing."""

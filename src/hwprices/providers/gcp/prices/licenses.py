@@ -14,7 +14,7 @@ import polars as pl
 from hwprices.providers.gcp.inventory.instance_types import Machines
 from hwprices.providers.gcp.prices.compose import SOLD, Composed
 from hwprices.providers.gcp.prices.rates import Rates
-from hwprices.schemas.columns import Money
+from hwprices.units import Money
 
 BY_VCPU = {"windows", "rhel", "rhel_sap"}
 """Licences whose SKU is for one vCPU; the others are for the machine. RHEL has been by vCPU since 2024-07-01."""

@@ -15,7 +15,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages
 from hwprices.providers.gcp.prices import grammar
-from hwprices.schemas.columns import Money
+from hwprices.units import Money
 
 SKU_KINDS = ("skus", "tpu-skus")
 

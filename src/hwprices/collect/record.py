@@ -1,0 +1,86 @@
+"""Record a run: write its manifest, and let failed units keep their last good pages."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+from typing import Literal
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing, Run, UnitResult, carry_over
+
+Origin = Literal["sample", "live"]
+
+
+def run_id(started_at: datetime) -> str:
+    """Name a run by its start in UTC, so that names sort by time."""
+    return started_at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
+def record(
+    landing: Landing,
+    provider: str,
+    origin: Origin,
+    started_at: datetime,
+    results: Sequence[UnitResult],
+    *,
+    narrowed: bool = False,
+    kinds: Sequence[str] | None = None,
+) -> Run:
+    """Write the run's manifest. A unit that failed keeps the pages of the run before.
+
+    ``narrowed`` says that only some regions or kinds were asked for: the others stay as they were in
+    the run before. In a whole run a unit that is no longer planned is left out, and the gate reports
+    what is missing.
+
+    ``kinds`` are those asked for, if not all. Some kinds alone (spot prices) are no price list, so
+    they are added to a whole run.
+
+    Raises:
+        HwpricesError: not one unit could be fetched, or there is no whole run to add some kinds to;
+            nothing is recorded.
+    """
+    if not any(result.status == "ok" for result in results):
+        raise _nothing_fetched(provider, results)
+    previous = _last_run(landing, provider, origin)
+    if kinds and previous is None:
+        raise HwpricesError(
+            f"{provider}: there is no {origin} run to add {', '.join(kinds)} to",
+            "Collect all kinds once first: the refresh flow does.",
+        )
+    others = _unasked(results, previous) if previous and narrowed else []
+    run = Run(
+        run_id(started_at),
+        provider,
+        origin,
+        started_at,
+        installed_version("hwprices"),
+        (*carry_over(results, previous), *others),
+    )
+    landing.write_run(run)
+    return run
+
+
+def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesError:
+    first = next((result for result in results if result.reason), None)
+    example = f"; {first.unit.name}: {first.reason}" if first else ""
+    return HwpricesError(f"{provider}: none of {len(results)} units could be fetched{example}")
+
+
+def _unasked(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:
+    """Results of the run before for units that this run was not asked for."""
+    asked = {result.unit.name for result in results}
+    return [
+        replace(result, carried_from=result.carried_from or previous.run_id)
+        for result in previous.results
+        if result.unit.name not in asked
+    ]
+
+
+def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
+    """The last run of the same origin: sample pages never stand in for live ones, nor live for sample."""
+    for name in reversed(landing.runs(provider)):
+        run = landing.run(provider, name)
+        if run.origin == origin:
+            return run
+    return None

@@ -1,0 +1,24 @@
+"""Units and dtypes that every room shares: money, time, hours.
+
+Imports polars and nothing else, so that the reader can use it without pandera.
+"""
+
+import polars as pl
+
+Money = pl.Decimal(20, 10)
+"""Money in a published table, never a float. Ten decimals hold every vendor's list price: GCP quotes
+nanos (9 decimals), AWS up to 10."""
+
+WideMoney = pl.Decimal(38, 10)
+"""Money while it is being computed. Money has ten integer digits, too few for some products; cast to
+Money when writing a table."""
+
+Timestamp = pl.Datetime("us", "UTC")
+
+HOURS_PER_YEAR = 8760
+"""365 days of 24 hours. AWS amortises reservations over 8760 hours a year, and Azure's reservation
+prices divide the same way."""
+
+HOURS_PER_MONTH = 730
+"""8760 / 12. GCP and Azure quote a monthly price as 730 times the hourly one:
+https://cloud.google.com/compute/all-pricing, https://azure.microsoft.com/pricing/calculator/"""
