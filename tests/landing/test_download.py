@@ -3,7 +3,6 @@
 import gzip
 import json
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ def waits():
 
 @pytest.fixture
 def http(waits):
-    client = Http(load(read_timeout=timedelta(seconds=0.4), attempts=3), sleep=waits.append)
+    client = Http(load(read_timeout=0.4, attempts=3), sleep=waits.append)
     yield client
     client.close()
 

@@ -57,9 +57,9 @@ def test_the_sdist_holds_the_folder_and_not_the_link(built):
 CODE = """
 import sys, pathlib
 import hwprices
-from hwprices import schemas
-assert "site-packages" in schemas.__file__, schemas.__file__
-assert "prices" in schemas.TABLES
+from hwprices.schemas import tables
+assert "site-packages" in tables.__file__, tables.__file__
+assert "prices" in tables.TABLES
 heavy = [m for m in ("prefect", "boto3", "google.cloud", "azure", "httpx") if m in sys.modules]
 assert not heavy, heavy
 print("ok")

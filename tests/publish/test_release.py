@@ -169,8 +169,8 @@ def test_prune_keeps_the_newest_and_the_latest(store, tmp_path):
 PUBLISHER = """
 import sys
 from datetime import datetime, UTC
-from hwprices import release
-from hwprices.store import Store
+from hwprices.publish import release
+from hwprices.storage.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
 try:

@@ -24,7 +24,7 @@ def test_published_columns_are_pinned(project):
     """The other tables in a file by hand, so that a change shows up in a review: table, then its columns in order."""
     pinned = dict(
         line.split(": ")
-        for line in (project / "tests/project/published_columns.txt").read_text().splitlines()
+        for line in (project / "tests/schemas/published_columns.txt").read_text().splitlines()
     )
     assert {name: " ".join(frames.dtypes(model)) for name, model in TABLES.items()} == pinned
 

@@ -1,6 +1,6 @@
 """Write the AWS part of the sample: a landing directory of real figures in the vendor's wire shapes.
 
-    python data/sample/build_aws.py ../shared
+    python -m tools.sample.aws ../shared
 
 The argument is the folder of collected figures and recordings. What each page holds and where its figures come from is told in
 README.md beside this file. No figure is made up; where a vendor's id is not known it begins with SAMPLE.

@@ -1,6 +1,6 @@
 """Write the Azure part of the sample: landed pages of real figures, from the research folder.
 
-    python data/sample/build_azure.py ../shared
+    python -m tools.sample.azure ../shared
 
 Every figure comes from a recording; README.md beside this file says which, and what was done to give it the wire's shape. The
 same recordings give the same files, byte for byte.

@@ -1,6 +1,6 @@
 """Write the GCP part of the sample: a landing directory of real figures in Google's wire shape.
 
-    python data/sample/build_gcp.py PATH_TO_RESEARCH_FOLDER
+    python -m tools.sample.gcp ../shared
 
 What is real: every rate, machine type, zone and region. What is not: SKU ids that are not known begin with ``SAMPLE-``; and
 rates marked ``split`` in gcp_part_rates, of which only the sum over the machine is real, begin with ``SAMPLE-SPLIT-``. See README.md.

@@ -5,7 +5,6 @@ with its trailer, and its type is what was asked for. 429 and 5xx are tried agai
 connections that break or stall.
 """
 
-import email.utils
 import gzip
 import time
 import zlib
@@ -17,15 +16,12 @@ from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
-import tenacity
 
 from hwprices.errors import HwpricesError
+from hwprices.landing import retry
 from hwprices.settings import Settings, is_loopback
 
 Expect = Literal["json", "csv", "any"]
-
-RETRIED_STATUSES = {403, 408, 429, 500, 502, 503, 504}
-"""403 too: the AWS bulk host answers it to many requests at once."""
 
 CHUNK = 1 << 20
 
@@ -60,10 +56,13 @@ class FetchError(HwpricesError):
 class _TryAgain(Exception):
     """This try failed in a way that the next one may not."""
 
-    def __init__(self, why: str, wait: float | None = None, status: int | None = None) -> None:
-        super().__init__(why)
-        self.wait = wait
-        self.status = status
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+def _decide(error: BaseException) -> retry.TryAgain | None:
+    return retry.TryAgain(error.retry_after) if isinstance(error, _TryAgain) else None
 
 
 def public_url(url: str) -> str:
@@ -154,25 +153,13 @@ class Http:
             FetchError: after all tries; names the endpoint (without secrets), the last failure and the remedy.
         """
         check_endpoint(url)
-        last: list[_TryAgain] = []
-
-        def wait(state: tenacity.RetryCallState) -> float:
-            asked = last[-1].wait if last else None
-            return (
-                min(asked, self.settings.max_retry_after) if asked is not None else backoff(state)
-            )
-
-        backoff = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
-        retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self.settings.attempts),
-            wait=wait,
-            retry=tenacity.retry_if_exception_type(_TryAgain),
-            sleep=self.sleep,
-            after=lambda state: last.append(state.outcome.exception()),  # type: ignore[union-attr, arg-type]
-            reraise=True,
-        )
         try:
-            return retrying(self._once, url, into, dict(params or {}), expect)
+            return retry.call(
+                lambda: self._once(url, into, dict(params or {}), expect),
+                settings=self.settings,
+                sleep=self.sleep,
+                decide=_decide,
+            )
         except _TryAgain as error:
             times = "once" if self.settings.attempts == 1 else f"{self.settings.attempts} times"
             raise FetchError(
@@ -194,7 +181,7 @@ class Http:
                 kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
                 return Downloaded(
                     into, encoding, public_url(url), shown, response.status_code, kind, self.now()
-                )  # type: ignore[arg-type]
+                )
         except httpx.HTTPError as error:
             raise _TryAgain(f"{type(error).__name__} {error}".strip()) from None
 
@@ -204,8 +191,9 @@ def _check_status(response: httpx.Response) -> None:
     if status == 200:
         return
     url = public_url(str(response.request.url))
-    if status in RETRIED_STATUSES:
-        raise _TryAgain(f"HTTP {status}", _retry_after(response), status)
+    if status in retry.RETRIED_STATUSES:
+        header = response.headers.get("retry-after", "")
+        raise _TryAgain(f"HTTP {status}", retry.parse_retry_after(header))
     if 300 <= status < 400:
         raise FetchError(
             f"{url} answers HTTP {status} to {public_url(response.headers.get('location', 'nowhere'))}",
@@ -218,25 +206,13 @@ def _check_status(response: httpx.Response) -> None:
     )
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    """Retry-After in seconds, from a number or a date (RFC 9110 10.2.3)."""
-    value = response.headers.get("retry-after", "").strip()
-    if value.isdigit():
-        return float(value)
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
-
-
-def _encoding(response: httpx.Response) -> str:
-    encoding = (
-        str(response.headers.get("content-encoding", "identity")).strip().lower() or "identity"
-    )
-    if encoding not in ("identity", "gzip"):
-        raise _TryAgain(f"Content-Encoding {encoding}, which was not asked for")
-    return encoding
+def _encoding(response: httpx.Response) -> Literal["identity", "gzip"]:
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding in ("", "identity"):
+        return "identity"
+    if encoding == "gzip":
+        return "gzip"
+    raise _TryAgain(f"Content-Encoding {encoding}, which was not asked for")
 
 
 def _check_type(response: httpx.Response, expect: Expect) -> None:

@@ -3,7 +3,7 @@
 import gzip
 import json
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from tests.helpers.aws_pages import (
@@ -64,8 +64,8 @@ def context(tmp_path, **settings) -> Context:
         root=str(tmp_path),
         source="live",
         **{
-            "connect_timeout": timedelta(seconds=1),
-            "read_timeout": timedelta(seconds=1),
+            "connect_timeout": 1,
+            "read_timeout": 1,
             **settings,
         },
     )
@@ -238,7 +238,7 @@ def moto():
 def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, moto, account):
     account(moto)
     server = bulk_server(stub(), {"us-east-1": BODY}, {})
-    one = context(tmp_path, **at(server), read_timeout=timedelta(seconds=30))
+    one = context(tmp_path, **at(server), read_timeout=30)
     planned = get("aws").plan(one, ["us-east-1"])
     assert units(planned) == [
         *(
@@ -272,7 +272,7 @@ def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, c
     one = context(
         tmp_path,
         **at(bulk_server(stub(), {"us-east-1": BODY}, {})),
-        read_timeout=timedelta(seconds=30),
+        read_timeout=30,
     )
     pages = [
         p

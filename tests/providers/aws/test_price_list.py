@@ -125,7 +125,7 @@ def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
     """Amortised figures of July 2026. All upfront and no upfront are exact. Of partial upfront only the sum is known: it is split
     into halves here, and the sum must come back."""
     figures = json.loads(
-        (project / "tests/payloads/aws/x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
+        (project / "tests/recordings/aws/x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
     )["pricing"]
     lines, expected = [], []
     for key, (tenancy, system, software, operation) in PLATFORMS.items():

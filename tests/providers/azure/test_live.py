@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.helpers.azure_pages import (
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import settings
-from hwprices.collect import collector
+from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -172,7 +171,7 @@ def test_pages_in_a_circle_and_on_another_host(
 def test_a_silent_server_is_given_up(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub().on(SKUS, Reply.json({"value": []}, cut=0, stall=5))
     with pytest.raises(FetchError, match="failed"):
-        fetch(tmp_path, server, attempts=1, read_timeout=timedelta(seconds=0.3))
+        fetch(tmp_path, server, attempts=1, read_timeout=0.3)
 
 
 def test_a_region_that_offers_nothing_is_skipped(
@@ -260,8 +259,9 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     known = settings.load()
-    results = [collector.fetch(known, "azure", unit) for unit in collector.plan(known, "azure")]
-    run = collector.record(known, "azure", NOW.replace(day=day), results)
+    with Collector("azure", known) as collector:
+        results = [collector.fetch(unit) for unit in collector.plan()]
+        run = collector.record(NOW.replace(day=day), results)
     parts = {part.table: part for part in AZURE.normalise(Pages(run, Landing(f"{known.root}/raw")))}
     return {"run": run, "parts": parts}
 

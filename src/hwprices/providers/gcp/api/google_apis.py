@@ -172,8 +172,8 @@ def connect(
         client = client_class(
             transport="rest",
             client_options={"api_endpoint": url},
-            credentials=AnonymousCredentials(),
-        )  # type: ignore[no-untyped-call]
+            credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
+        )
         return Wire(client, url, context.settings, context.http.sleep)
     host = url.removeprefix("https://")
     if key is not None:

@@ -1,0 +1,86 @@
+"""Try a request again: one policy for every vendor.
+
+429, 5xx and broken connections are tried again after the Retry-After the server asks for, capped by a
+setting, or else after a growing pause with jitter. What counts as worth another try is decided by the
+caller, because each vendor's SDK raises errors of its own.
+"""
+
+import email.utils
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import tenacity
+
+from hwprices.settings import Settings
+
+RETRIED_STATUSES = frozenset({403, 408, 429, 500, 502, 503, 504})
+"""HTTP statuses worth another try. 403 too: the AWS bulk host answers it to many requests at once."""
+
+_BACKOFF = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TryAgain:
+    """The decision to try again.
+
+    ``retry_after`` is the pause in seconds that the server asks for, None where it asks for none.
+    ``at_most`` limits the tries below the setting ``attempts`` for errors that seldom pass.
+    """
+
+    retry_after: float | None = None
+    at_most: int | None = None
+
+
+def call(
+    function: Callable[[], T],
+    *,
+    settings: Settings,
+    sleep: Callable[[float], None],
+    decide: Callable[[BaseException], TryAgain | None],
+) -> T:
+    """Call a function until it succeeds, ``decide`` says None, or the tries are used up.
+
+    Args:
+        function: makes one try.
+        settings: gives ``attempts`` and ``max_retry_after``.
+        sleep: waits so many seconds; an argument so that tests need not wait.
+        decide: gets the error of a try, says whether another one is worth it.
+
+    Raises:
+        Exception: the error of the last try, unchanged.
+    """
+    decisions: list[TryAgain] = []
+
+    def again(state: tenacity.RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        decision = decide(error) if error is not None else None
+        if decision is None:
+            return False
+        decisions.append(decision)
+        limit = min(settings.attempts, decision.at_most or settings.attempts)
+        return state.attempt_number < limit
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        asked = decisions[-1].retry_after
+        return _BACKOFF(state) if asked is None else min(asked, settings.max_retry_after)
+
+    return tenacity.Retrying(retry=again, wait=wait, sleep=sleep, reraise=True)(function)
+
+
+def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
+    """Read a Retry-After header, seconds or a date (RFC 9110 10.2.3), as seconds from now.
+
+    None where it is empty or not understood.
+    """
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])  # more digits than that are centuries, and overflow a float
+    try:
+        when = email.utils.parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
