@@ -83,6 +83,8 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
         return float(text[:9])  # more digits than that are centuries, and overflow a float
     try:
         when = email.utils.parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
+    if when.tzinfo is None:  # "-0000", which RFC 5322 reads as UTC
+        when = when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())

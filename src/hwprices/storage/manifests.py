@@ -29,8 +29,8 @@ def encode(manifest: object) -> bytes:
 
 
 def to_mapping(manifest: object) -> dict[str, Any]:
-    """A manifest as it would be read by ``json.loads``."""
-    values: dict[str, Any] = msgspec.to_builtins(manifest, str_keys=True)
+    """A manifest as ``json.loads`` reads it: dictionaries, lists and strings."""
+    values: dict[str, Any] = json.loads(encode(manifest))
     return values
 
 

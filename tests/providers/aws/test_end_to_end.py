@@ -124,4 +124,4 @@ def test_with_credentials(run, monkeypatch):
     assert (p5["network_gbps_max"], p5["accelerator_count"]) == (3200.0, 8.0)
     assert table("zones")["zone_id"].null_count() == 0
     assert table("availability").height > 6000
-    assert [trouble["unit"] for trouble in staged.troubles] == ["aws/capacity_blocks/us-east-1"]
+    assert [trouble.unit for trouble in staged.troubles] == ["aws/capacity_blocks/us-east-1"]
