@@ -1,4 +1,4 @@
-"""Frames and staged providers for tests, small and valid."""
+"""Make small and valid tables for tests, and put them in force as staged tables."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -64,18 +64,22 @@ REGION: dict[str, Any] = {
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of a table; columns not given are null."""
+    """Rows of a table; columns that no row has are null."""
     model = TABLES[name]
-    want = frames.dtypes(model)
-    given = [c for c in want if any(c in row for row in rows)]
+    dtypes = frames.dtypes(model)
+    columns = [name for name in dtypes if any(name in row for row in rows)]
     frame = pl.DataFrame(
-        [{c: row.get(c) for c in given} for row in rows], schema={c: want[c] for c in given}
+        [{name: row.get(name) for name in columns} for row in rows],
+        schema={name: dtypes[name] for name in columns},
     )
     return frames.conform(frame.lazy(), model).collect()
 
 
 def prices(*changes: dict[str, Any]) -> pl.DataFrame:
-    """Price rows with their price_id, each PRICE with some values changed (hourly sets effective_hourly too)."""
+    """Price rows with their price_id: PRICE with some values changed in each.
+
+    A changed hourly changes effective_hourly too.
+    """
     rows = []
     for change in changes:
         row = {**PRICE, **change}

@@ -1,14 +1,13 @@
 """Write manifests as JSON and read them back as dataclasses, every field checked.
 
 msgspec does the checking, not pydantic: the reader of a dataset reads manifests too and depends on
-neither pydantic nor its import time.
+neither pydantic nor its import time. msgspec is imported when the first manifest is read, so that
+``import hwprices`` takes no longer.
 """
 
 import json
 from datetime import datetime
 from typing import Any, Literal, TypeVar
-
-import msgspec
 
 from hwprices.errors import HwpricesError
 
@@ -23,6 +22,8 @@ def encode(manifest: object) -> bytes:
 
     Times are written as ``isoformat`` does, with +00:00, where msgspec alone would write Z.
     """
+    import msgspec
+
     values = msgspec.to_builtins(manifest, builtin_types=(datetime,))
     text = json.dumps(values, indent=1, ensure_ascii=False, default=datetime.isoformat)
     return text.encode() + b"\n"
@@ -46,6 +47,8 @@ def decode(data: bytes, manifest: type[T], *, file: str, remedy: str) -> T:
     Raises:
         HwpricesError: it is no JSON, or a field is missing or of another type; names both.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data, type=manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
