@@ -203,6 +203,7 @@ def go(process):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # twelve processes, each with its imports
 def test_a_killed_publisher_leaves_the_old_release_or_the_new(store, tmp_path):
     """SIGKILL at ten points of the time that a publisher takes; then the release is complete."""
     make.stage_frames(store, "r0", make.world(2000))
