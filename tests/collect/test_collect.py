@@ -1,5 +1,6 @@
-"""From units to a recorded run: what fails, what is carried over, what is replayed."""
+"""Collect a provider: which units fail, are carried over or replayed, and what is recorded."""
 
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +36,7 @@ def status(run):
     return {r.unit.region: (r.status, bool(r.pages)) for r in run.results}
 
 
-def test_a_dead_region_stands_on_its_last_pages_and_the_run_goes_on(settings):
+def test_a_failed_region_keeps_its_last_pages(settings):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
     run = record_run(
         settings,
@@ -59,7 +60,7 @@ def test_a_region_that_was_skipped_is_not_carried(settings):
     assert status(run)["us-west-2"] == ("skipped", False)
 
 
-def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
+def test_a_run_for_some_regions_leaves_the_others_as_they_were(settings):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
     run = record_run(
         settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True
@@ -68,8 +69,8 @@ def test_a_narrowed_run_leaves_the_others_as_they_were(settings):
     assert run.results[1].carried_from == run_id(T0)
 
 
-def test_some_kinds_alone_are_no_price_list(settings):
-    """The hourly spot collection may come before the first whole one: a release of spot prices only would look like a catalogue."""
+def test_some_kinds_alone_are_not_recorded_before_a_full_run(settings):
+    """Hourly spot prices may be collected first: a release of them alone would look complete."""
     spot = Unit("aws", "spot", "us-east-1")
     with pytest.raises(HwpricesError, match="no live run to add spot to"):
         record_run(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
@@ -86,14 +87,14 @@ def test_some_kinds_alone_are_no_price_list(settings):
     assert {r.unit.kind for r in run.results} == {"spot", "prices"}
 
 
-def test_a_whole_run_drops_what_is_no_longer_planned(settings):
+def test_a_full_run_drops_units_that_are_no_longer_planned(settings):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
     assert status(record_run(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {
         "us-east-1": ("ok", True)
     }
 
 
-def test_all_failed_is_an_error_and_records_nothing(settings):
+def test_a_run_in_which_all_units_failed_is_not_recorded(settings):
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
         record_run(
             settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)]
@@ -101,7 +102,7 @@ def test_all_failed_is_an_error_and_records_nothing(settings):
     assert Landing(f"{settings.root}/raw").runs("aws") == []
 
 
-def test_live_never_stands_on_the_sample(settings):
+def test_a_failed_live_unit_never_gets_pages_of_the_sample(settings):
     sample = settings.model_copy(update={"source": "sample"})
     record_run(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
     run = record_run(
@@ -113,7 +114,7 @@ def test_live_never_stands_on_the_sample(settings):
     assert status(run)["us-west-2"] == ("failed", False)
 
 
-def test_the_sample_is_replayed_page_by_page(tmp_path):
+def test_a_unit_of_the_sample_is_copied_to_the_landing_root(tmp_path):
     settings = load(root=str(tmp_path), source="sample")
     units = Collector("aws", settings).plan(regions=["us-east-1"])
     assert {u.region for u in units} <= {"us-east-1", "global"}
@@ -123,8 +124,6 @@ def test_the_sample_is_replayed_page_by_page(tmp_path):
 
 
 def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
-    import shutil
-
     shutil.copytree(project / "data/sample/aws", tmp_path / "sample/aws")
     settings = load(root=str(tmp_path / "root"), source="sample", sample=str(tmp_path / "sample"))
     unit = Collector("aws", settings).plan()[0]
@@ -134,11 +133,11 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
     assert (result.status, "checksum" in result.reason) == ("failed", True)
 
 
-def test_no_sample_says_where_it_was_looked_for(tmp_path):
+def test_the_error_for_a_missing_sample_names_the_setting(tmp_path):
     settings = load(root=str(tmp_path), source="sample", sample=str(tmp_path / "none"))
     with pytest.raises(HwpricesError, match="HWPRICES_SAMPLE"):
         Collector("aws", settings).plan()
 
 
-def test_units_of_one_name_are_one(settings):
+def test_the_name_of_a_unit_does_not_depend_on_its_params(settings):
     assert EAST.name == replace(EAST, params={"version": "2"}).name == "aws/prices/us-east-1"

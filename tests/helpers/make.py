@@ -1,4 +1,4 @@
-"""Frames and staged providers for tests, small and valid."""
+"""Make small and valid tables for tests, and put them in force as staged tables."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,7 +10,8 @@ from hwprices.rows import frames, parquet
 from hwprices.rows.prices import price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage.stage import Staged, _point
+from hwprices.stage.stage import Staged, put_in_force
+from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
@@ -63,18 +64,22 @@ REGION: dict[str, Any] = {
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of a table; columns not given are null."""
+    """Rows of a table; columns that no row has are null."""
     model = TABLES[name]
-    want = frames.dtypes(model)
-    given = [c for c in want if any(c in row for row in rows)]
+    dtypes = frames.dtypes(model)
+    columns = [name for name in dtypes if any(name in row for row in rows)]
     frame = pl.DataFrame(
-        [{c: row.get(c) for c in given} for row in rows], schema={c: want[c] for c in given}
+        [{name: row.get(name) for name in columns} for row in rows],
+        schema={name: dtypes[name] for name in columns},
     )
     return frames.conform(frame.lazy(), model).collect()
 
 
 def prices(*changes: dict[str, Any]) -> pl.DataFrame:
-    """Price rows with their price_id, each PRICE with some values changed (hourly sets effective_hourly too)."""
+    """Price rows with their price_id: PRICE with some values changed in each.
+
+    A changed hourly changes effective_hourly too.
+    """
     rows = []
     for change in changes:
         row = {**PRICE, **change}
@@ -93,13 +98,13 @@ def stage_frames(
     origin: str = "live",
 ) -> Staged:
     """Put frames in force as a provider's staged tables."""
-    directory = f"staged/{provider}/{run_id}"
+    directory = layout.staged_directory(provider, run_id)
     files = tuple(
-        parquet.write(store, directory, parquet.file_key(name, provider), name, frame)
+        parquet.write(store, directory, name, frame, provider=provider)
         for name, frame in by_table.items()
     )
     staged = Staged(provider, run_id, origin, files, units={"ok": 1})
-    _point(store, staged)
+    put_in_force(store, staged)
     return staged
 
 

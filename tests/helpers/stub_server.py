@@ -1,4 +1,4 @@
-"""A vendor on loopback: real sockets, scripted answers and faults."""
+"""A vendor's server on this machine: real sockets, scripted answers and faults."""
 
 import gzip
 import http.server
@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass
 class Request:
-    """What came in. ``query`` keeps the last value of a repeated parameter."""
+    """One request received. ``query`` keeps the last value of a repeated parameter."""
 
     method: str
     path: str
@@ -27,10 +27,11 @@ class Request:
 
 @dataclass
 class Reply:
-    """What goes out, and how it goes wrong.
+    """One answer, and the fault it has, if any.
 
-    ``cut`` sends only so many bytes of the body though the length announced is the whole; ``stall`` sleeps so many seconds
-    after the headers; ``reset`` breaks the connection (RST) after ``cut`` bytes; ``length=False`` announces no length.
+    ``cut`` sends only so many bytes of the body, though its full length is announced. ``stall``
+    waits so many seconds after the body. ``reset`` breaks the connection (RST) after ``cut`` bytes.
+    ``length=False`` announces no length.
     """
 
     body: bytes = b""
@@ -44,10 +45,12 @@ class Reply:
 
     @staticmethod
     def json(value: Any, **more: Any) -> "Reply":
+        """An answer of JSON."""
         return Reply(json.dumps(value).encode(), **more)
 
     @staticmethod
     def gzipped(content: bytes, content_type: str = "application/json", **more: Any) -> "Reply":
+        """An answer compressed with gzip."""
         return Reply(
             gzip.compress(content, mtime=0),
             content_type=content_type,
@@ -60,8 +63,11 @@ Handler = Callable[[Request], Reply]
 
 
 class StubServer:
-    """Routes by path (exact, or a prefix that ends with ``*``). A route is a Reply, a list played in turn (the last repeats), or
-    a function of the Request. ``requests`` keeps all that came."""
+    """Answers requests by path: an exact one, or a prefix that ends with ``*``.
+
+    A route is a Reply, a list of them played in turn (the last repeats), or a function of the
+    Request. ``requests`` lists all requests received.
+    """
 
     def __init__(self) -> None:
         self.routes: dict[str, Handler] = {}
@@ -102,17 +108,20 @@ class StubServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def start(self) -> "StubServer":
+        """Serve in a thread."""
         threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         ).start()
         return self
 
     def stop(self) -> None:
+        """Stop serving; answers that stall end now."""
         self._stopping.set()
         self._server.shutdown()
         self._server.server_close()
 
     def on(self, path: str, answer: Reply | Iterable[Reply] | Handler) -> "StubServer":
+        """Set what a path answers."""
         if isinstance(answer, Reply):
             self.routes[path] = lambda _request: answer
         elif callable(answer):

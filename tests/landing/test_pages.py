@@ -1,4 +1,7 @@
-"""Landed pages: as they came, found by content, checked on every read. Case R4."""
+"""Landed pages: kept as the server sent them, named by content, checked on every read.
+
+An altered page is known wrong number R4 (docs/known-wrong-numbers.md).
+"""
 
 import gzip
 import hashlib
@@ -11,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Downloaded, Landing, Run, Unit, UnitResult, carry_over
+from hwprices.landing.download import Downloaded
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult, carry_over
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
 UNIT = Unit("aws", "prices", "us-east-1", {"version_url": "https://x.example/v1"})
@@ -25,7 +29,7 @@ def make_run(*results, run_id="r1"):
     return Run(run_id, "aws", "live", AT, "0.1.0", results)
 
 
-def test_page_is_named_by_its_checksum_and_read_back(tmp_path):
+def test_a_page_is_named_by_its_checksum_and_read_back(tmp_path):
     landing = Landing(tmp_path)
     page = land(landing)
     stored = (tmp_path / page.key).read_bytes()
@@ -34,32 +38,32 @@ def test_page_is_named_by_its_checksum_and_read_back(tmp_path):
     assert landing.read_json(page) == {"price": Decimal("0.10")}
 
 
-def test_the_same_content_lands_once_and_alike(tmp_path):
+def test_the_same_content_is_stored_once(tmp_path):
     landing = Landing(tmp_path)
     assert land(landing) == land(landing)
     assert len(list(tmp_path.rglob("*.gz"))) == 1
 
 
-def test_a_gzip_body_stays_as_it_came(tmp_path):
-    wire = gzip.compress(b"a,b\n1,2\n", compresslevel=1)
-    (tmp_path / "body").write_bytes(wire)
+def test_a_gzip_body_is_not_compressed_again(tmp_path):
+    packed = gzip.compress(b"a,b\n1,2\n", compresslevel=1)
+    (tmp_path / "body").write_bytes(packed)
     body = Downloaded(tmp_path / "body", "gzip", "https://x.example/p", {}, 200, "text/csv", AT)
     landing = Landing(tmp_path / "raw")
     page = landing.land(UNIT, body, suffix="csv")
-    assert (tmp_path / "raw" / page.key).read_bytes() == wire
+    assert (tmp_path / "raw" / page.key).read_bytes() == packed
     assert page.content_bytes == 8
 
 
 @pytest.mark.parametrize(
-    "harm",
+    "alter",
     [lambda d: d[:-1], lambda d: d[:20] + b"x" + d[21:], lambda d: b""],
     ids=["cut", "one byte", "emptied"],
 )
-def test_an_altered_page_is_named(tmp_path, harm):
+def test_an_altered_page_is_named(tmp_path, alter):
     landing = Landing(tmp_path)
     page = land(landing)
     path = tmp_path / page.key
-    path.write_bytes(harm(path.read_bytes()))
+    path.write_bytes(alter(path.read_bytes()))
     with pytest.raises(HwpricesError, match=page.sha256) as raised:
         landing.read(page)
     assert "checksum" in str(raised.value)
@@ -73,7 +77,7 @@ def test_a_missing_page_is_named(tmp_path):
         landing.read(page)
 
 
-def test_manifest_comes_back_as_it_was_written(tmp_path):
+def test_the_manifest_of_a_run_is_read_back(tmp_path):
     landing = Landing(tmp_path)
     run = make_run(
         UnitResult(UNIT, "ok", (land(landing),)),
@@ -93,7 +97,7 @@ def test_a_damaged_manifest_is_named(tmp_path):
         landing.latest_run("aws")
 
 
-def test_a_failed_unit_stands_on_its_last_good_pages(tmp_path):
+def test_a_failed_unit_keeps_its_last_good_pages(tmp_path):
     old = make_run(UnitResult(UNIT, "ok", (land(Landing(tmp_path)),)))
     failed = UnitResult(UNIT, "failed", reason="dead")
     fresh = UnitResult(Unit("aws", "prices", "eu-west-1"), "failed", reason="dead")
@@ -110,20 +114,20 @@ def test_a_failed_unit_stands_on_its_last_good_pages(tmp_path):
 
 
 @given(content=st.binary(max_size=4096))
-def test_any_bytes_come_back(tmp_path_factory, content):
+def test_any_bytes_are_read_back(tmp_path_factory, content):
     landing = Landing(tmp_path_factory.mktemp("raw"))
     page = land(landing, content)
     assert landing.read(page) == content
     assert page.content_bytes == len(content)
 
 
-def test_an_unwritable_landing_says_so(tmp_path):
+def test_an_unwritable_landing_root_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HwpricesError, match="cannot write"):
         land(Landing(tmp_path / "file" / "raw"))
 
 
-def test_pages_of_another_unit_do_not_mix(tmp_path):
+def test_pages_of_two_regions_do_not_mix(tmp_path):
     landing = Landing(tmp_path)
     a, b = land(landing), land(landing, unit=replace(UNIT, region="eu-west-1"))
     run = make_run(

@@ -1,4 +1,4 @@
-"""A dataset on an object store: published with compare-and-swap, read from there. A real S3 API on loopback."""
+"""A dataset on an object store: published with compare-and-swap, and read. moto serves S3 here."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -30,14 +30,13 @@ def bucket(monkeypatch, request):
         "AWS_ENDPOINT_URL": url,
     }.items():
         monkeypatch.setenv(variable, value)
-    name = request.node.name.replace("_", "-")[
-        :60
-    ]  # one a test: the server's buckets outlive it in the process
+    name = request.node.name.replace("_", "-")[:60]  # buckets outlive the server in the process
     boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=name)
     yield f"s3://{name}/data"
     server.stop()
 
 
+@pytest.mark.slow
 def test_publish_and_read(bucket):
     store = Store(bucket)
     make.stage_frames(store, "r1", make.world())
@@ -57,7 +56,8 @@ def test_publish_and_read(bucket):
     ]
 
 
-def test_a_publisher_that_comes_second_says_so(bucket):
+@pytest.mark.slow
+def test_a_publisher_that_was_overtaken_leaves_the_pointer_alone(bucket):
     store = Store(bucket)
     make.stage_frames(store, "r1", make.world())
 
@@ -71,7 +71,7 @@ def test_a_publisher_that_comes_second_says_so(bucket):
     assert store.get("latest.json") == b'{"version": "other"}'
 
 
-def test_landed_pages_are_checked_there_too(bucket):
+def test_an_altered_page_on_an_object_store_is_named(bucket):
     landing = Landing(bucket)
     page = landing.land_bytes(
         Unit("aws", "prices"), b'{"price": 0.10}', url="https://x.example/p", retrieved_at=T0
@@ -82,7 +82,22 @@ def test_landed_pages_are_checked_there_too(bucket):
         landing.read(page)
 
 
-def test_a_bucket_that_is_not_there_is_one_line(bucket):
+def test_a_missing_bucket_is_one_line(bucket):
     with pytest.raises(HwpricesError, match="s3://nowhere") as raised:
         Store("s3://nowhere/x").check_writable()
     assert "\n" not in str(raised.value)
+
+
+def test_keys_and_swaps_on_an_object_store(bucket):
+    store = Store(bucket)
+    assert store.get_tagged("latest.json") is None
+    assert store.swap("latest.json", b"a", None)
+    assert not store.swap("latest.json", b"b", None)
+    tag = store.get_tagged("latest.json").tag
+    assert store.swap("latest.json", b"b", tag)
+    assert not store.swap("latest.json", b"c", tag)
+    store.copy(store, "latest.json", "releases/v1/copy.json")
+    assert list(store.keys("releases")) == ["releases/v1/copy.json"]
+    assert (store.exists("latest.json"), store.exists("none")) == (True, False)
+    store.delete("latest.json")
+    assert store.get("latest.json") is None

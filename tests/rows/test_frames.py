@@ -1,4 +1,4 @@
-"""What every normaliser does with frames."""
+"""Shape frames, hash price ids, and compute the effective price of an hour."""
 
 import hashlib
 from decimal import Decimal
@@ -15,7 +15,7 @@ from hwprices.schemas.price import PRICE_KEY, Prices
 
 
 def test_price_id_is_stable():
-    """Readers keep these ids over releases: a change here breaks every history."""
+    """Readers keep these ids over releases: a change breaks every history of a price."""
     parts = [
         "aws",
         "us-east-1",
@@ -60,7 +60,12 @@ def effective(hourly, upfront, months):
     ("hourly", "upfront", "months", "expected"),
     [
         ("0.1", None, 0, "0.1"),
-        (None, "3478", 12, "0.3970319635"),  # case Z1: B16als v2 australiacentral, a year
+        (
+            None,
+            "3478",
+            12,
+            "0.3970319635",
+        ),  # Azure B16als v2, australiacentral: known wrong number Z1
         ("0.5", "8760", 36, "0.8333333333"),
         ("0", "26280", 36, "1"),
         (None, None, 12, None),
@@ -77,12 +82,12 @@ def test_effective_hourly(hourly, upfront, months, expected):
     st.sampled_from([12, 36, 60]),
 )
 def test_partial_upfront_is_the_sum_not_the_larger(hourly, upfront, months):
-    """Case A1: taking max() of the two halves a partial-upfront reservation."""
-    got = effective(hourly, upfront, months)
-    assert abs(got - (hourly + upfront / (months * 730))) < Decimal("1e-9")
-    assert got > max(hourly, upfront / (months * 730)) - Decimal("1e-9")
+    """Known wrong number A1: the larger of the two, instead of their sum, halves the price."""
+    price = effective(hourly, upfront, months)
+    assert abs(price - (hourly + upfront / (months * 730))) < Decimal("1e-9")
+    assert price > max(hourly, upfront / (months * 730)) - Decimal("1e-9")
 
 
-def test_conform_refuses_columns_nobody_declared():
+def test_conform_refuses_undeclared_columns():
     with pytest.raises(ValueError, match="colour"):
         frames.conform(pl.LazyFrame({"colour": ["red"]}), Prices)

@@ -1,28 +1,30 @@
-"""Files of a table: the digest tells content from the way it came about."""
+"""Write table files: their digest depends on what the rows say and on nothing else."""
 
 from datetime import timedelta
 from decimal import Decimal
 
 import polars as pl
+import pyarrow.parquet as pq
 from tests.helpers import make
 
 from hwprices.rows import parquet
+from hwprices.storage.store import Store
 
 
 def test_equal_rows_have_one_digest_however_they_were_made():
     frame = make.prices(
         *({"instance_type": f"a-rather-long-instance-type-name-{i}"} for i in range(2000))
     )
-    backwards = pl.concat([frame.slice(1000), frame.slice(0, 1000)]).reverse().reverse()
-    other_way = backwards.join(frame.select("price_id"), on="price_id").with_columns(
+    rebuilt = pl.concat([frame.slice(1000), frame.slice(0, 1000)])
+    rebuilt = rebuilt.join(frame.select("price_id"), on="price_id").with_columns(
         pl.when(pl.col("region").is_not_null()).then(pl.col("region"))
     )
     assert parquet.content_digest(frame.sort("instance_type")) == parquet.content_digest(
-        other_way.sort("instance_type").select(frame.columns)
+        rebuilt.sort("instance_type").select(frame.columns)
     )
 
 
-def test_when_and_where_seen_is_not_content():
+def test_when_and_where_a_row_was_seen_does_not_change_the_digest():
     frame = make.prices({})
     later = frame.with_columns(
         pl.col("observed_at") + timedelta(days=1),
@@ -32,7 +34,7 @@ def test_when_and_where_seen_is_not_content():
     assert parquet.content_digest(frame) == parquet.content_digest(later)
 
 
-def test_anything_else_is():
+def test_any_other_change_changes_the_digest():
     frame = make.prices({})
     assert parquet.content_digest(frame) != parquet.content_digest(
         make.prices({"hourly": Decimal("0.0960000001")})
@@ -42,12 +44,8 @@ def test_anything_else_is():
     )
 
 
-def test_files_describe_themselves(tmp_path):
-    import pyarrow.parquet as pq
-
-    from hwprices.storage.store import Store
-
-    parquet.write(Store(tmp_path), "d", "prices.parquet", "prices", make.prices({}))
+def test_files_hold_descriptions_and_units(tmp_path):
+    parquet.write(Store(tmp_path), "d", "prices", make.prices({}))
     schema = pq.read_schema(tmp_path / "d/prices.parquet")
     assert schema.field("effective_hourly").metadata[b"unit"] == b"currency/h"
     assert schema.field("region").metadata[b"focus"] == b"RegionId"

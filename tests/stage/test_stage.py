@@ -1,4 +1,4 @@
-"""Staging: checked tables under the keys of a release, or one line why not; what was staged before stays in force."""
+"""Stage a run: checked tables under the keys of a release, or an error that changes nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,13 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
 from hwprices.rows import quarantine
 from hwprices.stage import stage
+from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 
 @dataclass
 class Vendor:
-    """A provider that gives these parts, whatever the pages say."""
+    """A provider that yields these parts, whatever the pages hold."""
 
     parts: list[Part]
     name: str = "vendor"
@@ -45,7 +46,7 @@ def names(count):
     return [{"instance_type": f"m{i}.large"} for i in range(count)]
 
 
-def test_a_file_a_region_and_the_counts(tmp_path):
+def test_every_region_has_a_file_and_counts_are_added(tmp_path):
     staged = run(
         tmp_path,
         [
@@ -63,18 +64,18 @@ def test_a_file_a_region_and_the_counts(tmp_path):
 
 
 def test_refused_rows_are_kept_and_counted(tmp_path):
-    vendors_own = quarantine.refused(
+    refused_by_vendor = quarantine.refused(
         part({"os": "linux"}).frame.lazy(),
         table="prices",
         reason="unknown_grammar",
-        message="what is this",
+        message="unknown grammar",
     ).collect()
-    staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=vendors_own)])
+    staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=refused_by_vendor)])
     assert staged.quarantined == {"check:os:isin": 1, "unknown_grammar": 1}
     assert staged.rows("quarantine") == 2
 
 
-def test_too_many_refused_rows_fail_and_leave_the_evidence(tmp_path):
+def test_too_many_refused_rows_fail_and_stay_to_be_looked_at(tmp_path):
     run(tmp_path, [part(*names(120))])
     bad = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
     with pytest.raises(
@@ -89,7 +90,7 @@ def test_too_many_refused_rows_fail_and_leave_the_evidence(tmp_path):
     )
 
 
-def test_a_table_of_nulls_is_no_price_list(tmp_path):
+def test_a_run_without_one_price_fails(tmp_path):
     failed = UnitResult(
         Unit("vendor", "skus"), "failed", reason="no credentials for https://billing.example"
     )
@@ -102,7 +103,7 @@ def test_a_table_of_nulls_is_no_price_list(tmp_path):
     assert stage.latest(Store(tmp_path), "vendor") is None
 
 
-def test_old_runs_go_and_the_newest_stay(tmp_path):
+def test_old_runs_are_deleted_and_the_newest_kept(tmp_path):
     for i in range(4):
         run(tmp_path, [part({"hourly": Decimal(i + 1)})], f"r{i}")
     assert sorted(
@@ -112,16 +113,14 @@ def test_old_runs_go_and_the_newest_stay(tmp_path):
     ) == ["r2", "r3"]
 
 
-def test_troubles_are_told(tmp_path):
+def test_units_that_were_not_fetched_are_listed(tmp_path):
     results = [
         UnitResult(Unit("vendor", "prices", "me-south-1"), "skipped", reason="not enabled"),
         UnitResult(Unit("vendor", "prices", "us-east-1"), "ok"),
     ]
     staged = run(tmp_path, [part({})], results=results)
     assert staged.units == {"ok": 1, "skipped": 1}
-    assert staged.troubles == (
-        {"unit": "vendor/prices/me-south-1", "status": "skipped", "reason": "not enabled"},
-    )
+    assert staged.troubles == (Trouble("vendor/prices/me-south-1", "skipped", "not enabled"),)
 
 
 def test_a_damaged_pointer_is_named(tmp_path):

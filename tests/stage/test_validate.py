@@ -1,4 +1,4 @@
-"""Splitting rows: nothing is lost, nothing wrong gets through."""
+"""Split rows into good and refused: no row is lost, and no wrong one gets through."""
 
 from decimal import Decimal
 
@@ -31,7 +31,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("reason", "change"), BAD.items())
-def test_a_known_bad_row_is_refused_and_the_good_one_kept(reason, change):
+def test_a_wrong_row_is_refused_and_the_right_one_kept(reason, change):
     split = validate.split(make.prices({}, {"instance_type": "m5.xlarge", **change}), Prices, {})
     assert split.good["instance_type"].to_list() == ["m5.large"]
     assert reasons(split) == [reason]
@@ -58,15 +58,15 @@ def test_two_rows_for_one_key_are_both_refused():
     assert reasons(split) == ["duplicate_key", "duplicate_key"]
 
 
-def test_null_in_a_key_is_a_value():
-    """zone is null for regional prices: two of them are still two of the same."""
+def test_two_rows_with_null_in_the_key_are_duplicates():
+    """zone is null for regional prices."""
     split = validate.split(
         make.prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {}
     )
     assert split.good["zone"].to_list() == ["us-east-1a"]
 
 
-def test_lineage_comes_along():
+def test_a_refused_row_keeps_its_page_and_url():
     types = make.table("instance_types", [{**make.TYPE, "vcpus": 0}])
     refused = validate.split(
         types, TABLES["instance_types"], {"0" * 64: "https://v.example/t"}
@@ -75,7 +75,7 @@ def test_lineage_comes_along():
     assert refused["raw_sha256"][0] == "0" * 64
 
 
-def test_a_frame_of_another_shape_is_a_mistake_of_ours():
+def test_a_frame_of_another_shape_is_an_error():
     with pytest.raises(HwpricesError, match="does not fit the table prices"):
         validate.split(make.prices({}).drop("currency"), Prices, {})
     with pytest.raises(HwpricesError, match="does not fit the table prices"):
@@ -91,7 +91,7 @@ def test_a_frame_of_another_shape_is_a_mistake_of_ours():
         max_size=12,
     )
 )
-def test_every_row_is_in_exactly_one_half(rows):
+def test_every_row_is_either_good_or_refused(rows):
     frame = make.prices(*({"instance_type": name, "hourly": price} for name, price in rows))
     split = validate.split(frame, Prices, {})
     assert split.good.height + split.refused["occurrences"].sum() == frame.height
@@ -105,6 +105,6 @@ def test_equal_refused_rows_are_counted_once():
     assert merged["occurrences"].to_list() == [4]
 
 
-def test_own_tables_must_hold():
+def test_a_duplicate_key_in_a_table_of_the_project_is_an_error():
     with pytest.raises(HwpricesError, match="duplicate_key"):
         validate.check(make.prices({}, {}), Prices)
