@@ -13,7 +13,7 @@ from hwprices.publish import join
 from hwprices.publish.join import benchmarks, offers
 from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
-from hwprices.schemas.price import (
+from hwprices.schemas.vocabulary import (
     COMMITMENT_PLANS,
     PAYMENT_OPTIONS,
     PURCHASE_OPTIONS,
@@ -144,14 +144,14 @@ def test_spot_is_the_cheapest_zone_and_says_which() -> None:
         m7i("0.20"),
         m7i("0.09", zone="us-east-1a", **zonal),
         m7i("0.07", zone="us-east-1c", **zonal),
-        m7i("0.07", zone="us-east-1b", flags=["seen"], **zonal),
+        m7i("0.07", zone="us-east-1b", flags=["spot_equals_on_demand"], **zonal),
     )
     assert (row["spot_usd_per_hour"], row["spot_zone"], row["spot_discount"]) == (
         Decimal("0.07"),
         "us-east-1b",
         pytest.approx(0.65),
     )
-    assert row["flags"] == ["seen"]
+    assert row["flags"] == ["spot_equals_on_demand"]
 
 
 @pytest.mark.parametrize(
