@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
+from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs import accelerator_names
 
-HEAD = ",".join(accelerator_names.MATCH_COLUMNS) + "\n"
+HEAD = ",".join(AcceleratorNames.to_schema().columns) + "\n"
 TAIL = ",https://example.org,2026-11-21\n"
 
 
