@@ -10,6 +10,7 @@ import pytest
 from tools import spec_lint
 
 from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.units import NUMBER_FORMATS
 
 pytestmark = pytest.mark.shared
 
@@ -46,7 +47,7 @@ COLUMNS = {
     "memory_gb": "memory_gb",
     "memory_bw_gbs": "memory_bandwidth_gbs",
     "tdp_w": "tdp_w",
-    **{dtype: spec_lint.rate_column(dtype) for dtype in spec_lint.DTYPES},
+    **NUMBER_FORMATS,
 }
 
 DIFFERENT = {
