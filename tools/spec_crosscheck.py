@@ -21,8 +21,8 @@ Written from `data/specs` by `make docs`; do not edit by hand.
 
 A figure agrees when it is within 3 % of the other source. A row is *verified* when at least three
 of its figures agree with a source that is not the one the row was read from, and its confidence is
-not low. Where sources differ, the reason and the choice are stated below. Rows without a second source
-are listed as not verified, whoever published them."""
+not low. Where sources differ, the reason and the choice are stated below. Rows without a second
+source are listed as not verified, whoever published them."""
 
 
 def report(directory: Path | None = None) -> str:

@@ -33,8 +33,8 @@ RATIOS = [
     ("fp4_is_twice_fp8", "fp4", "fp8", 2.0),
 ]
 """Rule, numerator, denominator, expected ratio. Halving the width doubles the rate of a matrix
-unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with the
-reason, in ratio_exceptions.csv."""
+unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with
+the reason, in ratio_exceptions.csv."""
 
 PLAUSIBLE = {
     "memory_gb": (0.05, 1000.0),
