@@ -147,7 +147,7 @@ TERMS_IN_MONTHS = (0, 12, 36, 60)
 """Lengths of commitments that vendors sell; 0 where there is no commitment."""
 
 
-# What is said about a price
+# Codes that describe a price
 
 FLAGS = Vocabulary(
     "flags",
@@ -363,7 +363,7 @@ ACCELERATOR_KINDS = Vocabulary(
 
 SPEC_KINDS = Vocabulary(
     "spec_kinds",
-    {kind: said for kind, said in ACCELERATOR_KINDS.items() if kind != "none"}
+    {kind: sentence for kind, sentence in ACCELERATOR_KINDS.items() if kind != "none"}
     | {"soc": "Processor and accelerator in one chip."},
 )
 

@@ -1,4 +1,4 @@
-"""The lints hold for the sheet, and each of them fires."""
+"""The sheet passes every lint, and each lint finds the mistake that it is for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 
 
 def add(**cells: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """An edit: one more row."""
+    """Return an edit that adds a row."""
     return lambda frame: pl.concat(
         [
             frame,
@@ -21,8 +21,8 @@ def add(**cells: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     )
 
 
-def found(directory: Path) -> set[tuple[str, str]]:
-    return {(finding.rule, finding.accelerator_id) for finding in spec_lint.lint(directory)}
+def findings(directory: Path) -> set[tuple[str, str]]:
+    return {(item.rule, item.accelerator_id) for item in spec_lint.lint(directory)}
 
 
 def test_the_sheet_is_clean() -> None:
@@ -55,16 +55,18 @@ def test_the_sheet_is_clean() -> None:
         ("nvidia-rtx-4090", {"launch_price_source": None}, "source"),
     ],
 )
-def test_each_lint_fires(copy: Copy, device: str, cells: dict[str, str | None], rule: str) -> None:
-    assert (rule, device) in found(copy("accelerators", put(device, **cells)))
+def test_each_lint_finds_its_mistake(
+    copy: Copy, device: str, cells: dict[str, str | None], rule: str
+) -> None:
+    assert (rule, device) in findings(copy("accelerators", put(device, **cells)))
 
 
-def test_an_exception_that_is_not_one(copy: Copy) -> None:
+def test_an_exception_that_is_not_needed(copy: Copy) -> None:
     edit = add(accelerator_id="nvidia-l4", rule="int8_is_twice_fp16", reason="none")
-    assert ("int8_is_twice_fp16", "nvidia-l4") in found(copy("ratio_exceptions", edit))
+    assert ("int8_is_twice_fp16", "nvidia-l4") in findings(copy("ratio_exceptions", edit))
 
 
-def test_check_rows_of_nothing(copy: Copy) -> None:
+def test_check_rows_for_unknown_devices_and_columns(copy: Copy) -> None:
     edit = add(
         accelerator_id="nvidia-x1",
         figure="fp12_dense_tflops",
@@ -73,7 +75,7 @@ def test_check_rows_of_nothing(copy: Copy) -> None:
         source_url="https://example.org",
         as_of="2026-01-01",
     )
-    rules = found(copy("second_sources", edit))
+    rules = findings(copy("second_sources", edit))
     assert {("unknown_device", "nvidia-x1"), ("unknown_figure", "")} <= rules
 
 

@@ -16,7 +16,7 @@ Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
 
 
 def put(device: str, **cells: str | None) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """An edit of accelerators: these cells of this device."""
+    """Return an edit of accelerators that sets cells of a device."""
     here = pl.col("accelerator_id") == device
     return lambda frame: frame.with_columns(
         pl.when(here).then(pl.lit(value)).otherwise(name).alias(name)
@@ -43,7 +43,7 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         ({"tdp_w": "72 W"}, "column tdp_w: '72 W' is not a number"),
         ({"release_year": "2023.5"}, "column release_year: '2023.5' is not a whole number"),
@@ -51,23 +51,23 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
         ({"verified": "yes"}, "column verified: 'yes' is not true or false"),
         (
             {"launch_price_usd": "1599.123456789012"},
-            "column launch_price_usd: '1599.123456789012' is not an amount with at most ten decimals",
+            "'1599.123456789012' is not an amount with at most ten decimals",
         ),
         ({"kind": "card"}, "kind: card fails isin"),
         ({"source_url": None}, "source_url"),
         ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
     ],
 )
-def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], said: str) -> None:
+def test_a_bad_cell_is_named(copy: Copy, cells: dict[str, str | None], message: str) -> None:
     directory = copy("accelerators", put("nvidia-l4", **cells))
     line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)[
         "accelerator_id"
     ].to_list().index("nvidia-l4")
     with pytest.raises(HwpricesError) as error:
         sheets.load("accelerators", directory)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "accelerators.csv" in str(error.value)
-    if "low_is" not in said:
+    if "low_is" not in message:
         assert f"line {line}" in str(error.value)
     assert error.value.remedy
 

@@ -1,4 +1,4 @@
-"""What the sheets must cover, and that they fit together."""
+"""The sheets cover what they must, and fit together."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -100,9 +100,9 @@ def test_every_device_that_clouds_sell_or_people_compare_with(accelerators: pl.D
 
 
 def test_ids_of_others_are_ids_of_the_sheet(sheets: Sheets) -> None:
-    known = set(sheets["accelerators"]["accelerator_id"])
-    assert set(sheets["benchmarks"]["accelerator_id"]) <= known
-    assert set(sheets["local_hardware"]["accelerator_id"].drop_nulls()) <= known
+    device_ids = set(sheets["accelerators"]["accelerator_id"])
+    assert set(sheets["benchmarks"]["accelerator_id"]) <= device_ids
+    assert set(sheets["local_hardware"]["accelerator_id"].drop_nulls()) <= device_ids
     assert set(sheets["cpu_families"]["cpu_id"]) <= set(sheets["cpus"]["cpu_id"])
 
 
@@ -133,7 +133,7 @@ def test_local_hardware(sheets: Sheets) -> None:
     machines = sheets["local_hardware"]
     assert machines.height >= 25
     assert machines["price"].count() >= 25
-    wanted = [
+    required = [
         "nvidia-dgx-a100-640gb",
         "nvidia-dgx-h100",
         "nvidia-dgx-b200",
@@ -141,7 +141,7 @@ def test_local_hardware(sheets: Sheets) -> None:
         "compute-blade-cluster-20",
         "apple-macbook-pro-16-m3-max-128gb",
     ]
-    assert set(wanted) <= set(machines["device_id"])
+    assert set(required) <= set(machines["device_id"])
     assert machines.filter(
         pl.col("max_power_w").is_null() & pl.col("power_estimate_w").is_null()
     ).is_empty()
@@ -203,7 +203,7 @@ def test_cpu_features_of_the_generations(sheets: Sheets) -> None:
 
 
 def test_one_pattern_matches_one_cpu(sheets: Sheets) -> None:
-    said = {
+    cpu_ids = {
         "AWS Graviton2 Processor": "aws-graviton2",
         "AWS Graviton Processor": "aws-graviton",
         "AMD EPYC 9R14 Processor": "amd-epyc-9r14",
@@ -217,11 +217,11 @@ def test_one_pattern_matches_one_cpu(sheets: Sheets) -> None:
     }
     patterns = (
         sheets["cpus"]
-        .select("cpu_id", whole=pl.format("(?i)^(?:{})$", "model_pattern"))
+        .select("cpu_id", regex=pl.format("(?i)^(?:{})$", "model_pattern"))
         .drop_nulls()
     )
-    for name, cpu in said.items():
-        hits = patterns.filter(pl.lit(name).str.contains(pl.col("whole")))["cpu_id"].to_list()
+    for name, cpu in cpu_ids.items():
+        hits = patterns.filter(pl.lit(name).str.contains(pl.col("regex")))["cpu_id"].to_list()
         assert hits == [cpu], name
 
 
@@ -234,8 +234,8 @@ def test_families_that_promise_one_model_name_one(sheets: Sheets) -> None:
 
 def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
     vcpu = sheets["power_coefficients"].filter(component="vcpu")
-    known = set(sheets["cpus"]["microarchitecture"]) | {"average"}
-    assert set(vcpu["microarchitecture"]) <= known
+    names = set(sheets["cpus"]["microarchitecture"]) | {"average"}
+    assert set(vcpu["microarchitecture"]) <= names
     assert vcpu["max_watts"].max() < 9
     memory = sheets["power_coefficients"].filter(component="memory")
     assert memory.select("provider", "max_watts", "unit").rows() == [("any", 0.392, "gb")]
@@ -271,7 +271,7 @@ def test_regions(sheets: Sheets) -> None:
     assert (virginia["pue"], virginia["pue_year"], virginia["country"]) == (1.15, 2024, "US")
 
 
-def test_a_zone_lies_in_a_region_that_is_there(sheets: Sheets) -> None:
+def test_a_zone_lies_in_a_region_of_the_sheet(sheets: Sheets) -> None:
     places = sheets["region_footprint"]
     zones = places.filter(pl.col("parent_region").is_not_null())
     assert set(zones["kind"]) == {"local_zone"}
@@ -289,13 +289,13 @@ def test_places_lie_on_their_continent(sheets: Sheets) -> None:
         "oceania": (110, 180),
     }
     for continent, (west, east) in longitudes.items():
-        there = sheets["region_footprint"].filter(continent=continent)
-        assert there.filter(~pl.col("longitude").is_between(west, east))["region"].to_list() == []
+        regions = sheets["region_footprint"].filter(continent=continent)
+        assert regions.filter(~pl.col("longitude").is_between(west, east))["region"].to_list() == []
     madrid = sheets["region_footprint"].filter(region="spaincentral")
     assert madrid["longitude"].item() < 0
 
 
-def test_benchmarks_cover_what_is_asked_for(sheets: Sheets) -> None:
+def test_benchmarks_cover_the_rounds_and_the_fine_tuning(sheets: Sheets) -> None:
     benchmarks = sheets["benchmarks"]
     assert {"v4.1", "v5.1", "v6.0"} <= set(benchmarks.filter(suite="mlperf_inference")["round"])
     assert not benchmarks.filter(round="v6.0")["official"].any()
