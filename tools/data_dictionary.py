@@ -47,10 +47,11 @@ VOCABULARIES = {
 
 def render() -> str:
     """Return the whole document."""
-    index = [f"- [{name}](#{name}): {_first_line(model)}" for name, model in TABLES.items()]
+    rows = [[f"[{name}](#{name})", _first_line(model)] for name, model in TABLES.items()]
+    index = _markdown_table(["table", "contents"], rows)
     tables = [_table_section(name, model) for name, model in TABLES.items()]
     values = [_values_section(VOCABULARIES[name]) for name in _used_vocabularies()]
-    return "\n".join([HEAD, *index, "", *tables, ALLOWED_VALUES, *values])
+    return "\n".join([HEAD, index, "", *tables, ALLOWED_VALUES, *values])
 
 
 def _table_section(name: str, model: type[Table]) -> str:
