@@ -189,3 +189,9 @@ def test_a_machine_that_is_used_more_costs_less_an_hour(
         value(formulas.capital_usd_per_hour(lit(amount), lit(4.0), lit(u))) for u in sorted([a, b])
     )
     assert rare >= often  # type: ignore[operator]
+
+
+def test_rounds_of_benchmarks_are_ordered_by_number() -> None:
+    rounds = pl.DataFrame({"round": ["v10.0", "v4.1", "v5.1", "v5.0"]})
+    ordered = rounds.sort(formulas.benchmark_round_order(pl.col("round")))["round"]
+    assert ordered.to_list() == ["v4.1", "v5.0", "v5.1", "v10.0"]

@@ -58,10 +58,8 @@ def _median_systems(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     # the open division may change the model: its rates are not comparable
     closed = pl.col("division").ne_missing("open")
     rows = rows.drop_nulls(["accelerator_count", "result"]).filter(closed)
-    # v4.1 < v5.1 < v10.0: compared as numbers, not as text
-    numbers = pl.col("round").str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
-    rows = rows.with_columns(age=numbers.list.get(0) * 1000 + numbers.list.get(1))
-    newest = rows.filter(pl.col("age") == pl.col("age").max().over(key))
+    order = formulas.benchmark_round_order(pl.col("round"))
+    newest = rows.filter(order == order.max().over(key))
     best = newest.filter(pl.col("official") == pl.col("official").max().over(key))
     rank = pl.int_range(pl.len()).over(key)
     median = best.sort(*key, "result", "system").filter(rank == (pl.len().over(key) - 1) // 2)
