@@ -1,35 +1,29 @@
 """Measured performance: MLPerf Inference and Training."""
 
-# mypy: disable-error-code="valid-type"
 import pandera.polars as pa
 import polars as pl
 
-from .columns import Table, column
-from .spec import CONFIDENCE, ID_PATTERN, URL_PATTERN
-
-SUITES = ["mlperf_inference", "mlperf_training"]
-SCENARIOS = ["Offline", "Server", "Interactive", "SingleStream", "MultiStream", "training"]
-RESULT_UNITS = ["Tokens/s", "Samples/s", "Queries/s", "ms", "minutes"]
+from hwprices.schemas import columns
+from hwprices.schemas.columns import Table, column
+from hwprices.schemas.vocabulary import DIVISIONS, RESULT_UNITS, SCENARIOS, SUITES
 
 
 class Benchmarks(Table):
-    """One measured result: a system, or the middle of several systems with the same accelerator.
+    """One measured result: a system, or the median of several systems with the same accelerator.
 
-    A system that mixes accelerators is never divided and never here. Per-accelerator figures are derived: MLPerf has no such
-    metric.
+    Systems that mix accelerators are left out. Figures per accelerator are computed by hwprices:
+    MLPerf has no such metric.
     """
 
-    accelerator_id: pl.String = column(
-        "Accelerator of the system; key of accelerators.", str_matches=ID_PATTERN
-    )
-    suite: pl.String = column("Benchmark suite.", isin=SUITES)
+    accelerator_id: pl.String = columns.accelerator_id()
+    suite: pl.String = column("Benchmark suite.", values=SUITES)
     model: pl.String = column("Benchmark, as MLPerf spells it: llama2-70b-99, llama2_70b_lora …")
     scenario: pl.String = column(
-        "MLPerf Inference scenario; training for MLPerf Training.", isin=SCENARIOS
+        "MLPerf Inference scenario; training for MLPerf Training.", values=SCENARIOS
     )
     round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
     system: pl.String = column(
-        "submitter/system as submitted; median where the row stands for several systems."
+        "submitter/system as submitted; the word median where the row stands for several systems."
     )
     system_count: pl.Int32 = column(
         "Systems the row stands for: 1, or how many the median is of.", gt=0
@@ -44,10 +38,11 @@ class Benchmarks(Table):
     )
     result_unit: pl.String = column(
         "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
-        isin=RESULT_UNITS,
+        values=RESULT_UNITS,
     )
     per_accelerator: pl.Float64 = column(
-        "Rate per accelerator: result / accelerator_count, or the median of that over the systems. Null for a time.",
+        "Rate per accelerator: result / accelerator_count, or the median of that over the systems."
+        " Null for a time.",
         nullable=True,
         gt=0,
     )
@@ -59,7 +54,8 @@ class Benchmarks(Table):
     )
     runs: pl.Int32 = column("Training: runs the minutes are the mean of.", nullable=True, gt=0)
     derived: pl.Boolean = column(
-        "The row has a figure worked out here (per accelerator, accelerator-hours), which MLPerf does not score."
+        "The row has a figure computed by hwprices (per accelerator, accelerator-hours), which"
+        " MLPerf does not score."
     )
     official: pl.Boolean = column(
         "Read from MLCommons' own repository; false for an unofficial copy or an unscaled time."
@@ -69,22 +65,22 @@ class Benchmarks(Table):
     )
     software: pl.String = column("Software, where the submission says.", nullable=True)
     division: pl.String = column(
-        "Division: closed or open; null when the source does not say.",
+        "Division of MLPerf; null when the source does not say.",
         nullable=True,
-        isin=["closed", "open"],
+        values=DIVISIONS,
     )
-    source_url: pl.String = column("Where the result was read.", str_matches=URL_PATTERN)
+    source_url: pl.String = columns.url("Where the result was read.", nullable=False)
     as_of: pl.Date = column("Day it was read.", unit="date")
-    confidence: pl.String = column("high, medium, low: how good the copy is.", isin=CONFIDENCE)
-    notes: pl.String = column("What to know before using it.", nullable=True)
+    confidence: pl.String = columns.confidence()
+    notes: pl.String = columns.notes()
 
     @pa.dataframe_check(name="derived_is_marked")
     def derived_is_marked(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A per-accelerator figure is not MLPerf's and says so."""
-        worked_out = pl.any_horizontal(
+        """Rows with a figure per accelerator, which is not MLPerf's, are marked."""
+        computed = pl.any_horizontal(
             pl.col("per_accelerator", "per_accelerator_best", "accelerator_hours").is_not_null()
         )
-        return data.lazyframe.select(worked_out == pl.col("derived"))
+        return data.lazyframe.select(computed == pl.col("derived"))
 
     class Config:
         name = "benchmarks"

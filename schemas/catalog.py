@@ -1,75 +1,46 @@
-"""What the clouds have: regions, zones, instance types, and where each type can be had."""
+"""What the clouds have: regions, zones, machine types, and where each type is offered."""
 
-# mypy: disable-error-code="valid-type"
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import Accelerators, Table, column
+from hwprices.schemas.vocabulary import (
+    ACCELERATOR_KINDS,
+    DISK_KINDS,
+    REGION_KINDS,
+    REGION_STATUSES,
+    SPEC_SOURCES,
+    TYPE_STATUSES,
+    ZONE_KINDS,
+)
 from hwprices.units import Timestamp
-
-from .columns import PROVIDER_PATTERN, Accelerators, Table, column
-
-REGION_KINDS = ["region", "local_zone", "wavelength", "outpost", "gov", "china"]
-ACCELERATOR_KINDS = ["none", "gpu", "tpu", "neuron", "fpga", "media", "inference", "asic"]
 
 
 class Regions(Table):
-    """Regions, local zones and Wavelength zones of each provider, with what their electricity emits."""
+    """Regions, local zones and Wavelength zones of each provider, with the carbon of their grid."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column(
-        "Region id as the provider's API spells it.", focus="RegionId", str_length={"min_value": 1}
-    )
-    display_name: pl.String = column(
-        "Name the provider shows people.", focus="RegionName", nullable=True
-    )
-    kind: pl.String = column("What sort of place it is.", isin=REGION_KINDS)
-    parent_region: pl.String = column(
-        "Region that a local or Wavelength zone belongs to; null for a region.", nullable=True
-    )
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    display_name: pl.String = columns.display_name()
+    kind: pl.String = column("What kind of place it is.", values=REGION_KINDS)
+    parent_region: pl.String = columns.parent_region()
     status: pl.String = column(
-        "Whether an account can use it: available, opt_in (must be enabled first), unreachable (it did not answer); null when the source does not say.",
+        "Whether an account can use it; null when the source does not say.",
         nullable=True,
-        isin=["available", "opt_in", "unreachable"],
+        values=REGION_STATUSES,
     )
-    country: pl.String = column(
-        "Country, ISO 3166-1 alpha-2.", nullable=True, str_length={"min_value": 2, "max_value": 2}
-    )
-    continent: pl.String = column(
-        "Continent.",
-        nullable=True,
-        isin=["africa", "asia", "europe", "north_america", "oceania", "south_america"],
-    )
-    latitude: pl.Float64 = column(
-        "Latitude of the place named, not of a building.",
-        unit="degree",
-        nullable=True,
-        in_range={"min_value": -90, "max_value": 90},
-    )
-    longitude: pl.Float64 = column(
-        "Longitude of the place named.",
-        unit="degree",
-        nullable=True,
-        in_range={"min_value": -180, "max_value": 180},
-    )
-    grid_gco2e_per_kwh: pl.Float64 = column(
-        "Average carbon intensity of the grid, location based.",
-        unit="gCO2e/kWh",
-        nullable=True,
-        ge=0,
-    )
+    country: pl.String = columns.country()
+    continent: pl.String = columns.continent()
+    latitude: pl.Float64 = columns.latitude()
+    longitude: pl.Float64 = columns.longitude()
+    grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
     grid_year: pl.Int32 = column("Year the grid intensity stands for.", unit="year", nullable=True)
     grid_source: pl.String = column("Where the grid intensity is published.", nullable=True)
-    pue: pl.Float64 = column(
-        "Power usage effectiveness: facility energy over IT energy.",
-        unit="ratio",
-        nullable=True,
-        ge=1,
-    )
+    pue: pl.Float64 = columns.pue()
     pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
     pue_source: pl.String = column("Where the PUE is published.", nullable=True)
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "regions"
@@ -79,18 +50,16 @@ class Regions(Table):
 class Zones(Table):
     """Availability zones."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region the zone belongs to.", focus="RegionId")
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
     zone: pl.String = column("Zone as the provider's API names it.", focus="AvailabilityZone")
     zone_id: pl.String = column(
         "Id that is the same for every account (AWS use1-az1), where the provider has one.",
         nullable=True,
     )
-    kind: pl.String = column("What sort of zone it is.", isin=["zone", "local_zone", "wavelength"])
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    kind: pl.String = column("What kind of zone it is.", values=ZONE_KINDS)
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "zones"
@@ -98,29 +67,24 @@ class Zones(Table):
 
 
 class InstanceTypes(Table):
-    """Machines as the vendor sells them: what is inside."""
+    """The machine types of each provider and what they contain."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    instance_type: pl.String = column(
-        "Machine type, size or instance type, as the provider's API spells it.",
-        str_length={"min_value": 1},
-    )
+    provider: pl.String = columns.provider()
+    instance_type: pl.String = columns.instance_type()
     family: pl.String = column(
         "Family the vendor groups it in: m5 (AWS), n2-standard (GCP), standardDSv5Family (Azure)."
     )
     series: pl.String = column("Series: m5, n2, DSv5.", nullable=True)
     generation: pl.String = column(
-        "Generation within the series, as the name tells it.", nullable=True
+        "Generation within the series, taken from the name.", nullable=True
     )
     status: pl.String = column(
-        "Where the type stands in its life.",
+        "Whether the vendor still recommends the type.",
         nullable=True,
-        isin=["current", "previous", "retiring"],
+        values=TYPE_STATUSES,
     )
     retirement_date: pl.Date = column("Day the vendor retires it.", nullable=True)
-    arch: pl.String = column("Instruction set of the CPU.", nullable=True, isin=["x86_64", "arm64"])
+    arch: pl.String = columns.arch()
     cpu_vendor: pl.String = column("Maker of the CPU.", nullable=True)
     cpu_models: pl.List(pl.String) = column(
         "CPU models the vendor may give; more than one where it does not promise.", nullable=True
@@ -130,26 +94,30 @@ class InstanceTypes(Table):
         "Highest sustained clock the vendor states.", unit="GHz", nullable=True, gt=0
     )
     vcpus: pl.Int32 = column(
-        "vCPUs as sold (those a constrained size really has).", nullable=True, gt=0
+        "vCPUs as sold; of a size with constrained vCPUs, those that are active.",
+        nullable=True,
+        gt=0,
     )
     vcpus_billed: pl.Float64 = column(
-        "vCPUs that the price is made from: 0.25 for a GCP e2-micro.", nullable=True, gt=0
+        "vCPUs that the price is computed from: 0.25 for a GCP e2-micro.", nullable=True, gt=0
     )
     physical_cores: pl.Int32 = column("Physical cores.", nullable=True, gt=0)
-    threads_per_core: pl.Int32 = column(
-        "Hardware threads per core.", nullable=True, in_range={"min_value": 1, "max_value": 8}
-    )
+    threads_per_core: pl.Int32 = columns.threads_per_core()
     memory_gib: pl.Float64 = column("Main memory.", unit="GiB", nullable=True, gt=0)
-    burstable: pl.Boolean = column("CPU is credited, not dedicated.", nullable=True)
-    bare_metal: pl.Boolean = column("No hypervisor under it.", nullable=True)
+    burstable: pl.Boolean = column("The CPU is shared and limited by credits.", nullable=True)
+    bare_metal: pl.Boolean = column(
+        "There is no hypervisor between the machine and the hardware.", nullable=True
+    )
     accelerators: Accelerators = column(
-        "Accelerators: id, vendor's name, count (fractions are real), memory of one device in GiB."
+        "Accelerators: id, vendor's name, count (0.125 is an eighth of a device), memory of one"
+        " device in GiB."
     )
     accelerator_kind: pl.String = column(
-        "What sort of accelerator the machine has.", isin=ACCELERATOR_KINDS
+        "What kind of accelerator the machine has.", values=ACCELERATOR_KINDS
     )
     accelerator_count: pl.Float64 = column(
-        "Sum of the accelerators' counts; 0 where there is none; null where the vendor does not say.",
+        "Sum of the accelerators' counts; 0 where there is none; null where the vendor does not"
+        " say.",
         nullable=True,
         ge=0,
     )
@@ -163,9 +131,7 @@ class InstanceTypes(Table):
         "Local disk of the machine in all; 0 where there is none.", unit="GiB", nullable=True, ge=0
     )
     local_disk_count: pl.Int32 = column("Number of local disks.", nullable=True, ge=0)
-    local_disk_kind: pl.String = column(
-        "Kind of local disk.", nullable=True, isin=["nvme_ssd", "ssd", "hdd"]
-    )
+    local_disk_kind: pl.String = column("Kind of local disk.", nullable=True, values=DISK_KINDS)
     network_gbps_baseline: pl.Float64 = column(
         "Network bandwidth the machine always has, over all cards.",
         unit="Gbit/s",
@@ -186,16 +152,12 @@ class InstanceTypes(Table):
     os_support: pl.List(pl.String) = column(
         "Operating systems the vendor sells it with.", nullable=True
     )
-    spec_source: pl.String = column(
-        "Where the specification comes from: api (the vendor's machine API), price_list (attributes of the price list), "
-        "bundled (the table shipped with the sample, as of its date).",
-        isin=["api", "price_list", "bundled"],
-    )
+    spec_source: pl.String = column("Where the specification comes from.", values=SPEC_SOURCES)
     corrections: pl.List(pl.String) = column(
         "Ids of the corrections (data/corrections.yaml) that changed this row."
     )
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "instance_types"
@@ -203,25 +165,23 @@ class InstanceTypes(Table):
 
 
 class Availability(Table):
-    """Where a type is offered, from the vendor's own lists, never inferred from a price."""
+    """Where a type is offered: from the vendor's own lists, never inferred from a price."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId")
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
     zone: pl.String = column(
         "Zone; null when the vendor's list is by region.", focus="AvailabilityZone", nullable=True
     )
-    instance_type: pl.String = column("Machine type.")
+    instance_type: pl.String = columns.instance_type()
     offered: pl.Boolean = column("The vendor lists the type here.")
     restricted: pl.Boolean = column(
-        "Listed, but the account asked with may not use it.", nullable=True
+        "Listed, but the account that fetched the list may not use it.", nullable=True
     )
     restriction_reason: pl.String = column(
-        "Why it is restricted, in the vendor's word.", nullable=True
+        "Why it is restricted, as the vendor words it.", nullable=True
     )
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "availability"

@@ -1,8 +1,10 @@
-"""The vocabulary that the tables share.
+"""How a column is declared, and the columns that several tables share.
 
-A column is declared once, as ``name: dtype = column("what it means", unit=…, focus=…)`` in a table's model. Description, unit
-and FOCUS counterpart go from there into the data dictionary, the Parquet files and the checks. FOCUS is the FinOps Open Cost
-and Usage Specification, https://focus.finops.org/focus-columns/.
+A table's model declares a column once: ``name: dtype = column("what it means", unit=…, focus=…)``.
+Description, unit, FOCUS counterpart and allowed values go from there into the data dictionary, the
+Parquet files and the checks. Functions without arguments, such as ``provider()``, are columns that
+mean the same in every table. FOCUS is the FinOps Open Cost and Usage Specification,
+https://focus.finops.org/focus-columns/.
 """
 
 from typing import Any
@@ -10,19 +12,31 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
+from hwprices.schemas import vocabulary
+from hwprices.schemas.vocabulary import Vocabulary
+
 Accelerators = pl.List(
     pl.Struct(
         {
-            "accelerator_id": pl.String,  # key of the accelerators table; null when the vendor's name has no match
-            "vendor_name": pl.String,  # as the vendor's API says it; null where the API names no model (Azure)
-            "count": pl.Float64,  # devices as the cloud counts them; fractions are real (1/8 of an L4)
-            "memory_gib": pl.Float64,  # of one whole device
+            # key of the accelerators table; null when the vendor's name has no match
+            "accelerator_id": pl.String,
+            # as the vendor's API spells it; null where the API names no model (Azure)
+            "vendor_name": pl.String,
+            # devices as the cloud counts them; fractions are real (1/8 of an L4)
+            "count": pl.Float64,
+            # of one whole device
+            "memory_gib": pl.Float64,
         }
     )
 )
 """Accelerators of one machine."""
 
 PROVIDER_PATTERN = r"^[a-z][a-z0-9_]*$"
+COUNTRY_PATTERN = r"^[A-Z]{2}$"
+CURRENCY_PATTERN = r"^[A-Z]{3}$"
+HASH_PATTERN = r"^[0-9a-f]{24}$"
+ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
+URL_PATTERN = r"^https://\S+$"
 
 
 def column(
@@ -31,19 +45,39 @@ def column(
     unit: str | None = None,
     focus: str | None = None,
     nullable: bool = False,
+    values: Vocabulary | None = None,
     **checks: Any,
 ) -> Any:
-    """Declare one column: what it means, its unit, its FOCUS counterpart and pandera checks (``gt=0``, ``isin=[…]`` …)."""
-    return pa.Field(
-        description=description,
-        nullable=nullable,
-        metadata={"unit": unit, "focus": focus},
-        **checks,
-    )
+    """Declare one column.
+
+    ``values`` are the allowed values of a string column; for a list column, check its elements with
+    ``elements_declared``. ``checks`` are pandera's: ``gt=0``, ``str_matches=…``.
+    """
+    metadata = {"unit": unit, "focus": focus, "vocabulary": values.name if values else None}
+    if values is not None and values.closed:
+        checks["isin"] = list(values)
+    elif values is not None:
+        checks["str_matches"] = values.regex()
+    return pa.Field(description=description, nullable=nullable, metadata=metadata, **checks)
+
+
+def list_column(description: str, values: Vocabulary) -> Any:
+    """Declare a list column with elements of a vocabulary; ``elements_declared`` checks them."""
+    metadata = {"unit": None, "focus": None, "vocabulary": values.name}
+    return pa.Field(description=description, nullable=False, metadata=metadata)
+
+
+def elements_declared(name: str, values: Vocabulary) -> pl.Expr:
+    """Tell whether each element of a list column is declared.
+
+    A null list passes here: the column's own check refuses it.
+    """
+    declared = pl.element().str.contains(values.regex()).fill_null(False)
+    return pl.col(name).list.eval(declared).list.all().fill_null(True)
 
 
 class Table(pa.DataFrameModel):
-    """What every table's model is built on: all columns present, none besides, nothing coerced."""
+    """The base of every table's model: all columns present, no others, nothing converted."""
 
     class Config:
         strict = True
@@ -51,9 +85,199 @@ class Table(pa.DataFrameModel):
 
 
 def key(model: type[Table]) -> list[str]:
-    """The columns that identify one row of the table."""
+    """Return the columns that identify one row of the table."""
     return list(model.Config.metadata["key"])  # type: ignore[attr-defined]
 
 
 def table_name(model: type[Table]) -> str:
+    """Return the name the table is published under."""
     return str(model.Config.name)  # type: ignore[attr-defined]
+
+
+# Columns that mean the same in every table
+
+
+def provider() -> Any:
+    return column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
+
+
+def region() -> Any:
+    return column(
+        "Region, as the provider's API spells it.",
+        focus="RegionId",
+        str_length={"min_value": 1},
+    )
+
+
+def instance_type() -> Any:
+    return column(
+        "Machine type, size or instance type, as the provider's API spells it.",
+        str_length={"min_value": 1},
+    )
+
+
+def country() -> Any:
+    return column(
+        "Country of the region, ISO 3166-1 alpha-2.", nullable=True, str_matches=COUNTRY_PATTERN
+    )
+
+
+def continent() -> Any:
+    return column("Continent.", nullable=True, values=vocabulary.CONTINENTS)
+
+
+def display_name() -> Any:
+    return column("Name of the region for people.", focus="RegionName", nullable=True)
+
+
+def parent_region() -> Any:
+    return column(
+        "Region that a local or Wavelength zone belongs to; null for a region.", nullable=True
+    )
+
+
+def latitude() -> Any:
+    return column(
+        "Latitude of the city or area named, not of a building.",
+        unit="degree",
+        nullable=True,
+        in_range={"min_value": -90, "max_value": 90},
+    )
+
+
+def longitude() -> Any:
+    return column(
+        "Longitude of the city or area named.",
+        unit="degree",
+        nullable=True,
+        in_range={"min_value": -180, "max_value": 180},
+    )
+
+
+def grid_gco2e_per_kwh() -> Any:
+    return column(
+        "Average carbon intensity of the region's grid, location based (I of SCI).",
+        unit="gCO2e/kWh",
+        nullable=True,
+        ge=0,
+    )
+
+
+def pue() -> Any:
+    return column(
+        "Power usage effectiveness of the region: energy of the building over energy of the IT.",
+        unit="ratio",
+        nullable=True,
+        in_range={"min_value": 1, "max_value": 3},
+    )
+
+
+def arch() -> Any:
+    return column("Instruction set of the CPU.", nullable=True, values=vocabulary.ARCHITECTURES)
+
+
+def purchase_option() -> Any:
+    return column(
+        "How it is bought. FOCUS calls on_demand Standard, spot and low_priority Dynamic, and the"
+        " others Committed.",
+        focus="PricingCategory",
+        values=vocabulary.PURCHASE_OPTIONS,
+    )
+
+
+def commitment_plan() -> Any:
+    return column(
+        "Kind of commitment; null where there is none.",
+        focus="CommitmentDiscountType",
+        nullable=True,
+        values=vocabulary.COMMITMENT_PLANS,
+    )
+
+
+def term_months() -> Any:
+    return column(
+        "Length of the commitment; 0 where there is none.",
+        unit="month",
+        isin=list(vocabulary.TERMS_IN_MONTHS),
+    )
+
+
+def currency() -> Any:
+    return column(
+        "Currency of the prices in the row, ISO 4217.",
+        focus="PricingCurrency",
+        str_matches=CURRENCY_PATTERN,
+    )
+
+
+def effective_from() -> Any:
+    return column("From when the vendor says the price holds.", unit="UTC", nullable=True)
+
+
+def observed_at() -> Any:
+    return column("When the vendor's page was fetched.", unit="UTC")
+
+
+def page_url() -> Any:
+    """Declare source_url of a row that was read from a landed page."""
+    return column("URL the landed page came from.")
+
+
+def raw_sha256() -> Any:
+    return column("SHA-256 of the landed page the row was read from.")
+
+
+# Columns that mean the same in every curated sheet
+
+
+def url(description: str, *, nullable: bool = True) -> Any:
+    """Declare a column of web addresses."""
+    return column(description, nullable=nullable, str_matches=URL_PATTERN)
+
+
+def source_url() -> Any:
+    """Declare source_url of a row that was written by hand."""
+    return url(
+        "Page that the row's figures come from; the maker's own where there is one.",
+        nullable=False,
+    )
+
+
+def as_of() -> Any:
+    return column("Day the row was last compared with its sources.", unit="date")
+
+
+def accelerator_id() -> Any:
+    return column("The accelerator; key of accelerators.", str_matches=ID_PATTERN)
+
+
+def release_year() -> Any:
+    return column(
+        "Year it could first be bought or rented.",
+        unit="year",
+        nullable=True,
+        in_range={"min_value": 2008, "max_value": 2030},
+    )
+
+
+def threads_per_core() -> Any:
+    return column(
+        "Hardware threads per core.", nullable=True, in_range={"min_value": 1, "max_value": 8}
+    )
+
+
+def confidence() -> Any:
+    return column("How good the source is.", values=vocabulary.CONFIDENCE)
+
+
+def verified() -> Any:
+    return column(
+        "An independent second source agrees within 3 %. Never true where confidence is low."
+    )
+
+
+def notes() -> Any:
+    return column(
+        "What to know before using the row: conflicts between sources, how things are counted.",
+        nullable=True,
+    )

@@ -1,27 +1,24 @@
-"""The wide table most people read, and the accelerator sheet with where each device is sold.
+"""The wide table that most people read, and the accelerator sheet with where each device is sold.
 
-Every formula is in ``hwprices.formulas``; docs/method.md works examples by hand. A figure whose input is missing is null.
+Every formula is in ``hwprices.formulas``; docs/method.md computes examples by hand. A figure whose
+input is missing is null.
 """
 
-# mypy: disable-error-code="valid-type"
 from typing import Any
 
 import pandera.polars as pa
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import Table, column, list_column
+from hwprices.schemas.spec import Accelerators
+from hwprices.schemas.vocabulary import ACCELERATOR_KINDS, FLAGS, ON_DEMAND_REASONS, POWER_BASES
 from hwprices.units import Money, Timestamp
-
-from .catalog import ACCELERATOR_KINDS
-from .columns import PROVIDER_PATTERN, Table, column
-from .price import CURRENCIES
-from .spec import Accelerators
-
-POWER_BASES = ["microarchitecture", "average"]
 
 
 def _usd(description: str) -> Any:
     return column(
-        description + " Linux, shared tenancy, licence included.",
+        description + " Linux, shared tenancy, license included.",
         unit="USD/h",
         focus="ListUnitPrice",
         nullable=True,
@@ -39,7 +36,7 @@ def _unit_price(description: str, unit: str) -> Any:
 
 def _discount(description: str) -> Any:
     return column(
-        description + " 1 - price / on-demand price; negative where it is dearer.",
+        description + " 1 - price / on-demand price; negative where the price is higher.",
         unit="ratio",
         nullable=True,
         le=1,
@@ -52,7 +49,8 @@ def _spec(description: str, unit: str | None = None) -> Any:
 
 def _tokens(model: str) -> Any:
     return column(
-        f"On-demand price of a million tokens of {model}: MLPerf Inference, Offline, a system with the same accelerators and as many; null where none was measured.",
+        f"On-demand price of a million tokens of {model}: MLPerf Inference, Offline, measured on a"
+        " system with the same accelerators and as many; null where none was measured.",
         unit="USD/10^6 tokens",
         nullable=True,
         gt=0,
@@ -60,20 +58,19 @@ def _tokens(model: str) -> Any:
 
 
 class Offers(Table):
-    """One machine type in one region with every way to buy it side by side: Linux, shared tenancy, licence included.
+    """One machine type in one region with its prices side by side: Linux, shared tenancy.
 
-    Columns named usd are null where the place is priced in another currency; currencies are never mixed. Effective hourly
-    prices: recurring + upfront / (years × 8760). Prices flagged as placeholders are left out.
+    Columns named usd are null where the region is priced in another currency; currencies are never
+    mixed. Prices of commitments are effective hourly prices: hourly + upfront / (years × 8760).
+    Prices flagged as placeholders are left out.
     """
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId", str_length={"min_value": 1})
-    instance_type: pl.String = column("Machine type.", str_length={"min_value": 1})
-    country: pl.String = column("Country of the region, ISO 3166-1 alpha-2.", nullable=True)
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    instance_type: pl.String = columns.instance_type()
+    country: pl.String = columns.country()
     family: pl.String = column("Family the vendor groups the type in.", nullable=True)
-    arch: pl.String = column("Instruction set of the CPU.", nullable=True, isin=["x86_64", "arm64"])
+    arch: pl.String = columns.arch()
     cpu_microarchitecture: pl.String = column(
         "CPU microarchitecture, where the vendor commits the type to one.", nullable=True
     )
@@ -87,10 +84,11 @@ class Offers(Table):
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_kind: pl.String = column(
-        "What sort of accelerator the machine has; none.", nullable=True, isin=ACCELERATOR_KINDS
+        "What kind of accelerator the machine has.", nullable=True, values=ACCELERATOR_KINDS
     )
     accelerator_id: pl.String = column(
-        "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or without a match.",
+        "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or"
+        " where the vendor's name has no match.",
         nullable=True,
     )
     accelerator_name: pl.String = column("Name of the accelerator.", nullable=True)
@@ -119,20 +117,17 @@ class Offers(Table):
         "Thermal design power of one accelerator that its maker publishes.", "W"
     )
     accelerator_power_w: pl.Float64 = _spec(
-        "Power of one accelerator at full load: its default power limit where the maker states one, else its TDP.",
+        "Power of one accelerator at full load: its default power limit where the maker states one,"
+        " else its TDP.",
         "W",
     )
     accelerator_embodied_kgco2e: pl.Float64 = _spec(
         "Emissions of making one accelerator.", "kgCO2e"
     )
 
-    currency: pl.String = column(
-        "Currency the place is priced in, ISO 4217.",
-        focus="PricingCurrency",
-        str_matches=CURRENCIES,
-    )
+    currency: pl.String = columns.currency()
     on_demand_hourly: Money = column(
-        "On-demand price in that currency.",
+        "On-demand price in the currency of the row.",
         unit="currency/h",
         focus="ListUnitPrice",
         nullable=True,
@@ -143,7 +138,10 @@ class Offers(Table):
         "On-demand price × 8760.", unit="USD/year", nullable=True, gt=0
     )
     on_demand_reason: pl.String = column(
-        "Why there is no on-demand price; null where there is one.", nullable=True
+        "Why there is no on-demand price; null where there is one. Several reasons are joined by a"
+        " comma.",
+        nullable=True,
+        values=ON_DEMAND_REASONS,
     )
     spot_usd_per_hour: Money = _usd("Spot price of the cheapest zone.")
     spot_zone: pl.String = column(
@@ -267,9 +265,7 @@ class Offers(Table):
     )
 
     power_basis: pl.String = column(
-        "Which CPU coefficient the watts use: that of the microarchitecture, or the average.",
-        nullable=True,
-        isin=POWER_BASES,
+        "Which CPU coefficient the watts use.", nullable=True, values=POWER_BASES
     )
     cpu_min_watts_per_vcpu: pl.Float64 = column(
         "Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0
@@ -293,22 +289,17 @@ class Offers(Table):
         ge=0,
     )
     estimated_watts: pl.Float64 = _spec(
-        "Estimated power of the machine before the building's share: CPU + memory + local disk + accelerators.",
+        "Estimated power of the machine without the building's share: CPU + memory + local disk +"
+        " accelerators.",
         "W",
     )
     estimated_watts_from_tdp_estimate: pl.Float64 = _spec(
-        "The same where the accelerator's maker publishes no power and somebody's estimate of its TDP is used. Never in estimated_watts.",
+        "The same from an estimate of the accelerator's TDP, where its maker publishes no power."
+        " Never part of estimated_watts.",
         "W",
     )
-    pue: pl.Float64 = column(
-        "Power usage effectiveness of the region.", unit="ratio", nullable=True, ge=1
-    )
-    grid_gco2e_per_kwh: pl.Float64 = column(
-        "Carbon intensity of the region's grid, location based (I of SCI).",
-        unit="gCO2e/kWh",
-        nullable=True,
-        ge=0,
-    )
+    pue: pl.Float64 = columns.pue()
+    grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
     energy_kwh_per_hour: pl.Float64 = _spec("estimated_watts / 1000 × pue (E of SCI).", "kWh/h")
     operational_gco2e_per_hour: pl.Float64 = column("E × I.", unit="gCO2e/h", nullable=True, ge=0)
     embodied_lifetime_hours: pl.Float64 = column(
@@ -334,26 +325,28 @@ class Offers(Table):
     usd_per_million_tokens_deepseek_r1: Money = _tokens("DeepSeek-R1")
     usd_per_million_tokens_gpt_oss_120b: Money = _tokens("gpt-oss-120b")
     benchmark_rounds: pl.List(pl.String) = column(
-        "The measurements those prices rest on: model/round/system of the benchmarks table."
+        "The measurements those prices use: model/round/system of the benchmarks table."
     )
     minutes_per_llama2_70b_lora: pl.Float64 = _spec(
-        "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, a system with the same accelerators and as many.",
+        "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, measured on a system with"
+        " the same accelerators and as many.",
         "min",
     )
     usd_per_llama2_70b_lora: Money = _unit_price("On-demand price of those minutes.", "USD")
 
-    flags: pl.List(pl.String) = column(
-        "What the on-demand and spot rows of prices warn of, sorted; empty when nothing."
+    flags: pl.List(pl.String) = list_column(
+        "Flags of the on-demand and spot rows of prices, sorted; empty when there is nothing.",
+        FLAGS,
     )
     on_demand_price_id: pl.String = column(
-        "The row of prices that the on-demand price is.", nullable=True
+        "The row of prices that holds the on-demand price.", nullable=True
     )
-    spot_price_id: pl.String = column("The row of prices that the spot price is.", nullable=True)
+    spot_price_id: pl.String = column("The row of prices that holds the spot price.", nullable=True)
     observed_at: Timestamp = column("Oldest fetch among the prices of the row.", unit="UTC")
 
     @pa.dataframe_check(name="one_currency")
     def one_currency(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """Figures in USD only where the place is priced in USD."""
+        """Columns in USD are filled only where the region is priced in USD."""
         usd = [name for name in data.lazyframe.collect_schema() if "usd" in name]
         return data.lazyframe.select(
             (pl.col("currency") == "USD") | pl.all_horizontal(pl.col(usd).is_null())
@@ -361,10 +354,15 @@ class Offers(Table):
 
     @pa.dataframe_check(name="on_demand_or_reason")
     def on_demand_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A missing on-demand price says why."""
+        """A row has either an on-demand price or the reason why there is none."""
         return data.lazyframe.select(
             pl.col("on_demand_hourly").is_null() == pl.col("on_demand_reason").is_not_null()
         )
+
+    @pa.dataframe_check(name="flags_are_declared")
+    def flags_are_declared(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """Every flag is in the vocabulary."""
+        return data.lazyframe.select(columns.elements_declared("flags", FLAGS))
 
     class Config:
         name = "offers"
@@ -372,7 +370,10 @@ class Offers(Table):
 
 
 class SoldAccelerators(Accelerators):
-    """The accelerator sheet, with where each device can be had in this release. One device as the cloud counts it."""
+    """The accelerator sheet, with where each device is sold in this release.
+
+    One row is one device as the cloud counts it.
+    """
 
     providers: pl.List(pl.String) = column(
         "Clouds that have a machine type with it, sorted; empty where none has."
@@ -392,7 +393,8 @@ class SoldAccelerators(Accelerators):
         "Cheapest spot price of one device.", unit="USD/(accelerator·h)", nullable=True, gt=0
     )
     min_part_usd_per_hour: Money = column(
-        "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip), without the machine around it.",
+        "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip),"
+        " without the machine around it.",
         unit="USD/h",
         nullable=True,
         gt=0,

@@ -1,43 +1,26 @@
-"""Every way to buy every type, one row a price."""
+"""The prices of machines, and of the parts that some prices are composed of."""
 
-# mypy: disable-error-code="valid-type"
 import pandera.polars as pa
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column
+from hwprices.schemas.vocabulary import (
+    BASES,
+    BILLING_UNITS,
+    COMPONENT_UNITS,
+    COMPONENTS,
+    FLAGS,
+    LICENSE_MODELS,
+    OPERATING_SYSTEMS,
+    PARTS,
+    PAYMENT_OPTIONS,
+    PRICE_REASONS,
+    PURCHASE_OPTIONS,
+    SOFTWARE,
+    TENANCIES,
+)
 from hwprices.units import Money, Timestamp
-
-from .columns import PROVIDER_PATTERN, Table, column
-
-OPERATING_SYSTEMS = [
-    "linux",
-    "windows",
-    "rhel",
-    "rhel_ha",
-    "rhel_sap",
-    "sles",
-    "sles_sap",
-    "ubuntu_pro",
-]
-SOFTWARE = ["none", "sql_std", "sql_web", "sql_ent"]
-LICENSE_MODELS = ["included", "byol"]
-TENANCIES = ["shared", "dedicated", "host"]
-PURCHASE_OPTIONS = [
-    "on_demand",
-    "spot",
-    "reserved",
-    "savings_plan",
-    "committed_use",
-    "capacity_block",
-    "dws_calendar",
-    "dws_flex_start",
-    "dws_defined_duration",
-    "low_priority",
-    "dev_test",
-]
-COMMITMENT_PLANS = ["standard", "convertible", "compute", "ec2_instance", "resource", "flexible"]
-TERMS_IN_MONTHS = [0, 12, 36, 60]
-PAYMENT_OPTIONS = ["none", "no_upfront", "partial_upfront", "all_upfront", "monthly"]
-CURRENCIES = r"^[A-Z]{3}$"
 
 PRICE_KEY = [
     "provider",
@@ -57,56 +40,41 @@ PRICE_KEY = [
 
 
 class Prices(Table):
-    """Every way to buy every type. On-demand is regional: one row, not one a zone."""
+    """Every price of every machine type. On-demand prices are by region, so each has one row."""
 
     price_id: pl.String = column(
-        "Stable hash of the key columns: the same way to buy the same thing keeps it from release to release.",
-        str_matches=r"^[0-9a-f]{24}$",
+        "Stable hash of the key columns: the same machine bought in the same way keeps it from"
+        " release to release.",
+        str_matches=HASH_PATTERN,
     )
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId", str_length={"min_value": 1})
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
     zone: pl.String = column(
         "Zone, only where the price is zonal (AWS spot); else null.",
         focus="AvailabilityZone",
         nullable=True,
     )
-    instance_type: pl.String = column("Machine type.", str_length={"min_value": 1})
+    instance_type: pl.String = columns.instance_type()
     os: pl.String = column(
         "Operating system the price includes, or for byol the one it is meant for.",
-        isin=OPERATING_SYSTEMS,
+        values=OPERATING_SYSTEMS,
     )
-    software: pl.String = column("Software licensed with it.", isin=SOFTWARE)
+    software: pl.String = column(
+        "Software whose license the price includes, or for byol is meant for.", values=SOFTWARE
+    )
     license_model: pl.String = column(
-        "included: the price contains the licence (or none is needed); byol: bring your own.",
-        isin=LICENSE_MODELS,
+        "Whether the price includes the licenses.", values=LICENSE_MODELS
     )
-    tenancy: pl.String = column(
-        "shared, dedicated (own hardware, by instance), host (a whole machine).", isin=TENANCIES
-    )
-    purchase_option: pl.String = column(
-        "How it is bought. FOCUS: on_demand is Standard, spot and low_priority Dynamic, the others Committed.",
-        focus="PricingCategory",
-        isin=PURCHASE_OPTIONS,
-    )
-    commitment_plan: pl.String = column(
-        "Kind of commitment; null where there is none.",
-        focus="CommitmentDiscountType",
-        nullable=True,
-        isin=COMMITMENT_PLANS,
-    )
-    term_months: pl.Int32 = column(
-        "Length of the commitment; 0 where there is none.", unit="month", isin=TERMS_IN_MONTHS
-    )
+    tenancy: pl.String = column("Who shares the physical host.", values=TENANCIES)
+    purchase_option: pl.String = columns.purchase_option()
+    commitment_plan: pl.String = columns.commitment_plan()
+    term_months: pl.Int32 = columns.term_months()
     payment_option: pl.String = column(
-        "When the commitment is paid; none where there is no commitment.", isin=PAYMENT_OPTIONS
+        "When the commitment is paid; none where there is no commitment.", values=PAYMENT_OPTIONS
     )
-    currency: pl.String = column(
-        "Currency of the money columns, ISO 4217.", focus="PricingCurrency", str_matches=CURRENCIES
-    )
+    currency: pl.String = columns.currency()
     hourly: Money = column(
-        "What recurs every hour, in the row's currency; 0 only beside an upfront fee.",
+        "What is paid every hour, in the row's currency; 0 only beside an upfront fee.",
         unit="currency/h",
         focus="ListUnitPrice",
         nullable=True,
@@ -119,17 +87,20 @@ class Prices(Table):
         gt=0,
     )
     effective_hourly: Money = column(
-        "hourly + upfront / (term in years × 8760): the number to compare. Null when unknown: see price_reason.",
+        "hourly + upfront / (term in years × 8760): the number to compare. Null when unknown: see"
+        " price_reason.",
         unit="currency/h",
         nullable=True,
         gt=0,
     )
     price_reason: pl.String = column(
-        "Why effective_hourly is null (gpu_sku_missing …); null when there is a price.",
+        "Why effective_hourly is null; null when there is a price. Several reasons are joined by a"
+        " comma.",
         nullable=True,
+        values=PRICE_REASONS,
     )
     billing_unit: pl.String = column(
-        "Unit the vendor bills in.", focus="PricingUnit", isin=["hour", "second", "term"]
+        "Unit the vendor bills in.", focus="PricingUnit", values=BILLING_UNITS
     )
     sku_id: pl.String = column(
         "Vendor's SKU: what is sold. Null for composed prices, see price_components.",
@@ -141,30 +112,30 @@ class Prices(Table):
         focus="SkuPriceId",
         nullable=True,
     )
-    basis: pl.String = column(
-        "listed: the vendor states this number; composed: it is the sum of price_components; derived: by the vendor's rule from another price.",
-        isin=["listed", "composed", "derived"],
+    basis: pl.String = column("Where the number comes from.", values=BASES)
+    effective_from: Timestamp = columns.effective_from()
+    flags: pl.List(pl.String) = list_column(
+        "What to know before trusting the price; empty when there is nothing.", FLAGS
     )
-    effective_from: Timestamp = column(
-        "From when the vendor says the price holds.", unit="UTC", nullable=True
-    )
-    flags: pl.List(pl.String) = column(
-        "What to know before trusting it: spot_equals_on_demand, placeholder, not_offered_here …; empty when nothing."
-    )
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    source_url: pl.String = column("URL the landed page came from.")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    source_url: pl.String = columns.page_url()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     @pa.dataframe_check(name="price_or_reason")
     def price_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A price that is not known says why, and one that is known has no excuse."""
+        """A row has either a price or the reason why there is none."""
         return data.lazyframe.select(
             pl.col("effective_hourly").is_null() == pl.col("price_reason").is_not_null()
         )
 
+    @pa.dataframe_check(name="flags_are_declared")
+    def flags_are_declared(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """Every flag is in the vocabulary."""
+        return data.lazyframe.select(columns.elements_declared("flags", FLAGS))
+
     @pa.dataframe_check(name="no_sentinel")
     def no_sentinel(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """700 stood for "unknown" in a catalogue that others copied; no vendor lists it."""
+        """A data set that others copied wrote 700 for "unknown"; no vendor lists that price."""
         return data.lazyframe.select(~((pl.col("effective_hourly") == 700).fill_null(False)))
 
     class Config:
@@ -172,41 +143,35 @@ class Prices(Table):
         metadata = {"key": PRICE_KEY}
 
 
-COMPONENTS = ["core", "ram", "gpu", "tpu", "local_ssd", "license", "premium", "instance", "slice"]
-
-
 class PriceComponents(Table):
-    """What a composed price is the sum of: quantity × unit_price over the components is prices.hourly."""
+    """The parts of composed prices: the sum of quantity × unit_price is prices.hourly."""
 
     price_id: pl.String = column("The price this is a part of.")
     component: pl.String = column(
-        "Which part of the machine; a number follows where one kind has two SKUs."
+        "Kind of part; a number follows where two SKUs price one kind.", values=COMPONENTS
     )
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId")
-    instance_type: pl.String = column("Machine type.")
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    instance_type: pl.String = columns.instance_type()
     purchase_option: pl.String = column(
-        "Purchase option of this part: a part without a commitment stays on_demand inside a committed price.",
-        isin=PURCHASE_OPTIONS,
+        "Purchase option of this part: a part that cannot be committed stays on_demand inside a"
+        " committed price.",
+        values=PURCHASE_OPTIONS,
     )
     quantity: pl.Decimal(20, 10) = column(
         "How much of the part the machine has.", unit="unit", gt=0
     )
-    unit: pl.String = column("Unit of the quantity: vcpu, gib, gpu, chip, instance, slice …")
+    unit: pl.String = column("Unit of the quantity.", values=COMPONENT_UNITS)
     unit_price: Money = column(
         "Price of one unit for one hour, at the vendor's full precision.",
         unit="currency/(unit·h)",
         focus="ListUnitPrice",
         ge=0,
     )
-    currency: pl.String = column(
-        "Currency, ISO 4217.", focus="PricingCurrency", str_matches=CURRENCIES
-    )
+    currency: pl.String = columns.currency()
     sku_id: pl.String = column("Vendor's SKU of the part.", focus="SkuId")
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "price_components"
@@ -214,34 +179,24 @@ class PriceComponents(Table):
 
 
 class ComponentPrices(Table):
-    """Parts that are sold on their own: GPUs to attach to N1, local SSD, custom-machine cores and memory, TPU chips."""
+    """Parts of machines that have a price of their own.
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId")
+    GPUs to attach to N1 machines, local SSD, cores and memory of custom machines, TPU chips.
+    """
+
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
     series: pl.String = column(
-        "Machine series the part belongs to; 'any' where it goes with several."
+        "Machine series the part belongs to; any where it goes with several."
     )
     component: pl.String = column(
-        "The part: core, ram, core_custom, ram_custom, ram_extended, gpu:nvidia-tesla-t4, local_ssd, tpu:v5e …"
+        "The part; a colon separates its kind from the vendor's name.", values=PARTS
     )
-    purchase_option: pl.String = column(
-        "How it is bought.", focus="PricingCategory", isin=PURCHASE_OPTIONS
-    )
-    commitment_plan: pl.String = column(
-        "Kind of commitment; null where there is none.",
-        focus="CommitmentDiscountType",
-        nullable=True,
-        isin=COMMITMENT_PLANS,
-    )
-    term_months: pl.Int32 = column(
-        "Length of the commitment; 0 where there is none.", unit="month", isin=TERMS_IN_MONTHS
-    )
-    currency: pl.String = column(
-        "Currency, ISO 4217.", focus="PricingCurrency", str_matches=CURRENCIES
-    )
-    unit: pl.String = column("What one unit is: vcpu, gib, gpu, chip.")
+    purchase_option: pl.String = columns.purchase_option()
+    commitment_plan: pl.String = columns.commitment_plan()
+    term_months: pl.Int32 = columns.term_months()
+    currency: pl.String = columns.currency()
+    unit: pl.String = column("What one unit is.", values=COMPONENT_UNITS)
     hourly: Money = column(
         "Price of one unit for one hour.", unit="currency/(unit·h)", focus="ListUnitPrice", ge=0
     )
@@ -249,11 +204,9 @@ class ComponentPrices(Table):
         "Spec sheet of the part, where it is an accelerator.", nullable=True
     )
     sku_id: pl.String = column("Vendor's SKU.", focus="SkuId")
-    effective_from: Timestamp = column(
-        "From when the vendor says the price holds.", unit="UTC", nullable=True
-    )
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    effective_from: Timestamp = columns.effective_from()
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "component_prices"

@@ -1,32 +1,27 @@
-"""Rows that were refused. Nothing is dropped silently."""
+"""The table of refused rows. No row is dropped without a record."""
 
-# mypy: disable-error-code="valid-type"
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import HASH_PATTERN, Table, column
+from hwprices.schemas.vocabulary import QUARANTINE_REASONS
 from hwprices.units import Timestamp
-
-from .columns import PROVIDER_PATTERN, Table, column
 
 
 class Quarantine(Table):
-    """Every row that was refused, with the reason and where it came from."""
+    """Every row that was refused, with the reason and the page it came from."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
+    provider: pl.String = columns.provider()
     table: pl.String = column("Table the row was meant for.")
-    row_hash: pl.String = column("Hash of table, reason and row.", str_matches=r"^[0-9a-f]{24}$")
+    row_hash: pl.String = column("Hash of table, reason and row.", str_matches=HASH_PATTERN)
     region: pl.String = column("Region, where the row names one.", focus="RegionId", nullable=True)
-    reason: pl.String = column(
-        "Reason code: unknown_grammar, duplicate_key, platform_disagrees, check:<name> …",
-        str_matches=r"^[a-z0-9_:.()]+$",
-    )
-    message: pl.String = column("The reason in words, with the values that clash.")
+    reason: pl.String = column("Why the row was refused.", values=QUARANTINE_REASONS)
+    message: pl.String = column("The reason in words, with the values that are wrong.")
     row: pl.String = column("The refused row as JSON, as far as it was understood.")
     occurrences: pl.Int32 = column("How often this same row was refused.", gt=0)
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    source_url: pl.String = column("URL the landed page came from.")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    source_url: pl.String = columns.page_url()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "quarantine"

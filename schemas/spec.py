@@ -1,90 +1,55 @@
-"""Spec sheets: what a device is, from its maker's own pages, a source and a date on every row.
+"""Spec sheets: what a device is, from its maker's own pages, with source and date in every row.
 
-The sheets are curated by hand under ``data/specs`` and read by ``hwprices.specs``. Three words mean the same everywhere: a
-figure that is null is not known, ``confidence`` says how good the source is, and ``verified`` says that an independent second
-source agrees (``data/specs/second_sources.csv``).
+The sheets are curated by hand under ``data/specs`` and read by ``hwprices.specs``. Three rules hold
+everywhere: a figure that is null is not known, ``confidence`` says how good the source is, and
+``verified`` says that an independent second source agrees (``data/specs/second_sources.csv``).
 """
 
-# mypy: disable-error-code="valid-type"
 from typing import Any
 
 import pandera.polars as pa
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import CURRENCY_PATTERN, ID_PATTERN, Table, column
+from hwprices.schemas.vocabulary import (
+    ARCHITECTURES,
+    DISCLOSURES,
+    LOCAL_KINDS,
+    PRICE_KINDS,
+    SPEC_KINDS,
+    SUPPORT,
+)
 from hwprices.units import Money
 
-from .columns import PROVIDER_PATTERN, Table, column
 
-ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
-URL_PATTERN = r"^https://\S+$"
-SPEC_KINDS = ["gpu", "tpu", "neuron", "fpga", "media", "inference", "asic", "soc"]
-SUPPORT = ["supported", "unsupported", "unknown"]
-CONFIDENCE = ["high", "medium", "low"]
-DTYPES = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"]
-"""Number formats that have a rate and a support column; ``tools.spec_lint.rate_column`` names them."""
-
-
-def _rate(dtype: str, unit: str = "TFLOPS", more: str = "") -> Any:
+def _rate(number_format: str, unit: str = "TFLOPS", more: str = "") -> Any:
     return column(
-        f"Peak {dtype} rate of one device, dense (no structured sparsity).{more}",
+        f"Peak {number_format} rate of one device, dense (no structured sparsity).{more}",
         unit=unit,
         nullable=True,
         ge=0,
     )
 
 
-def _support(dtype: str) -> Any:
-    return column(
-        f"Whether the device computes in {dtype}; supported without a rate means that the maker gives none.",
-        isin=SUPPORT,
-    )
-
-
-def _url(description: str, *, nullable: bool = True) -> Any:
-    return column(description, nullable=nullable, str_matches=URL_PATTERN)
-
-
-def source_url() -> Any:
-    return _url(
-        "Page that the row's figures come from; the maker's own where there is one.", nullable=False
-    )
-
-
-def as_of() -> Any:
-    return column("Day the row was last held against its sources.", unit="date")
-
-
-def confidence() -> Any:
-    return column(
-        "high: the maker states it or two independent sources agree; medium: one good secondary source; low: reports or memory only.",
-        isin=CONFIDENCE,
-    )
-
-
-def verified() -> Any:
-    return column(
-        "An independent second source agrees within 3 %. Never true where confidence is low."
-    )
-
-
-def notes() -> Any:
-    return column(
-        "What to know before using the row: conflicts between sources, how a thing is counted.",
-        nullable=True,
-    )
+def _support(number_format: str) -> Any:
+    return column(f"Whether the device computes in {number_format}.", values=SUPPORT)
 
 
 class Sourced(Table):
-    """What every curated table is built on; each ends with source_url, as_of, confidence, verified and notes."""
+    """The base of curated tables, which end with source_url, as_of, confidence, verified, notes."""
 
     @pa.dataframe_check(name="low_is_never_verified")
     def low_is_never_verified(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A figure from memory or hearsay is never published as verified."""
+        """A row of low confidence is never marked as verified."""
         return data.lazyframe.select(~(pl.col("verified") & (pl.col("confidence") == "low")))
 
 
 class Accelerators(Sourced):
-    """One device as the cloud counts it: half a board for K80 and M60, one chip for TPU, Trainium and Inferentia."""
+    """Accelerators: one row is one device as the cloud counts it.
+
+    That is half a board for K80 and M60, and one chip for TPU, Trainium and Inferentia.
+    """
 
     accelerator_id: pl.String = column(
         "Stable id; keeps form factor and memory, because those are different devices.",
@@ -93,26 +58,20 @@ class Accelerators(Sourced):
     name: pl.String = column("Name the maker sells it under.")
     vendor: pl.String = column("Maker.")
     product_line: pl.String = column("Product line.", nullable=True)
-    kind: pl.String = column(
-        "gpu, tpu, neuron (AWS), fpga, media, inference (inference only), asic (other AI processors), soc.",
-        isin=SPEC_KINDS,
-    )
+    kind: pl.String = column("What kind of accelerator it is.", values=SPEC_KINDS)
     architecture: pl.String = column("Microarchitecture or chip generation.", nullable=True)
     form_factor: pl.String = column(
         "sxm, oam, pcie, superchip, chip, card, module, board, wafer …", nullable=True
     )
     counted_as: pl.String = column(
-        "What one device is, where the maker's product and the cloud's count differ: half_board, chip, gpu_of_superchip.",
+        "What one device is, where the maker's product and the cloud's count differ: half_board,"
+        " chip, gpu_of_superchip.",
         nullable=True,
     )
-    release_year: pl.Int32 = column(
-        "Year it could first be had.",
-        unit="year",
-        nullable=True,
-        in_range={"min_value": 2008, "max_value": 2030},
-    )
+    release_year: pl.Int32 = columns.release_year()
     memory_gb: pl.Float64 = column(
-        "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a part of it is reserved.",
+        "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a"
+        " part of it is reserved.",
         unit="GB",
         nullable=True,
         gt=0,
@@ -128,14 +87,14 @@ class Accelerators(Sourced):
         nullable=True,
         gt=0,
     )
-    fp64_dense_tflops: pl.Float64 = _rate("FP64", more=" Vector rate; matrix units apart.")
-    fp64_matrix_dense_tflops: pl.Float64 = _rate("FP64", more=" Through the matrix units.")
+    fp64_dense_tflops: pl.Float64 = _rate("FP64", more=" Vector units only.")
+    fp64_matrix_dense_tflops: pl.Float64 = _rate("FP64", more=" Matrix units.")
     fp32_dense_tflops: pl.Float64 = _rate(
-        "FP32", more=" Vector rate; where the maker only states one, that one."
+        "FP32", more=" Vector units, where the maker tells them apart."
     )
     tf32_dense_tflops: pl.Float64 = _rate("TF32")
     fp16_dense_tflops: pl.Float64 = _rate(
-        "FP16", more=" FP32 accumulate; through the matrix units where there are some."
+        "FP16", more=" FP32 accumulate; matrix units where there are some."
     )
     bf16_dense_tflops: pl.Float64 = _rate("BF16", more=" FP32 accumulate.")
     fp8_dense_tflops: pl.Float64 = _rate("FP8", more=" FP32 accumulate.")
@@ -150,17 +109,19 @@ class Accelerators(Sourced):
     fp4_support: pl.String = _support("FP4")
     int8_support: pl.String = _support("INT8")
     structured_sparsity: pl.String = column(
-        "Structured sparsity the maker quotes higher rates for (2:4 …); none; null when not known.",
+        "Structured sparsity for which the maker quotes higher rates (2:4 …); none; null when not"
+        " known.",
         nullable=True,
     )
     tensor_generation: pl.String = column(
         "Matrix unit and its generation: Tensor Core 4, Matrix Core 3, MXU …; none.", nullable=True
     )
     ai_features: pl.List(pl.String) = column(
-        "Features that matter to AI work, in the maker's words shortened."
+        "Features that matter to AI work, in the maker's words, shortened."
     )
     software_stack: pl.List(pl.String) = column(
-        "Software that runs on it: cuda, rocm, neuron, jax_xla, pytorch_xla, synapseai, cann, mlx, openvino …"
+        "Software that runs on it: cuda, rocm, neuron, jax_xla, pytorch_xla, synapseai, cann, mlx,"
+        " openvino …"
     )
     interconnect: pl.String = column(
         "Link between devices and its generation; none; null when not known.", nullable=True
@@ -178,19 +139,19 @@ class Accelerators(Sourced):
         gt=0,
     )
     tdp_estimate_w: pl.Float64 = column(
-        "Somebody's estimate where the maker publishes none. Never mixed into tdp_w.",
+        "An estimate where the maker publishes none. Never part of tdp_w.",
         unit="W",
         nullable=True,
         gt=0,
     )
-    tdp_estimate_source: pl.String = column("Who estimates it.", nullable=True)
+    tdp_estimate_source: pl.String = column("Who made the estimate.", nullable=True)
     power_limit_default_w: pl.Float64 = column(
         "Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.",
         unit="W",
         nullable=True,
         gt=0,
     )
-    power_limit_source: pl.String = _url("Where that limit is published.")
+    power_limit_source: pl.String = columns.url("Where that limit is published.")
     measured_power_mean_w: pl.Float64 = column(
         "Mean power under load that the maker measured and published.",
         unit="W",
@@ -200,11 +161,11 @@ class Accelerators(Sourced):
     measured_power_max_w: pl.Float64 = column(
         "Highest power that the maker measured and published.", unit="W", nullable=True, gt=0
     )
-    measured_power_source: pl.String = _url("Where that measurement is published.")
+    measured_power_source: pl.String = columns.url("Where that measurement is published.")
     launch_price_usd: Money = column("Price at launch.", unit="USD", nullable=True, gt=0)
-    launch_price_source: pl.String = _url("Where the launch price is published.")
+    launch_price_source: pl.String = columns.url("Where the launch price is published.")
     sold_locally: pl.Boolean = column(
-        "One can buy the device or a machine with it; null when not known.", nullable=True
+        "The device, or a machine with it, can be bought; null when not known.", nullable=True
     )
     purchase_price_usd: Money = column(
         "What one device was offered for.", unit="USD", nullable=True, gt=0
@@ -216,16 +177,13 @@ class Accelerators(Sourced):
     embodied_kgco2e: pl.Float64 = column(
         "Emissions of making one device.", unit="kgCO2e", nullable=True, gt=0
     )
-    embodied_source: pl.String = _url("Where the embodied emissions are published.")
-    disclosure: pl.String = column(
-        "How much the maker publishes: datasheet, partial, none.",
-        isin=["datasheet", "partial", "none"],
-    )
-    source_url: pl.String = source_url()
-    as_of: pl.Date = as_of()
-    confidence: pl.String = confidence()
-    verified: pl.Boolean = verified()
-    notes: pl.String = notes()
+    embodied_source: pl.String = columns.url("Where the embodied emissions are published.")
+    disclosure: pl.String = column("How much the maker publishes.", values=DISCLOSURES)
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
 
     class Config:
         name = "accelerators"
@@ -233,30 +191,27 @@ class Accelerators(Sourced):
 
 
 class Cpus(Sourced):
-    """CPU models that the clouds run, by model and not by family: one family in eight mixes models."""
+    """CPU models that the clouds run.
+
+    By model and not by machine family: one family in eight mixes models.
+    """
 
     cpu_id: pl.String = column("Stable id.", str_matches=ID_PATTERN)
     name: pl.String = column("Name of the model.")
     vendor: pl.String = column("Maker.")
     model_pattern: pl.String = column(
-        "Regular expression, whole string and case ignored, for the names that clouds and /proc/cpuinfo give this model.",
+        "Regular expression for the names that clouds and /proc/cpuinfo give this model; it matches"
+        " the whole name, in any case.",
         nullable=True,
     )
     microarchitecture: pl.String = column("Microarchitecture; key of power_coefficients.")
-    arch: pl.String = column("Instruction set.", isin=["x86_64", "arm64"])
+    arch: pl.String = column("Instruction set.", values=ARCHITECTURES)
     isa: pl.String = column(
         "Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True
     )
-    release_year: pl.Int32 = column(
-        "Year it could first be had.",
-        unit="year",
-        nullable=True,
-        in_range={"min_value": 2008, "max_value": 2030},
-    )
+    release_year: pl.Int32 = columns.release_year()
     cores: pl.Int32 = column("Physical cores of one socket.", nullable=True, gt=0)
-    threads_per_core: pl.Int32 = column(
-        "Hardware threads per core.", nullable=True, in_range={"min_value": 1, "max_value": 8}
-    )
+    threads_per_core: pl.Int32 = columns.threads_per_core()
     base_ghz: pl.Float64 = column("Base clock.", unit="GHz", nullable=True, gt=0)
     boost_ghz: pl.Float64 = column("Highest clock of one core.", unit="GHz", nullable=True, gt=0)
     all_core_boost_ghz: pl.Float64 = column(
@@ -288,13 +243,14 @@ class Cpus(Sourced):
     sme: pl.String = _support("SME")
     sme2: pl.String = _support("SME2")
     software_stack: pl.List(pl.String) = column(
-        "Inference and math software made for it: openvino, onednn, zendnn, acl, kleidiai, onnxruntime …"
+        "Inference and math software made for it: openvino, onednn, zendnn, acl, kleidiai,"
+        " onnxruntime …"
     )
-    source_url: pl.String = source_url()
-    as_of: pl.Date = as_of()
-    confidence: pl.String = confidence()
-    verified: pl.Boolean = verified()
-    notes: pl.String = notes()
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
 
     class Config:
         name = "cpus"
@@ -304,54 +260,33 @@ class Cpus(Sourced):
 class CpuFamilies(Sourced):
     """Which CPU models a family of machine types runs on, where the vendor says so."""
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
+    provider: pl.String = columns.provider()
     family: pl.String = column("Series of machine types: m7i (AWS), c3 (GCP), Dsv6 (Azure).")
-    cpu_id: pl.String = column("A model it runs on.", str_matches=ID_PATTERN)
+    cpu_id: pl.String = column("A CPU model it runs on; key of cpus.", str_matches=ID_PATTERN)
     only: pl.Boolean = column(
         "The vendor promises this model; false where it may give one of several."
     )
-    source_url: pl.String = source_url()
-    as_of: pl.Date = as_of()
-    confidence: pl.String = confidence()
-    verified: pl.Boolean = verified()
-    notes: pl.String = notes()
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
 
     class Config:
         name = "cpu_families"
         metadata = {"key": ["provider", "family", "cpu_id"]}
 
 
-LOCAL_KINDS = [
-    "server",
-    "board",
-    "workstation",
-    "desktop",
-    "laptop",
-    "mini_pc",
-    "devkit",
-    "sbc",
-    "cluster",
-    "card",
-]
-
-
 class LocalHardware(Sourced):
-    """Machines one buys: from a Raspberry Pi to a DGX."""
+    """Machines to buy, from a Raspberry Pi to a DGX."""
 
     device_id: pl.String = column("Stable id.", str_matches=ID_PATTERN)
     name: pl.String = column("Name.")
     vendor: pl.String = column("Maker or seller.")
-    kind: pl.String = column("What sort of machine it is.", isin=LOCAL_KINDS)
-    release_year: pl.Int32 = column(
-        "Year it could first be had.",
-        unit="year",
-        nullable=True,
-        in_range={"min_value": 2008, "max_value": 2030},
-    )
+    kind: pl.String = column("What kind of machine it is.", values=LOCAL_KINDS)
+    release_year: pl.Int32 = columns.release_year()
     complete: pl.Boolean = column(
-        "A whole machine; false for a board or card that still needs a host."
+        "A complete machine; false for a board or card that needs a host."
     )
     accelerator_id: pl.String = column(
         "Its accelerator; key of accelerators. Null where it has none.",
@@ -367,7 +302,7 @@ class LocalHardware(Sourced):
     )
     unified_memory: pl.Boolean = column("CPU and accelerator share one memory.")
     cpu: pl.String = column("CPU.", nullable=True)
-    arch: pl.String = column("Instruction set of the CPU.", nullable=True, isin=["x86_64", "arm64"])
+    arch: pl.String = columns.arch()
     cpu_cores: pl.Int32 = column("Physical CPU cores of the machine.", nullable=True, gt=0)
     memory_gib: pl.Float64 = column(
         "Main memory (the unified memory where there is one).", unit="GiB", nullable=True, gt=0
@@ -396,34 +331,30 @@ class LocalHardware(Sourced):
         "Currency of the price, ISO 4217.",
         focus="PricingCurrency",
         nullable=True,
-        str_matches=r"^[A-Z]{3}$",
+        str_matches=CURRENCY_PATTERN,
     )
     price_date: pl.Date = column(
         "Day, or first day of the year or month, the price stands for.", unit="date", nullable=True
     )
-    price_kind: pl.String = column(
-        "list: the maker's price; street: a shop's; reported: press or notes; sum: of parts, see notes.",
-        nullable=True,
-        isin=["list", "street", "reported", "sum"],
-    )
+    price_kind: pl.String = column("Where the price comes from.", nullable=True, values=PRICE_KINDS)
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
     embodied_kgco2e: pl.Float64 = column(
         "Emissions of making the machine.", unit="kgCO2e", nullable=True, gt=0
     )
-    embodied_source: pl.String = _url("Where the embodied emissions are published.")
-    source_url: pl.String = source_url()
-    as_of: pl.Date = as_of()
-    confidence: pl.String = confidence()
-    verified: pl.Boolean = verified()
-    notes: pl.String = notes()
+    embodied_source: pl.String = columns.url("Where the embodied emissions are published.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
 
     @pa.dataframe_check(name="price_has_its_date_and_source")
     def price_has_its_date_and_source(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A price without a date, a currency and a source is not a price."""
-        known = pl.all_horizontal(
+        """A price has a currency, a date, a kind and a source."""
+        described = pl.all_horizontal(
             pl.col("price_currency", "price_date", "price_kind", "price_source").is_not_null()
         )
-        return data.lazyframe.select(pl.col("price").is_null() | known)
+        return data.lazyframe.select(pl.col("price").is_null() | described)
 
     class Config:
         name = "local_hardware"

@@ -1,24 +1,25 @@
-"""What a provider says of its spot market besides prices."""
+"""What a provider publishes about its spot market besides prices."""
 
-# mypy: disable-error-code="valid-type"
 import polars as pl
 
+from hwprices.schemas import columns
+from hwprices.schemas.columns import Table, column
 from hwprices.units import Timestamp
-
-from .columns import PROVIDER_PATTERN, Table, column
 
 
 class SpotAdvice(Table):
-    """How often spot machines were taken back, and the saving against on-demand, as the vendor states them; no price is made of it."""
+    """How often spot machines were taken back and what they save, as the vendor states it.
 
-    provider: pl.String = column(
-        "Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN
-    )
-    region: pl.String = column("Region.", focus="RegionId")
-    instance_type: pl.String = column("Machine type.")
+    No price is computed from it.
+    """
+
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    instance_type: pl.String = columns.instance_type()
     os: pl.String = column("Operating system.", isin=["linux", "windows"])
     interruption_band: pl.String = column(
-        "Share of spot machines taken back over the vendor's last period, as the vendor labels it: <5%, 5-10% …"
+        "Share of spot machines taken back over the vendor's last period, as the vendor labels it:"
+        " <5%, 5-10% …"
     )
     interruption_percent_from: pl.Int32 = column(
         "Lower end of the band.", unit="%", in_range={"min_value": 0, "max_value": 100}
@@ -31,8 +32,8 @@ class SpotAdvice(Table):
         unit="%",
         in_range={"min_value": -100, "max_value": 100},
     )
-    observed_at: Timestamp = column("When the vendor's page was fetched.", unit="UTC")
-    raw_sha256: pl.String = column("SHA-256 of the landed page the row was read from.")
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "spot_advice"

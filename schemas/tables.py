@@ -1,63 +1,86 @@
 """Every table and every curated sheet by name, with its pandera model.
 
 ``TABLES`` are the published tables, in the order in which they are published. ``SHEETS`` are the
-curated tables kept in data/specs, ``CHECK_SHEETS`` the figures they are checked against.
+curated tables kept in data/specs, ``CHECK_SHEETS`` the figures they are checked against, and
+``RULE_SHEETS`` the other CSV files there. A provider's own sheets are declared in
+``<provider>_sheets.py`` in this folder, in a dict ``<PROVIDER>_SHEETS`` from file name without
+``.csv`` to model. They are found by that name, so that a new provider edits no list.
 """
 
-from .benchmark import Benchmarks
-from .catalog import Availability, InstanceTypes, Regions, Zones
-from .check import RatioExceptions, SecondSources, SparseFigures
-from .columns import Table, column, key, table_name
-from .footprint import PowerCoefficients, RegionFootprint
-from .offer import Offers, SoldAccelerators
-from .price import ComponentPrices, PriceComponents, Prices
-from .quarantine import Quarantine
-from .spec import Accelerators, CpuFamilies, Cpus, LocalHardware
-from .spot import SpotAdvice
+import importlib
+import pkgutil
+from pathlib import Path
 
-TABLES: dict[str, type[Table]] = {
-    table_name(model): model
-    for model in (
-        *(
-            Regions,
-            Zones,
-            InstanceTypes,
-            Availability,
-            Prices,
-            PriceComponents,
-            ComponentPrices,
-            SpotAdvice,
-            Quarantine,
-        ),
-        *(
-            Offers,
-            SoldAccelerators,
-            Cpus,
-            CpuFamilies,
-            LocalHardware,
-            Benchmarks,
-            PowerCoefficients,
-        ),
-    )
-}
+from hwprices.schemas.benchmark import Benchmarks
+from hwprices.schemas.catalog import Availability, InstanceTypes, Regions, Zones
+from hwprices.schemas.check import RatioExceptions, SecondSources, SparseFigures
+from hwprices.schemas.columns import Table, table_name
+from hwprices.schemas.footprint import PowerCoefficients, RegionFootprint
+from hwprices.schemas.offer import Offers, SoldAccelerators
+from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
+from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.sheets import AcceleratorNames, LanguageModels
+from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
+from hwprices.schemas.spot import SpotAdvice
 
-SHEETS: dict[str, type[Table]] = {
-    table_name(model): model
-    for model in (
-        Accelerators,
-        Cpus,
-        CpuFamilies,
-        LocalHardware,
-        Benchmarks,
-        PowerCoefficients,
-        RegionFootprint,
-    )
-}
-"""The curated tables: their rows are kept in data/specs. region_footprint is not published by itself, it fills the regions table."""
+NAMES_FOLDER = "accelerator_names"
+"""Folder of data/specs with one sheet of the same columns for every provider."""
 
-CHECK_SHEETS: dict[str, type[Table]] = {
-    table_name(model): model for model in (SecondSources, SparseFigures, RatioExceptions)
-}
-"""Kept beside the sheets to hold them against; never published."""
 
-__all__ = ["CHECK_SHEETS", "SHEETS", "TABLES", "Table", "column", "key", "table_name"]
+def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
+    return {table_name(model): model for model in models}
+
+
+def _provider_sheets() -> dict[str, type[Table]]:
+    """Merge the dicts of all modules of this folder that are named <provider>_sheets."""
+    modules = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    sheets: dict[str, type[Table]] = {}
+    for name in modules:
+        if name.endswith("_sheets"):
+            sheets |= getattr(importlib.import_module(f"hwprices.schemas.{name}"), name.upper())
+    return sheets
+
+
+TABLES = _by_name(
+    Regions,
+    Zones,
+    InstanceTypes,
+    Availability,
+    Prices,
+    PriceComponents,
+    ComponentPrices,
+    SpotAdvice,
+    Quarantine,
+    Offers,
+    SoldAccelerators,
+    Cpus,
+    CpuFamilies,
+    LocalHardware,
+    Benchmarks,
+    PowerCoefficients,
+)
+
+SHEETS = _by_name(
+    Accelerators,
+    Cpus,
+    CpuFamilies,
+    LocalHardware,
+    Benchmarks,
+    PowerCoefficients,
+    RegionFootprint,
+)
+"""The curated tables that a release is joined with. All are published but region_footprint, which
+completes the regions table."""
+
+CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions)
+"""Figures that the accelerator sheet is compared with; never published."""
+
+RULE_SHEETS = {**_by_name(LanguageModels), **_provider_sheets()}
+"""Sheets that the program reads rules and dimensions from; never published."""
+
+
+def sheet_model(name: str) -> type[Table] | None:
+    """Return the model of a sheet by its path in data/specs without ``.csv``, or None."""
+    if name.startswith(f"{NAMES_FOLDER}/"):
+        return AcceleratorNames
+    return {**SHEETS, **CHECK_SHEETS, **RULE_SHEETS}.get(name)

@@ -49,10 +49,10 @@ def value(expression: pl.Expr) -> Decimal | float | None:
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_missing_input_makes_a_missing_figure(name: str) -> None:
     formula, count = FORMULAS[name]
-    known = [lit(3.0 + position) for position in range(count)]
-    assert value(formula(*known)) is not None
+    inputs = [lit(3.0 + position) for position in range(count)]
+    assert value(formula(*inputs)) is not None
     for missing in range(count):
-        assert value(formula(*known[:missing], lit(None), *known[missing + 1 :])) is None, (
+        assert value(formula(*inputs[:missing], lit(None), *inputs[missing + 1 :])) is None, (
             f"input {missing + 1} of {name}"
         )
 
@@ -84,10 +84,10 @@ def test_by_hand() -> None:
     assert value(d.usd_per_year(lit(Decimal("6.88")))) == Decimal("60268.8")
     assert value(d.tflops_per_watt(lit(30.3), lit(72.0))) == pytest.approx(
         0.4208, abs=1e-4
-    )  # case S4: L4, FP32
+    )  # known wrong number S4: L4, FP32
     assert value(d.tflops_per_watt(lit(121.0), lit(72.0))) == pytest.approx(
         1.6806, abs=1e-4
-    )  # case S4: L4, dense FP16
+    )  # S4: L4, dense FP16
     assert value(d.cpu_watts(lit(4.0), lit(1.0), lit(4.0), lit(0.5))) == 10.0
     assert value(d.memory_watts(lit(16.0), lit(0.392))) == pytest.approx(6.272)
     assert value(d.disk_watts(lit(1000 / d.GB_PER_GIB), lit(1.2))) == pytest.approx(1.2)
@@ -172,13 +172,13 @@ def test_sci_is_linear_in_the_grid_and_never_below_what_making_it_emitted(
     watts: float, pue: float, grid: float, embodied: float
 ) -> None:
     energy = formulas.energy_kwh_per_hour(lit(watts), lit(pue))
-    whole = value(
+    total = value(
         formulas.gco2e_per_hour(
             formulas.operational_gco2e_per_hour(energy, lit(grid)), lit(embodied)
         )
     )
-    assert whole == pytest.approx(watts / 1000 * pue * grid + embodied)
-    assert whole >= embodied  # type: ignore[operator]
+    assert total == pytest.approx(watts / 1000 * pue * grid + embodied)
+    assert total >= embodied  # type: ignore[operator]
 
 
 @given(amounts, st.floats(min_value=0.05, max_value=1), st.floats(min_value=0.05, max_value=1))
@@ -189,3 +189,9 @@ def test_a_machine_that_is_used_more_costs_less_an_hour(
         value(formulas.capital_usd_per_hour(lit(amount), lit(4.0), lit(u))) for u in sorted([a, b])
     )
     assert rare >= often  # type: ignore[operator]
+
+
+def test_rounds_of_benchmarks_are_ordered_by_number() -> None:
+    rounds = pl.DataFrame({"round": ["v10.0", "v4.1", "v5.1", "v5.0"]})
+    ordered = rounds.sort(formulas.benchmark_round_order(pl.col("round")))["round"]
+    assert ordered.to_list() == ["v4.1", "v5.0", "v5.1", "v10.0"]

@@ -1,1 +1,1 @@
-"""Developer tools: they write documents from the data and check the curated sheets. Not in the wheel."""
+"""Developer tools, not in the wheel: write documents, check the sheets, build the sample."""

@@ -1,82 +1,119 @@
-"""docs/data-dictionary.md from the schemas: ``python -m tools.data_dictionary``; ``--check`` fails when the file is behind."""
+"""Write docs/data-dictionary.md from the schemas.
+
+``python -m tools.data_dictionary`` writes it; ``--check`` fails when the file is out of date.
+"""
 
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 
+from hwprices.schemas import vocabulary
 from hwprices.schemas.columns import Table, key
 from hwprices.schemas.tables import TABLES
+from hwprices.schemas.vocabulary import Vocabulary
+from tools.generated import PROJECT, write_or_check
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "data-dictionary.md"
+TARGET = PROJECT / "docs" / "data-dictionary.md"
 
 HEAD = """# Data dictionary
 
-Written from `schemas/` by `make docs`; do not edit by hand. A column name means the same in every table.
-FOCUS names the counterpart in the FinOps Open Cost and Usage Specification. «null» marks columns that may be null: not known.
+Written from `schemas/` by `make docs`; do not edit by hand. A column name means the same in every
+table. FOCUS names the counterpart in the FinOps Open Cost and Usage Specification. «null» marks
+columns that may be null: the value is not known, or there is none. Columns of codes link to their
+[allowed values](#allowed-values).
 """
+
+ALLOWED_VALUES = """## Allowed values
+
+The values of columns of codes. Where a value holds a number or a name, the regular expression that
+it matches is listed.
+"""
+
+DTYPE_NAMES = {
+    "String": "string",
+    "Float64": "float64",
+    "Int32": "int32",
+    "Int64": "int64",
+    "Boolean": "boolean",
+    "Date": "date",
+}
+
+VOCABULARIES = {
+    item.name: item for item in vars(vocabulary).values() if isinstance(item, Vocabulary)
+}
 
 
 def render() -> str:
-    """The whole document."""
-    index = [f"- [{name}](#{name}): {_first_line(model)}" for name, model in TABLES.items()]
-    return "\n".join([HEAD, *index, "", *(_section(name, model) for name, model in TABLES.items())])
+    """Return the whole document."""
+    rows = [[f"[{name}](#{name})", _first_line(model)] for name, model in TABLES.items()]
+    index = _markdown_table(["table", "contents"], rows)
+    tables = [_table_section(name, model) for name, model in TABLES.items()]
+    values = [_values_section(VOCABULARIES[name]) for name in _used_vocabularies()]
+    return "\n".join([HEAD, index, "", *tables, ALLOWED_VALUES, *values])
 
 
-def _section(name: str, model: type[Table]) -> str:
+def _table_section(name: str, model: type[Table]) -> str:
     schema = model.to_schema()
-    lines = [
-        f"## {name}",
-        "",
-        " ".join(str(schema.description or "").split()),
-        "",
-        f"Key: {', '.join(f'`{c}`' for c in key(model))}",
-        "",
+    description = " ".join(str(schema.description or "").split())
+    names = ", ".join(f"`{column}`" for column in key(model))
+    head = ["column", "type", "unit", "null", "FOCUS", "meaning"]
+    rows = [_column_row(column, declared) for column, declared in schema.columns.items()]
+    table = _markdown_table(head, rows)
+    return "\n".join([f"## {name}", "", description, "", f"Key: {names}", "", table, ""])
+
+
+def _column_row(name: str, declared: Any) -> list[str]:
+    metadata = declared.metadata or {}
+    return [
+        f"`{name}`",
+        _dtype(declared.dtype.type),
+        metadata.get("unit") or "",
+        "null" if declared.nullable else "",
+        metadata.get("focus") or "",
+        _meaning(declared),
     ]
-    lines += ["| column | type | unit | null | FOCUS | meaning |", "|---|---|---|---|---|---|"]
-    for column, declared in schema.columns.items():
-        notes = declared.metadata or {}
-        cells = [
-            f"`{column}`",
-            _dtype(declared.dtype.type),
-            notes.get("unit") or "",
-            "null" if declared.nullable else "",
-            notes.get("focus") or "",
-            _meaning(declared),
-        ]
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
 
 
 def _meaning(declared: Any) -> str:
-    allowed = next(
-        (
-            check.statistics["allowed_values"]
-            for check in declared.checks
-            if "allowed_values" in (check.statistics or {})
-        ),
-        None,
-    )
     text = str(declared.description or "")
-    return text if allowed is None else f"{text} One of: {', '.join(f'`{v}`' for v in allowed)}."
+    if name := (declared.metadata or {}).get("vocabulary"):
+        return f"{text} Allowed: [{name}](#{name})."
+    for check in declared.checks:
+        if allowed := (check.statistics or {}).get("allowed_values"):
+            return f"{text} One of: {', '.join(f'`{value}`' for value in allowed)}."
+    return text
+
+
+def _values_section(values: Vocabulary) -> str:
+    rows = [[f"`{value}`", sentence] for value, sentence in values.items()]
+    rows += [[f"`{pattern}`", sentence] for pattern, sentence in values.patterns.items()]
+    return "\n".join([f"### {values.name}", "", _markdown_table(["value", "meaning"], rows), ""])
+
+
+def _used_vocabularies() -> list[str]:
+    """Return the names of the vocabularies of published columns, in order of first use."""
+    columns = [c for model in TABLES.values() for c in model.to_schema().columns.values()]
+    names = [(column.metadata or {}).get("vocabulary") for column in columns]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _markdown_table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head)]
+    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _dtype(dtype: pl.DataType) -> str:
     if isinstance(dtype, pl.List):
         return f"list of {_dtype(dtype.inner)}"  # type: ignore[arg-type]
     if isinstance(dtype, pl.Struct):
-        return "struct(" + ", ".join(f"{f.name} {_dtype(f.dtype)}" for f in dtype.fields) + ")"  # type: ignore[arg-type]
+        fields = (f"{field.name} {_dtype(field.dtype)}" for field in dtype.fields)  # type: ignore[arg-type]
+        return f"struct({', '.join(fields)})"
     if isinstance(dtype, pl.Decimal):
         return f"decimal({dtype.precision},{dtype.scale})"
-    return {
-        "String": "string",
-        "Float64": "float64",
-        "Int32": "int32",
-        "Int64": "int64",
-        "Boolean": "boolean",
-        "Date": "date",
-    }.get(str(dtype), "timestamp UTC")
+    return DTYPE_NAMES.get(str(dtype), "timestamp UTC")
 
 
 def _first_line(model: type[Table]) -> str:
@@ -84,17 +121,8 @@ def _first_line(model: type[Table]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or with --check compare it. Returns the exit status."""
-    text = render()
-    if "--check" in arguments:
-        if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
-            return 0
-        sys.stderr.write(
-            f"error: docs/{TARGET.name} does not follow the schemas: run make docs and commit it\n"
-        )
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    """Write the file, or with ``--check`` compare it. Returns the exit status."""
+    return write_or_check(TARGET, render(), arguments)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,27 @@
-"""Holds the accelerator sheet against itself and against second sources. Every finding names the device and says what to do."""
+"""Check the accelerator sheet against itself and against second sources.
 
+``python -m tools.spec_lint`` prints what is wrong, one line each, naming the device and what to do.
+Its exit status is 1 when there is something.
+"""
+
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from hwprices.specs import sheets
+from hwprices.units import NUMBER_FORMATS
 
-DTYPES = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"]
 TOLERANCE = 0.03
-"""Makers round (400 GB/s for 409.6) and quote other clocks within this; beyond it two figures are of two things."""
+"""Makers round (400 GB/s for 409.6) and quote other clocks within this; beyond it, two figures
+describe two things."""
 
 AGREEING_FIGURES = 3
-"""How many figures of a second source must agree before a row is called verified: one or two agree by chance of copying."""
+"""Figures of a second source that must agree before a row is marked as verified: one or two may
+agree because one source copied the other."""
 
 RATIOS = [
     ("bf16_is_fp16", "bf16", "fp16", 1.0),
@@ -24,8 +32,9 @@ RATIOS = [
     ("int8_is_twice_bf16", "int8", "bf16", 2.0),
     ("fp4_is_twice_fp8", "fp4", "fp8", 2.0),
 ]
-"""Halving the width doubles the rate of a matrix unit. The bf16 rules are asked only where there is no fp16 rate. Devices that
-break a rule are named, with the reason, in ratio_exceptions.csv."""
+"""Rule, numerator, denominator, expected ratio. Halving the width doubles the rate of a matrix
+unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with
+the reason, in ratio_exceptions.csv."""
 
 PLAUSIBLE = {
     "memory_gb": (0.05, 1000.0),
@@ -40,59 +49,72 @@ PLAUSIBLE = {
     "fp4_dense_tflops": (100.0, 40_000.0),
     "int8_dense_tops": (1.0, 10_000.0),
 }
-"""Bounds that a figure in a wrong unit (GFLOPS, TB/s, MiB) leaves."""
+"""Bounds that a figure in a wrong unit (GFLOPS, TB/s, MiB) lies outside of."""
+
+FIGURES_WITH_SOURCE = [
+    ("tdp_estimate_w", "tdp_estimate_source"),
+    ("power_limit_default_w", "power_limit_source"),
+    ("measured_power_mean_w", "measured_power_source"),
+    ("launch_price_usd", "launch_price_source"),
+    ("purchase_price_usd", "purchase_price_source"),
+    ("purchase_price_usd", "purchase_price_date"),
+    ("embodied_kgco2e", "embodied_source"),
+]
+"""Columns that are filled together or not at all."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with the sheet."""
+    """One mistake in the sheet."""
 
     rule: str
     accelerator_id: str
     message: str
 
-
-def rate_column(dtype: str) -> str:
-    """Name of the dense rate of a number format: ``fp16`` → fp16_dense_tflops, ``int8`` → int8_dense_tops."""
-    return f"{dtype}_dense_tops" if dtype.startswith("int") else f"{dtype}_dense_tflops"
+    def __str__(self) -> str:
+        return f"{self.accelerator_id or 'accelerators.csv'}: {self.message} ({self.rule})"
 
 
 def lint(directory: Path | None = None) -> list[Finding]:
-    """Everything wrong with accelerators.csv and its check sheets; empty when all is well.
+    """List everything wrong with accelerators.csv and its check sheets, sorted.
 
     Raises:
         HwpricesError: a sheet cannot be read.
     """
     sheet = sheets.load("accelerators", directory)
-    checks = {
-        name: sheets.load(name, directory)
-        for name in ("second_sources", "sparse_figures", "ratio_exceptions")
+    second = sheets.load("second_sources", directory)
+    sparse = sheets.load("sparse_figures", directory)
+    exceptions = sheets.load("ratio_exceptions", directory)
+    check_sheets = {
+        "second_sources": second,
+        "sparse_figures": sparse,
+        "ratio_exceptions": exceptions,
     }
     findings = [
-        *strangers(sheet, checks),
+        *unknown_rows(sheet, check_sheets),
         *implausible(sheet),
-        *unsupported_with_figure(sheet),
-        *sparse_as_dense(sheet, checks["sparse_figures"]),
-        *broken_ratios(sheet, checks["ratio_exceptions"]),
+        *rates_without_support(sheet),
+        *sparse_as_dense(sheet, sparse),
+        *broken_ratios(sheet, exceptions),
         *bandwidth(sheet),
-        *disagreements(compared(sheet, checks["second_sources"])),
-        *verified_without_second_source(sheet, checks["second_sources"]),
+        *disagreements(compared(sheet, second)),
+        *verified_without_second_source(sheet, second),
         *figures_without_source(sheet),
     ]
-    return sorted(findings, key=lambda f: (f.accelerator_id, f.rule, f.message))
+    return sorted(findings, key=lambda item: (item.accelerator_id, item.rule, item.message))
 
 
-def strangers(sheet: pl.DataFrame, checks: dict[str, pl.DataFrame]) -> Iterator[Finding]:
-    """Check rows for devices or columns that the sheet does not have."""
-    known = sheet["accelerator_id"].to_list()
-    for name, frame in checks.items():
-        for row in frame.filter(~pl.col("accelerator_id").is_in(known)).iter_rows(named=True):
+def unknown_rows(sheet: pl.DataFrame, check_sheets: dict[str, pl.DataFrame]) -> Iterator[Finding]:
+    """Find check rows for devices or columns that the accelerator sheet does not have."""
+    devices = sheet["accelerator_id"].to_list()
+    for name, frame in check_sheets.items():
+        unknown = frame.filter(~pl.col("accelerator_id").is_in(devices))
+        for device in unknown["accelerator_id"]:
             yield Finding(
-                "unknown_device",
-                row["accelerator_id"],
-                f"{name}.csv names it, accelerators.csv does not",
+                "unknown_device", device, f"{name}.csv names it, accelerators.csv does not"
             )
-        for figure in frame["figure"].unique().to_list() if "figure" in frame.columns else []:
+        figures = frame["figure"].unique().to_list() if "figure" in frame.columns else []
+        for figure in figures:
             if figure not in sheet.columns:
                 yield Finding(
                     "unknown_figure", "", f"{name}.csv: accelerators has no column {figure}"
@@ -100,117 +122,104 @@ def strangers(sheet: pl.DataFrame, checks: dict[str, pl.DataFrame]) -> Iterator[
 
 
 def implausible(sheet: pl.DataFrame) -> Iterator[Finding]:
-    """Figures that look like another unit."""
+    """Find figures that look as if they were in another unit."""
     for name, (low, high) in PLAUSIBLE.items():
         for device, value in _where(sheet, ~pl.col(name).is_between(low, high), name):
             yield Finding("implausible", device, f"{name} {value} is not between {low} and {high}")
 
 
-def unsupported_with_figure(sheet: pl.DataFrame) -> Iterator[Finding]:
-    """A rate belongs to a supported format only; unsupported and unknown have none."""
-    for dtype in DTYPES:
-        has_rate = pl.col(rate_column(dtype)).is_not_null()
-        for device, support in _where(
-            sheet, has_rate & (pl.col(f"{dtype}_support") != "supported"), f"{dtype}_support"
-        ):
-            yield Finding("rate_of_unsupported", device, f"{dtype} is {support} and has a rate")
-    matrix = pl.col("fp64_matrix_dense_tflops").is_not_null() & (
-        pl.col("fp64_support") != "supported"
-    )
-    for device, _ in _where(sheet, matrix, "fp64_support"):
-        yield Finding(
-            "rate_of_unsupported", device, "fp64_matrix has a rate and fp64 is not supported"
-        )
+def rates_without_support(sheet: pl.DataFrame) -> Iterator[Finding]:
+    """Find rates of formats that are not marked as supported."""
+    columns = [*NUMBER_FORMATS.items(), ("fp64", "fp64_matrix_dense_tflops")]
+    for number_format, rate in columns:
+        support = f"{number_format}_support"
+        wrong = pl.col(rate).is_not_null() & (pl.col(support) != "supported")
+        for device, value in _where(sheet, wrong, support):
+            yield Finding(
+                "rate_of_unsupported", device, f"{number_format} is {value} and {rate} has a rate"
+            )
 
 
 def sparse_as_dense(sheet: pl.DataFrame, sparse: pl.DataFrame) -> Iterator[Finding]:
-    """A rate that is the maker's sparse one, or that is not the sparse one over its stated factor."""
+    """Find dense rates that are not the printed sparse rate divided by its factor."""
     dense = _long(sheet, sparse["figure"].unique().to_list())
-    for row in sparse.join(dense, on=["accelerator_id", "figure"], how="left").iter_rows(
-        named=True
-    ):
+    both = sparse.join(dense, on=["accelerator_id", "figure"], how="left")
+    for row in both.iter_rows(named=True):
         device, figure, value = row["accelerator_id"], row["figure"], row["value"]
+        factor, printed = row["sparse_over_dense"], row["sparse_rate"]
         if value is None:
             yield Finding(
                 "sparse_without_dense", device, f"{figure} is empty, yet a sparse rate is printed"
             )
-        elif not _close(value * row["sparse_over_dense"], row["sparse_rate"]):
+        elif not _close(value * factor, printed):
             yield Finding(
                 "sparse_as_dense",
                 device,
-                f"{figure} {value} × {row['sparse_over_dense']} is not the sparse rate {row['sparse_rate']}",
+                f"{figure} {value} × {factor} is not the sparse rate {printed}",
             )
 
 
 def broken_ratios(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Finding]:
-    """Ratios between formats that do not hold and are not named, and named ones that do hold."""
-    named = set(exceptions.select("accelerator_id", "rule").iter_rows())
+    """Find ratios that are broken without an exception, and exceptions that are not needed."""
+    excused = set(exceptions.select("accelerator_id", "rule").iter_rows())
     for row in sheet.iter_rows(named=True):
         for rule, numerator, denominator, factor in RATIOS:
-            above, below = row[rate_column(numerator)], row[rate_column(denominator)]
-            asked = (
-                denominator != "bf16"
-                or row["fp16_dense_tflops"] is None
-                or (row["accelerator_id"], rule) in named
-            )
-            if above is None or below is None or not asked:
+            exception = (row["accelerator_id"], rule) in excused
+            top, bottom = row[NUMBER_FORMATS[numerator]], row[NUMBER_FORMATS[denominator]]
+            if top is None or bottom is None or not _applies(row, denominator, exception):
                 continue
-            holds, excused = _close(above, below * factor), (row["accelerator_id"], rule) in named
-            if not holds and not excused:
-                yield Finding(
-                    rule,
-                    row["accelerator_id"],
-                    f"{numerator} {above} is not {factor} × {denominator} {below}; correct it or name the exception",
+            message = None
+            if _close(top, bottom * factor) and exception:
+                message = "listed as an exception, but the rule holds: remove the exception"
+            elif not _close(top, bottom * factor) and not exception:
+                message = (
+                    f"{numerator} {top} is not {factor} × {denominator} {bottom};"
+                    " correct it or list the exception"
                 )
-            if holds and excused:
-                yield Finding(
-                    rule,
-                    row["accelerator_id"],
-                    "named as an exception, but the rule holds: remove the exception",
-                )
+            if message:
+                yield Finding(rule, row["accelerator_id"], message)
+
+
+def _applies(row: dict[str, Any], denominator: str, exception: bool) -> bool:
+    """Tell whether a ratio rule applies to a device: the bf16 rules only without an fp16 rate."""
+    return denominator != "bf16" or row[NUMBER_FORMATS["fp16"]] is None or exception
 
 
 def bandwidth(sheet: pl.DataFrame) -> Iterator[Finding]:
-    """Bandwidth is bus width × rate of a pin; one of the two without the other says nothing."""
+    """Find bandwidths that are not bus width × rate of a pin, and halves of that pair."""
     for row in sheet.iter_rows(named=True):
-        bus, pin, stated = (
-            row["memory_bus_bits"],
-            row["memory_gbit_per_pin"],
-            row["memory_bandwidth_gbs"],
-        )
+        device, stated = row["accelerator_id"], row["memory_bandwidth_gbs"]
+        bus, pin = row["memory_bus_bits"], row["memory_gbit_per_pin"]
         if (bus is None) != (pin is None):
-            yield Finding(
-                "bandwidth", row["accelerator_id"], "bus width and rate of a pin go together"
-            )
+            yield Finding("bandwidth", device, "bus width and rate of a pin go together")
         elif bus is not None and (stated is None or not _close(stated, bus / 8 * pin)):
             yield Finding(
                 "bandwidth",
-                row["accelerator_id"],
+                device,
                 f"{bus} bit × {pin} Gbit/s / 8 = {bus / 8 * pin:.1f} GB/s, not {stated}",
             )
 
 
 def compared(sheet: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """Each figure of a second source beside ours: its columns, ``ours`` and ``difference`` (ours / theirs − 1)."""
+    """Put each figure of a second source beside the sheet's.
+
+    Adds ``ours``, the figure of the sheet, and ``difference``: ours / value - 1.
+    """
     ours = _long(sheet, second["figure"].unique().to_list()).rename({"value": "ours"})
     both = second.join(ours, on=["accelerator_id", "figure"], how="left", maintain_order="left")
     return both.with_columns(difference=pl.col("ours") / pl.col("value") - 1)
 
 
 def disagreements(both: pl.DataFrame) -> Iterator[Finding]:
-    """Differences that nobody explained, explanations of nothing, second sources of an empty cell."""
-    apart = pl.col("difference").abs() > TOLERANCE
-    for row in both.filter(apart & pl.col("explanation").is_null()).iter_rows(named=True):
+    """Find unexplained differences, needless explanations, and second sources of empty cells."""
+    differs, explained = pl.col("difference").abs() > TOLERANCE, pl.col("explanation").is_not_null()
+    for row in both.filter(differs & ~explained).iter_rows(named=True):
+        figures = f"{row['figure']} is {row['ours']}, {row['source']} says {row['value']}"
+        yield Finding("unexplained", row["accelerator_id"], f"{figures}: correct or explain it")
+    for row in both.filter(~differs & explained).iter_rows(named=True):
+        agrees = f"{row['figure']} agrees with {row['source']}"
         yield Finding(
-            "unexplained",
-            row["accelerator_id"],
-            f"{row['figure']} is {row['ours']}, {row['source']} says {row['value']}: correct or explain it",
-        )
-    for row in both.filter(~apart & pl.col("explanation").is_not_null()).iter_rows(named=True):
-        yield Finding(
-            "needless_explanation",
-            row["accelerator_id"],
-            f"{row['figure']} agrees with {row['source']}: remove the explanation",
+            "needless_explanation", row["accelerator_id"], f"{agrees}: remove the explanation"
         )
     for row in both.filter(pl.col("ours").is_null()).iter_rows(named=True):
         yield Finding(
@@ -221,47 +230,29 @@ def disagreements(both: pl.DataFrame) -> Iterator[Finding]:
 
 
 def verified_without_second_source(sheet: pl.DataFrame, second: pl.DataFrame) -> Iterator[Finding]:
-    """Verified rows have enough figures that agree, and are never of low confidence."""
-    agree = (
-        compared(sheet, second)
-        .filter(pl.col("difference").abs() <= TOLERANCE)
-        .group_by("accelerator_id")
-        .len("agreeing")
-    )
-    verified = (
-        sheet.filter("verified")
-        .join(agree, on="accelerator_id", how="left")
-        .with_columns(pl.col("agreeing").fill_null(0))
-    )
-    for device, number in _where(verified, pl.col("agreeing") < AGREEING_FIGURES, "agreeing"):
+    """Find verified rows with too few agreeing figures, or of low confidence."""
+    close = compared(sheet, second).filter(pl.col("difference").abs() <= TOLERANCE)
+    agreeing = close.group_by("accelerator_id").len("agreeing")
+    verified = sheet.filter("verified").join(agreeing, on="accelerator_id", how="left")
+    verified = verified.with_columns(pl.col("agreeing").fill_null(0))
+    for device, count in _where(verified, pl.col("agreeing") < AGREEING_FIGURES, "agreeing"):
         yield Finding(
             "verified",
             device,
-            f"only {number} figures agree with a second source; {AGREEING_FIGURES} make it verified",
+            f"only {count} figures agree with a second source; {AGREEING_FIGURES} make it verified",
         )
     for device, _ in _where(verified, pl.col("confidence") == "low", "confidence"):
         yield Finding("verified", device, "low confidence is never verified")
 
 
 def figures_without_source(sheet: pl.DataFrame) -> Iterator[Finding]:
-    """Figures that have a source column of their own: the one is not there without the other."""
-    pairs = [
-        ("tdp_estimate_w", "tdp_estimate_source"),
-        ("power_limit_default_w", "power_limit_source"),
-        ("measured_power_mean_w", "measured_power_source"),
-        ("launch_price_usd", "launch_price_source"),
-        ("purchase_price_usd", "purchase_price_source"),
-        ("purchase_price_usd", "purchase_price_date"),
-        ("embodied_kgco2e", "embodied_source"),
-    ]
-    for figure, source in pairs:
-        for device, _ in _where(
-            sheet, pl.col(figure).is_null() != pl.col(source).is_null(), figure
-        ):
+    """Find figures without the source column that belongs to them, and the reverse."""
+    for figure, source in FIGURES_WITH_SOURCE:
+        unpaired = pl.col(figure).is_null() != pl.col(source).is_null()
+        for device, _ in _where(sheet, unpaired, figure):
             yield Finding("source", device, f"{figure} and {source} go together")
-    for device, _ in _where(
-        sheet, pl.col("tdp_w").is_not_null() & pl.col("tdp_estimate_w").is_not_null(), "tdp_w"
-    ):
+    both = pl.col("tdp_w").is_not_null() & pl.col("tdp_estimate_w").is_not_null()
+    for device, _ in _where(sheet, both, "tdp_w"):
         yield Finding("estimate", device, "an estimate beside a published TDP: remove it")
 
 
@@ -270,11 +261,23 @@ def _close(left: float, right: float) -> bool:
 
 
 def _where(frame: pl.DataFrame, condition: pl.Expr, name: str) -> list[tuple[str, object]]:
+    """Return accelerator_id and the column ``name`` of the rows that meet the condition."""
     return frame.filter(condition).select("accelerator_id", name).rows()
 
 
 def _long(sheet: pl.DataFrame, figures: list[str]) -> pl.DataFrame:
-    """accelerator_id, figure, value (null left out) of the columns named, as floats."""
-    there = [name for name in figures if name in sheet.columns]
-    wide = sheet.select("accelerator_id", pl.col(there).cast(pl.Float64))
+    """Return accelerator_id, figure and value of the named columns, as floats, without nulls."""
+    present = [name for name in figures if name in sheet.columns]
+    wide = sheet.select("accelerator_id", pl.col(present).cast(pl.Float64))
     return wide.unpivot(index="accelerator_id", variable_name="figure").drop_nulls("value")
+
+
+def main() -> int:
+    """Print the findings. Returns the exit status."""
+    findings = lint()
+    sys.stderr.writelines(f"error: {finding}\n" for finding in findings)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

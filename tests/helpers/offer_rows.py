@@ -1,4 +1,4 @@
-"""Rows of the vendor tables and sheets, whole, from the few values a test is about."""
+"""Complete rows of vendor tables and sheets from the few values that a test is about."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -14,14 +14,15 @@ SEEN = datetime(2026, 7, 30, tzinfo=UTC)
 SHA = "0" * 64
 
 
-def rows(table: str, *given: dict[str, Any]) -> pl.DataFrame:
-    """A frame of the table: the given values, and null in the other columns."""
+def rows(table: str, *values: dict[str, Any]) -> pl.DataFrame:
+    """Make a frame of a table from rows of values; other columns are null."""
     model = SHEETS.get(table) or TABLES[table]
     schema = frames.dtypes(model)
-    return pl.DataFrame([{name: one.get(name) for name in schema} for one in given], schema=schema)
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in values], schema=schema)
 
 
 def region(provider: str, name: str, **more: Any) -> dict[str, Any]:
+    """Make a row of regions."""
     return {
         "provider": provider,
         "region": name,
@@ -41,7 +42,7 @@ def machine(
     gib: float = 0,
     **more: Any,
 ) -> dict[str, Any]:
-    """A machine type; ``device`` × ``count`` of ``gib`` GiB each."""
+    """Make a machine type with ``count`` accelerators ``device`` of ``gib`` GiB each."""
     devices = (
         [
             {
@@ -72,7 +73,7 @@ def machine(
 
 
 def price(provider: str, where: str, name: str, amount: str | None, **more: Any) -> dict[str, Any]:
-    """A Linux on-demand price, unless ``more`` says otherwise."""
+    """Make a Linux on-demand price, with the columns ``more`` changed."""
     base = {
         "provider": provider,
         "region": where,
@@ -98,5 +99,6 @@ def price(provider: str, where: str, name: str, amount: str | None, **more: Any)
     return base | more
 
 
-def prices(*given: dict[str, Any]) -> pl.LazyFrame:
-    return rows("prices", *given).with_columns(price_id()).lazy()
+def prices(*price_rows: dict[str, Any]) -> pl.LazyFrame:
+    """Make the prices table of rows, with price_id."""
+    return rows("prices", *price_rows).with_columns(price_id()).lazy()

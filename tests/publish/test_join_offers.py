@@ -1,4 +1,4 @@
-"""offers: the right price in the right column, nothing mixed, nothing divided that must not be."""
+"""The offers table has each price in its column, and divides only what can be divided."""
 
 from decimal import Decimal
 from itertools import product
@@ -13,7 +13,7 @@ from hwprices.publish import join
 from hwprices.publish.join import benchmarks, offers
 from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
-from hwprices.schemas.price import (
+from hwprices.schemas.vocabulary import (
     COMMITMENT_PLANS,
     PAYMENT_OPTIONS,
     PURCHASE_OPTIONS,
@@ -22,27 +22,27 @@ from hwprices.schemas.price import (
 from hwprices.specs.sheets import load
 
 
-def made(
-    *given: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame
+def join_prices(
+    *price_rows: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame
 ) -> join.Joined:
-    listed = types or [machine("aws", "m7i.xlarge", vcpus=4, memory_gib=16.0)]
-    places = [
+    machine_types = types or [machine("aws", "m7i.xlarge", vcpus=4, memory_gib=16.0)]
+    regions = [
         region("aws", "us-east-1"),
         region("aws", "cn-north-1"),
         region("azure", "westeurope"),
     ]
     return join.build(
         {
-            "regions": rows("regions", *places).lazy(),
-            "instance_types": rows("instance_types", *listed).lazy(),
-            "prices": prices(*given),
+            "regions": rows("regions", *regions).lazy(),
+            "instance_types": rows("instance_types", *machine_types).lazy(),
+            "prices": prices(*price_rows),
         },
         sheets,
     )
 
 
-def one(*given: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return made(*given, **more).tables["offers"].row(0, named=True)
+def single_offer(*price_rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return join_prices(*price_rows, **more).tables["offers"].row(0, named=True)
 
 
 def m7i(amount: str | None, **more: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ COMMITMENT = {"purchase_option": "reserved", "commitment_plan": "standard", "ter
 
 
 def test_every_option_has_its_column() -> None:
-    row = one(
+    row = single_offer(
         m7i("0.20"),
         m7i("0.15", **COMMITMENT, payment_option="no_upfront"),
         m7i("0.14", **COMMITMENT, payment_option="partial_upfront", upfront=Decimal(600)),
@@ -104,8 +104,8 @@ def test_every_option_has_its_column() -> None:
     )
 
 
-def test_every_way_to_buy_has_a_column_or_is_convertible() -> None:
-    ways = [
+def test_every_purchase_has_a_column_or_is_convertible() -> None:
+    combinations = [
         {
             "purchase_option": option,
             "commitment_plan": plan,
@@ -116,8 +116,10 @@ def test_every_way_to_buy_has_a_column_or_is_convertible() -> None:
             PURCHASE_OPTIONS, [*COMMITMENT_PLANS, None], TERMS_IN_MONTHS, PAYMENT_OPTIONS
         )
     ]
-    named = pl.DataFrame(ways).with_columns(option=offers.option_name()).drop_nulls("option")
-    # what vendors sell: commitments have a term, and only reservations have one of five years
+    named = (
+        pl.DataFrame(combinations).with_columns(option=offers.option_name()).drop_nulls("option")
+    )
+    # commitments that vendors sell have a term, and only reservations one of five years
     sold = named.filter(
         (pl.col("term_months") > 0)
         | ~pl.col("purchase_option").is_in(["reserved", "savings_plan", "committed_use"])
@@ -125,7 +127,7 @@ def test_every_way_to_buy_has_a_column_or_is_convertible() -> None:
     sold = sold.filter((pl.col("term_months") < 60) | (pl.col("purchase_option") == "reserved"))
     assert set(sold["option"]) == set(offers.OPTIONS)
     convertible = (
-        pl.DataFrame(ways)
+        pl.DataFrame(combinations)
         .filter(purchase_option="reserved", commitment_plan="convertible")
         .select(offers.option_name().alias("option"))
     )
@@ -133,25 +135,25 @@ def test_every_way_to_buy_has_a_column_or_is_convertible() -> None:
 
 
 def test_monthly_payments_are_not_upfront() -> None:
-    assert one(m7i("0.15", **COMMITMENT, payment_option="monthly"))[
+    assert single_offer(m7i("0.15", **COMMITMENT, payment_option="monthly"))[
         "reserved_1y_no_upfront_usd_per_hour"
     ] == Decimal("0.15")
 
 
 def test_spot_is_the_cheapest_zone_and_says_which() -> None:
     zonal = {"purchase_option": "spot"}
-    row = one(
+    row = single_offer(
         m7i("0.20"),
         m7i("0.09", zone="us-east-1a", **zonal),
         m7i("0.07", zone="us-east-1c", **zonal),
-        m7i("0.07", zone="us-east-1b", flags=["seen"], **zonal),
+        m7i("0.07", zone="us-east-1b", flags=["spot_equals_on_demand"], **zonal),
     )
     assert (row["spot_usd_per_hour"], row["spot_zone"], row["spot_discount"]) == (
         Decimal("0.07"),
         "us-east-1b",
         pytest.approx(0.65),
     )
-    assert row["flags"] == ["seen"]
+    assert row["flags"] == ["spot_equals_on_demand"]
 
 
 @pytest.mark.parametrize(
@@ -166,12 +168,14 @@ def test_spot_is_the_cheapest_zone_and_says_which() -> None:
     ],
 )
 def test_other_prices_stay_out(other: dict[str, Any]) -> None:
-    assert one(m7i("0.20"), m7i("0.01", **other))["on_demand_usd_per_hour"] == Decimal("0.2")
-    assert made(m7i("0.01", **other)).tables["offers"].height == 0
+    assert single_offer(m7i("0.20"), m7i("0.01", **other))["on_demand_usd_per_hour"] == Decimal(
+        "0.2"
+    )
+    assert join_prices(m7i("0.01", **other)).tables["offers"].height == 0
 
 
-def test_case_a11_yuan_never_become_dollars() -> None:
-    row = one(
+def test_a11_yuan_never_become_dollars() -> None:
+    row = single_offer(
         price("aws", "cn-north-1", "m7i.xlarge", "1.5", currency="CNY"),
         price("aws", "cn-north-1", "m7i.xlarge", "0.5", currency="CNY", purchase_option="spot"),
     )
@@ -180,8 +184,8 @@ def test_case_a11_yuan_never_become_dollars() -> None:
     assert row["spot_discount"] is None
 
 
-def test_dollars_win_where_a_place_is_priced_in_both() -> None:
-    both = one(
+def test_dollars_are_shown_where_a_region_is_priced_in_both() -> None:
+    both = single_offer(
         price("azure", "westeurope", "D2", "0.10", currency="EUR"),
         price("azure", "westeurope", "D2", "0.11"),
         price("azure", "westeurope", "D2", "0.05", currency="EUR", purchase_option="spot"),
@@ -195,13 +199,13 @@ def test_dollars_win_where_a_place_is_priced_in_both() -> None:
 
 
 def test_a_missing_price_says_why() -> None:
-    assert one(m7i(None))["on_demand_reason"] == "gpu_sku_missing"
-    assert one(m7i("0.1", purchase_option="spot"))["on_demand_reason"] == "not_listed"
-    assert one(m7i("0.2"))["on_demand_reason"] is None
+    assert single_offer(m7i(None))["on_demand_reason"] == "gpu_sku_missing"
+    assert single_offer(m7i("0.1", purchase_option="spot"))["on_demand_reason"] == "not_listed"
+    assert single_offer(m7i("0.2"))["on_demand_reason"] is None
 
 
 def test_an_unknown_machine_keeps_its_price() -> None:
-    row = one(price("aws", "us-east-1", "k1.large", "0.3"))
+    row = single_offer(price("aws", "us-east-1", "k1.large", "0.3"))
     assert (
         row["on_demand_usd_per_hour"],
         row["vcpus"],
@@ -218,7 +222,7 @@ def test_mixed_accelerators_are_never_divided() -> None:
             {"accelerator_id": "nvidia-l4", **device, "vendor_name": "b"},
         ]
     }
-    row = one(price("aws", "us-east-1", "x", "4"), types=[mixed])
+    row = single_offer(price("aws", "us-east-1", "x", "4"), types=[mixed])
     assert (
         row["accelerator_id"],
         row["usd_per_accelerator_hour"],
@@ -228,7 +232,7 @@ def test_mixed_accelerators_are_never_divided() -> None:
 
 
 def test_fractions_of_a_device_count() -> None:
-    row = one(
+    row = single_offer(
         price("aws", "us-east-1", "g6f", "0.2"),
         types=[machine("aws", "g6f", device="nvidia-l4", count=0.125, gib=24)],
     )
@@ -265,7 +269,7 @@ def test_tokens_need_the_same_number_of_the_same_accelerator() -> None:
         result(9000.0, accelerator_id="nvidia-h100-sxm5-80gb"),
     )
     listed = [machine("aws", f"g{n}", device="nvidia-l4", count=n, gib=24) for n in (1, 4, 8)]
-    table = made(
+    table = join_prices(
         *(price("aws", "us-east-1", f"g{n}", "3.6") for n in (1, 4, 8)),
         types=listed,
         benchmarks=sheet,
@@ -307,13 +311,14 @@ def test_of_several_systems_the_newest_round_and_its_middle_one() -> None:
 
 
 def test_rows_in_another_order_make_the_same_tables() -> None:
-    given = [
+    price_rows = [
         m7i("0.2"),
         m7i("0.1", purchase_option="spot", zone="a"),
         m7i("0.1", purchase_option="spot", zone="b"),
         m7i("0.15", **COMMITMENT, payment_option="monthly"),
     ]
-    first, second = made(*given).tables["offers"], made(*reversed(given)).tables["offers"]
+    first = join_prices(*price_rows).tables["offers"]
+    second = join_prices(*reversed(price_rows)).tables["offers"]
     assert first.equals(second)
     assert first.equals(first.sort(key(Offers)))
 
@@ -339,12 +344,12 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
         region("aws", "us-west-9"),
     )
     table = join.build({"regions": vendor.lazy()}, {"region_footprint": sheet}).tables["regions"]
-    known, unknown = table.iter_rows(named=True)
-    assert (known["display_name"], known["country"]) == ("vendor", "US")
-    assert (known["pue"], known["pue_year"], known["pue_source"]) == (1.3, 2020, None), (
+    virginia, unlisted = table.iter_rows(named=True)
+    assert (virginia["display_name"], virginia["country"]) == ("vendor", "US")
+    assert (virginia["pue"], virginia["pue_year"], virginia["pue_source"]) == (1.3, 2020, None), (
         "a figure never takes another's source"
     )
-    assert (unknown["region"], unknown["country"]) == ("us-west-9", None)
+    assert (unlisted["region"], unlisted["country"]) == ("us-west-9", None)
 
 
 def test_accelerators_without_a_sheet_are_reported() -> None:
@@ -358,7 +363,7 @@ def test_accelerators_without_a_sheet_are_reported() -> None:
             }
         ]
     }
-    joined = made(
+    joined = join_prices(
         types=[
             nameless,
             machine("aws", "x1", device="acme-9", count=1, gib=8),
@@ -375,7 +380,7 @@ def test_accelerators_without_a_sheet_are_reported() -> None:
 
 
 def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
-    """A price where the vendor's own list lacks the machine, and a machine without a price, do not make a place."""
+    """Neither a price that the vendor's list contradicts nor a machine without a price counts."""
     types = [
         machine("aws", name, device="nvidia-l4", count=1, gib=24)
         for name in ("listed", "priced", "unlisted", "unpriced")
@@ -393,7 +398,7 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
         offered | {"region": "r1", "zone": "r1b"},
         offered | {"region": "r2", "offered": False},
     )
-    given = prices(
+    price_table = prices(
         price("aws", "r3", "priced", "1"),
         price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]),
         price("aws", "r5", "unpriced", None),
@@ -401,7 +406,7 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     tables = {
         "instance_types": rows("instance_types", *types).lazy(),
         "availability": where.lazy(),
-        "prices": given,
+        "prices": price_table,
     }
     row = (
         join.build(tables, {"accelerators": load("accelerators")})

@@ -1,4 +1,7 @@
-"""The bundled sample from its pages to a release, and what a reader gets from it: offers, devices, recommendations."""
+"""The bundled sample becomes a release, from its pages to what a reader gets.
+
+Offers, devices and recommendations, with golden prices of the vendors.
+"""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -6,6 +9,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers.asked_devices import ASKED
+from tools.data_dictionary import VOCABULARIES
 
 import hwprices
 from hwprices import providers
@@ -14,6 +18,7 @@ from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
 from hwprices.read.recommend.recommend import recommend
+from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
@@ -64,12 +69,32 @@ def test_yuan_stay_yuan(offers: pl.DataFrame) -> None:
     assert all(yuan[name].null_count() == yuan.height for name in yuan.columns if "usd" in name)
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_every_code_of_the_release_is_declared(sample: Dataset, table: str) -> None:
+    """The vocabulary of each column has every value that the sample's release holds."""
+    frame = sample.scan(table)
+    for name, declared in TABLES[table].to_schema().columns.items():
+        vocabulary = VOCABULARIES.get((declared.metadata or {}).get("vocabulary"))
+        if vocabulary is None:
+            continue
+        column = pl.col(name)
+        values = column.explode() if isinstance(declared.dtype.type, pl.List) else column
+        present = frame.select(values.drop_nulls().unique()).collect().to_series()
+        undeclared = present.filter(~present.str.contains(vocabulary.regex()))
+        assert undeclared.to_list() == [], f"{table}.{name}"
+
+
+def test_no_row_of_the_sample_was_refused_by_a_check(sample: Dataset) -> None:
+    reasons = sample.scan("quarantine").select(pl.col("reason").unique()).collect().to_series()
+    assert reasons.filter(reasons.str.starts_with("check:")).to_list() == []
+
+
 def test_spot_is_cheaper_or_flagged(offers: pl.DataFrame) -> None:
-    dear = offers.filter(
+    expensive = offers.filter(
         pl.col("spot_usd_per_hour") >= pl.col("on_demand_usd_per_hour"),
         ~pl.col("flags").list.contains("spot_equals_on_demand"),
     )
-    assert dear.select("provider", "region", "instance_type").rows() == []
+    assert expensive.select("provider", "region", "instance_type").rows() == []
 
 
 def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame) -> None:
@@ -77,16 +102,16 @@ def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame)
         pl.col("^usd_per_million_tokens_.*$", "minutes_per_llama2_70b_lora").is_not_null()
     )
     measured = pl.col("benchmark_rounds").list.len() > 0
-    known = offers.filter(pl.col("on_demand_usd_per_hour").is_not_null())
-    assert known.filter(priced != measured).height == 0
-    assert known.filter(priced).height > 10
+    on_demand = offers.filter(pl.col("on_demand_usd_per_hour").is_not_null())
+    assert on_demand.filter(priced != measured).height == 0
+    assert on_demand.filter(priced).height > 10
 
 
 def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> None:
-    known = offers.filter(
+    machines = offers.filter(
         pl.col("vcpus").is_not_null(), pl.col("accelerator_kind").is_in(["none", "gpu"])
     )
-    assert known["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
+    assert machines["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ASKED)

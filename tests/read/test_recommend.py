@@ -113,7 +113,7 @@ def test_70b_pretraining_is_for_many_machines_with_rdma(release: small_release.R
 
 def test_machines_without_a_price_say_so(release: small_release.Release) -> None:
     _, out = ask(release, "70B", "pretrain")
-    assert out["trn2.48xlarge"] == "no price: capacity_block_only"
+    assert out["trn2.48xlarge"] == "no price: capacity_block_priced_by_offering"
 
 
 def test_budget_cuts_and_says_what_it_would_cost(release: small_release.Release) -> None:

@@ -1,4 +1,7 @@
-"""The sheets against the research folder: figures compiled elsewhere, and what drivers and kernels report in the clouds."""
+"""Compare the sheets with the research folder.
+
+It holds figures compiled elsewhere, and what drivers and kernels report in the clouds.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,6 +13,7 @@ import pytest
 from tools import spec_lint
 
 from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.units import NUMBER_FORMATS
 
 pytestmark = pytest.mark.shared
 
@@ -46,23 +50,23 @@ COLUMNS = {
     "memory_gb": "memory_gb",
     "memory_bw_gbs": "memory_bandwidth_gbs",
     "tdp_w": "tdp_w",
-    **{dtype: spec_lint.rate_column(dtype) for dtype in spec_lint.DTYPES},
+    **NUMBER_FORMATS,
 }
 
 DIFFERENT = {
     ("nvidia-k520", "fp64"): "1/24 of FP32 on GK104",
     ("nvidia-jetson-agx-orin-64gb", "int8"): "the GPU alone; the other figure counts the two DLAs",
-    ("nvidia-jetson-agx-thor", "fp32"): "from memory there",
+    ("nvidia-jetson-agx-thor", "fp32"): "not from a source in the other list",
     ("intel-gaudi3", "bf16"): "at the clock that boards ship with",
     ("intel-gaudi3", "fp8"): "at the clock that boards ship with",
-    ("d-matrix-corsair", "memory_gb"): "the LPDDR5X here, the SRAM there",
-    ("d-matrix-corsair", "memory_bw_gbs"): "the LPDDR5X here, the SRAM there",
+    ("d-matrix-corsair", "memory_gb"): "the sheet has the LPDDR5X, the other list the SRAM",
+    ("d-matrix-corsair", "memory_bw_gbs"): "the sheet has the LPDDR5X, the other list the SRAM",
 }
 
 LEFT_OUT = {
     ("nvidia-gh200-96gb", "tdp_w"): "the maker gives the superchip's only",
-    ("nvidia-jetson-orin-nano-8gb", "fp32"): "from memory there",
-    ("huawei-ascend-910b", "int8"): "from memory there, reports disagree",
+    ("nvidia-jetson-orin-nano-8gb", "fp32"): "not from a source in the other list",
+    ("huawei-ascend-910b", "int8"): "not from a source in the other list; reports disagree",
     ("cerebras-wse-3", "tdp_w"): "23 kW is the system, kept as an estimate",
     ("etched-sohu", "memory_gb"): "the maker publishes no sheet",
     ("apple-m3-max", "tdp_w"): "unofficial",
@@ -73,7 +77,7 @@ LEFT_OUT = {
     ("apple-m4", "int8"): "38 TOPS are the neural engine's, in the notes",
     ("apple-m4", "fp32"): "unofficial",
     ("apple-m4", "fp16"): "unofficial",
-    ("raspberry-pi-cm5", "tdp_w"): "from memory there",
+    ("raspberry-pi-cm5", "tdp_w"): "not from a source in the other list",
 }
 
 
@@ -84,24 +88,25 @@ def facts(shared: Path) -> list[dict[str, str | None]]:
 
 
 def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Device) -> None:
-    seen = set()
+    different = set()
     for fact in facts(shared):
         name = RENAMED.get(str(fact["id"]), str(fact["id"]))
         row = device(name)
-        for theirs, ours in COLUMNS.items():
-            value = fact[theirs]
+        for other, figure in COLUMNS.items():
+            value = fact[other]
             if value is None or (
-                row[ours] is not None and abs(row[ours] / float(value) - 1) <= spec_lint.TOLERANCE
+                row[figure] is not None
+                and abs(row[figure] / float(value) - 1) <= spec_lint.TOLERANCE
             ):
                 continue
-            seen.add((name, theirs))
-            assert (name, theirs) in (DIFFERENT if row[ours] is not None else LEFT_OUT), (
+            different.add((name, other))
+            assert (name, other) in (DIFFERENT if row[figure] is not None else LEFT_OUT), (
                 name,
-                theirs,
+                other,
                 value,
-                row[ours],
+                row[figure],
             )
-    assert seen == DIFFERENT.keys() | LEFT_OUT.keys()
+    assert different == DIFFERENT.keys() | LEFT_OUT.keys()
 
 
 def test_what_was_compiled_with_low_confidence_is_not_verified(
@@ -137,7 +142,8 @@ PRODUCTS = {
 }
 
 MEASURED_POWER_DIFFERS = {
-    "nvidia-h100-nvl-94gb": "Azure runs it at the 310 W limit, which is power_limit_default_w; at most 400 W"
+    # Azure runs it at power_limit_default_w; at most it draws its TDP of 400 W
+    "nvidia-h100-nvl-94gb": "310 W"
 }
 
 MOST_MEMORY_HELD_BACK = 0.07
@@ -169,15 +175,15 @@ def test_power_limits_and_memory_measured_in_the_clouds(shared: Path, device: De
 
 
 def test_matching_finds_the_gpu_that_the_driver_shows(shared: Path) -> None:
-    """GCP's and AWS's names through the providers' own rules; Azure names no GPU, its sizes decide."""
+    """Azure names no GPU: its machine sizes decide."""
     azure = accelerator_matcher("azure")
     sizes = [row for row in measured(shared) if row["vendor"] == "azure"]
     assert len(sizes) == 4
     for row in sizes:
-        found = azure(None, row["instance_type"])
-        assert found is not None
-        assert found.accelerator_id == PRODUCTS[row["product"]]
-        assert found.count == float(row["gpus"])
+        match = azure(None, row["instance_type"])
+        assert match is not None
+        assert match.accelerator_id == PRODUCTS[row["product"]]
+        assert match.count == float(row["gpus"])
 
 
 FLAGS = {
@@ -212,80 +218,81 @@ def test_cpu_features_against_the_flags_that_guests_see(
     patterns = [
         (re.compile(row["model_pattern"], re.IGNORECASE), row) for row in cpus.rows(named=True)
     ]
-    known = 0
-    for seen in pl.read_csv(shared / "specs" / "cpu_flags_by_model.csv", infer_schema=False).rows(
+    types = 0
+    for guest in pl.read_csv(shared / "specs" / "cpu_flags_by_model.csv", infer_schema=False).rows(
         named=True
     ):
-        matching = [row for pattern, row in patterns if pattern.fullmatch(seen["cpu_model"])]
-        assert len(matching) <= 1, seen["cpu_model"]
+        matching = [row for pattern, row in patterns if pattern.fullmatch(guest["cpu_model"])]
+        assert len(matching) <= 1, guest["cpu_model"]
         if not matching:
             continue
-        known += int(seen["n_types"])
-        for ours, theirs in FLAGS.items():
-            supported, shown = matching[0][ours] == "supported", seen[theirs] == "1"
+        types += int(guest["n_types"])
+        for figure, other in FLAGS.items():
+            supported, shown = matching[0][figure] == "supported", guest[other] == "1"
             hidden = (
                 supported
                 and not shown
-                and matching[0]["microarchitecture"] in HIDDEN_BY_SOME_CLOUDS.get(ours, ())
+                and matching[0]["microarchitecture"] in HIDDEN_BY_SOME_CLOUDS.get(figure, ())
             )
-            assert supported == shown or hidden, (seen["cpu_model"], ours)
+            assert supported == shown or hidden, (guest["cpu_model"], figure)
     assert (
-        known > 2400
+        types > 2400
     )  # of 2,700 types; the rest show no model (GCP writes Intel(R) Xeon(R) CPU @ 2.20GHz)
 
 
 INFERENCE_DIFFERS = {
-    "gptj-99": "tokens as MLPerf infers them here, samples there",
-    "gptj-99.9": "tokens as MLPerf infers them here, samples there",
+    "gptj-99": "the sheet has tokens, the other list samples",
+    "gptj-99.9": "the sheet has tokens, the other list samples",
 }
 
 
 def test_benchmarks_against_the_medians_compiled_elsewhere(
     shared: Path, sheets: Mapping[str, pl.DataFrame]
 ) -> None:
-    theirs = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(
+    compiled = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(
         pl.col("accelerator_id").replace(RENAMED)
     )
     key = ["accelerator_id", "model", "scenario", "round"]
-    ours = sheets["benchmarks"].drop_nulls("per_accelerator")
-    # previews, and machines with a raised power limit, are not in the other list; nor are systems of the edge category
-    same = ours.filter(
+    sheet = sheets["benchmarks"].drop_nulls("per_accelerator")
+    # the other list lacks previews, machines with a raised power limit, and edge systems
+    same = sheet.filter(
         ~pl.col("notes").fill_null("").str.contains("Preview|thermal"),
         pl.col("accelerator_id") != "nvidia-rtx-4090",
     )
     medians = same.group_by(key).agg(
-        pl.col("per_accelerator").median().alias("ours"), pl.col("result_unit").first()
+        pl.col("per_accelerator").median().alias("figure"), pl.col("result_unit").first()
     )
-    both = theirs.filter(
+    both = compiled.filter(
         ~pl.col("model").is_in(list(INFERENCE_DIFFERS)),
         pl.col("accelerator_id") != "nvidia-rtx-4090",
     ).join(medians, on=key, how="left")
     assert both.height > 250
-    assert both["ours"].null_count() == 0
-    # the other list has fewer systems of several nodes; Server rates are scheduled samples here, as MLPerf scores them, completed ones there
-    apart = both.filter(
-        (pl.col("ours") / pl.col("median") - 1).abs()
+    assert both["figure"].null_count() == 0
+    # The other list has fewer systems of several nodes. Its Server rates are completed samples;
+    # the sheet has scheduled samples, as MLPerf scores them.
+    different = both.filter(
+        (pl.col("figure") / pl.col("median") - 1).abs()
         > pl.when(pl.col("scenario") == "Server").then(0.03).otherwise(0.01)
     )
-    assert apart.select(*key).rows() == []
+    assert different.select(*key).rows() == []
 
 
 def test_training_times_are_those_logged(shared: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
-    theirs = pl.read_csv(shared / "specs" / "mlperf_training_minutes.csv").select(
+    compiled = pl.read_csv(shared / "specs" / "mlperf_training_minutes.csv").select(
         "round",
         "benchmark",
         system=pl.format("{}/{}", "submitter", "system"),
         minutes="minutes_to_train",
         total="accel_total",
     )
-    ours = sheets["benchmarks"].filter(suite="mlperf_training")
-    both = ours.join(
-        theirs,
+    sheet = sheets["benchmarks"].filter(suite="mlperf_training")
+    both = sheet.join(
+        compiled,
         left_on=["round", "model", "system"],
         right_on=["round", "benchmark", "system"],
         how="left",
     )
-    assert ours.height == theirs.height == both.height
+    assert sheet.height == compiled.height == both.height
     assert both.filter(
         (pl.col("result") != pl.col("minutes")) | (pl.col("accelerator_count") != pl.col("total"))
     ).is_empty()
@@ -300,10 +307,12 @@ def test_grid_and_pue_are_those_published(shared: Path, sheets: Mapping[str, pl.
             strict=True,
         )
     )
-    ours = sheets["region_footprint"].filter(provider="gcp").drop_nulls("grid_gco2e_per_kwh")
-    for region, value, year in ours.select("region", "grid_gco2e_per_kwh", "grid_year").iter_rows():
+    sheet = sheets["region_footprint"].filter(provider="gcp").drop_nulls("grid_gco2e_per_kwh")
+    for region, value, year in sheet.select(
+        "region", "grid_gco2e_per_kwh", "grid_year"
+    ).iter_rows():
         assert region not in grid or (value, year) == (grid[region], 2024)
-    assert set(grid) - set(ours["region"]) == {"us-east2"}  # no region that customers can use
+    assert set(grid) - set(sheet["region"]) == {"us-east2"}  # no region that customers can use
     published = pl.read_csv(shared / "specs" / "pue_by_region_facts.csv")
     names = {"aws": "Amazon Web Services", "gcp": "Google Cloud"}
     for provider, name in names.items():
@@ -314,12 +323,14 @@ def test_grid_and_pue_are_those_published(shared: Path, sheets: Mapping[str, pl.
             .group_by("cloud-region")
             .last()
         )
-        theirs = {
+        newest_by_region = {
             row["cloud-region"]: (row["power-usage-effectiveness"], row["year"])
             for row in newest.rows(named=True)
         }
-        mine = sheets["region_footprint"].filter(pl.col("provider") == provider).drop_nulls("pue")
+        from_sheet = (
+            sheets["region_footprint"].filter(pl.col("provider") == provider).drop_nulls("pue")
+        )
         assert {
             region: (pue, year)
-            for region, pue, year in mine.select("region", "pue", "pue_year").iter_rows()
-        } == theirs
+            for region, pue, year in from_sheet.select("region", "pue", "pue_year").iter_rows()
+        } == newest_by_region

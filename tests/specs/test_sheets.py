@@ -1,317 +1,100 @@
-"""What the sheets must cover, and that they fit together."""
+"""Reading a sheet: dtypes, and errors that name file, line, column and remedy."""
 
-from collections.abc import Mapping
-from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tools import spec_crosscheck
+from tests.helpers.sheet_copies import copy_with, put
 
-Sheets = Mapping[str, pl.DataFrame]
-
-SOLD_BY_CLOUDS = [
-    "nvidia-k80",
-    "nvidia-m60",
-    "nvidia-p4",
-    "nvidia-p40",
-    "nvidia-p100",
-    "nvidia-v100-sxm2-16gb",
-    "nvidia-v100-sxm2-32gb",
-    "nvidia-v100-pcie-16gb",
-    "nvidia-t4",
-    "nvidia-t4g",
-    "nvidia-a10",
-    "nvidia-a10g",
-    "nvidia-a100-sxm4-40gb",
-    "nvidia-a100-sxm4-80gb",
-    "nvidia-a100-pcie-40gb",
-    "nvidia-a100-pcie-80gb",
-    "nvidia-l4",
-    "nvidia-l40s",
-    "nvidia-h100-sxm5-80gb",
-    "nvidia-h100-pcie-80gb",
-    "nvidia-h100-nvl-94gb",
-    "nvidia-h200-sxm",
-    "nvidia-b200",
-    "nvidia-gb200",
-    "nvidia-b300",
-    "nvidia-gb300",
-    "nvidia-rtx-pro-6000-server",
-    "nvidia-rtx-pro-4500-server",
-    "amd-mi25",
-    "amd-v520",
-    "amd-v620",
-    "amd-v710",
-    "amd-mi300x",
-    "google-tpu-v2",
-    "google-tpu-v3",
-    "google-tpu-v4",
-    "google-tpu-v5e",
-    "google-tpu-v5p",
-    "google-tpu-v6e",
-    "google-tpu-v7x",
-    "aws-trainium1",
-    "aws-trainium2",
-    "aws-trainium3",
-    "aws-inferentia1",
-    "aws-inferentia2",
-    "intel-gaudi1",
-    "intel-gaudi2",
-    "intel-gaudi3",
-    "qualcomm-cloud-ai-100",
-    "amd-alveo-u30",
-    "amd-alveo-u250",
-    "amd-virtex-vu9p",
-    "amd-virtex-vu47p",
-]
-
-COMPARED_WITH = [
-    "amd-mi250",
-    "amd-mi250x",
-    "amd-mi325x",
-    "amd-mi355x",
-    "nvidia-l40",
-    "nvidia-a40",
-    "nvidia-a30",
-    "nvidia-rtx-6000-ada",
-    "nvidia-rtx-4090",
-    "nvidia-rtx-5090",
-    "nvidia-rtx-3090",
-    "amd-rx-7900-xtx",
-    "nvidia-jetson-agx-orin-64gb",
-    "nvidia-jetson-agx-thor",
-    "apple-m3-max",
-    "apple-m4",
-    "apple-m4-max",
-    "huawei-ascend-910b",
-    "huawei-ascend-910c",
-    "cerebras-wse-3",
-    "sambanova-sn40l",
-    "groq-lpu-v1",
-    "d-matrix-corsair",
-    "etched-sohu",
-    "raspberry-pi-5",
-]
+from hwprices.errors import HwpricesError
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import CHECK_SHEETS, SHEETS, sheet_model
+from hwprices.specs import sheets
 
 
-def test_every_device_that_clouds_sell_or_people_compare_with(accelerators: pl.DataFrame) -> None:
-    assert accelerators.height >= 100
-    assert set(SOLD_BY_CLOUDS + COMPARED_WITH) <= set(accelerators["accelerator_id"])
+@pytest.mark.parametrize("table", [*SHEETS, *CHECK_SHEETS])
+def test_every_sheet_loads_sorted_by_its_key(table: str) -> None:
+    model = {**SHEETS, **CHECK_SHEETS}[table]
+    frame = sheets.load(table)
+    assert frame.height > 0
+    assert frame.columns == list(model.to_schema().columns)
+    assert frame.equals(frame.sort(key(model)))
 
 
-def test_ids_of_others_are_ids_of_the_sheet(sheets: Sheets) -> None:
-    known = set(sheets["accelerators"]["accelerator_id"])
-    assert set(sheets["benchmarks"]["accelerator_id"]) <= known
-    assert set(sheets["local_hardware"]["accelerator_id"].drop_nulls()) <= known
-    assert set(sheets["cpu_families"]["cpu_id"]) <= set(sheets["cpus"]["cpu_id"])
+def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
+    t = accelerators.row(by_predicate=pl.col("accelerator_id") == "nvidia-rtx-4090", named=True)
+    assert t["launch_price_usd"] == Decimal("1599")
+    assert accelerators.schema["launch_price_usd"] == pl.Decimal(20, 10)
+    assert "cuda" in t["software_stack"]
+    sohu = accelerators.row(by_predicate=pl.col("accelerator_id") == "etched-sohu", named=True)
+    assert sohu["software_stack"] == []
 
 
 @pytest.mark.parametrize(
-    "table",
+    ("cells", "message"),
     [
-        "accelerators",
-        "cpus",
-        "cpu_families",
-        "local_hardware",
-        "region_footprint",
-        "power_coefficients",
+        ({"tdp_w": "72 W"}, "column tdp_w: '72 W' is not a number"),
+        ({"release_year": "2023.5"}, "column release_year: '2023.5' is not a whole number"),
+        ({"as_of": "21.11.2026"}, "column as_of: '21.11.2026' is not a day"),
+        ({"verified": "yes"}, "column verified: 'yes' is not true or false"),
+        (
+            {"launch_price_usd": "1599.123456789012"},
+            "'1599.123456789012' is not an amount with at most ten decimals",
+        ),
+        ({"kind": "card"}, "kind: card fails isin"),
+        ({"source_url": None}, "source_url"),
+        ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
     ],
 )
-def test_every_row_has_a_source_a_day_and_a_confidence(sheets: Sheets, table: str) -> None:
-    frame = sheets[table]
-    assert frame.select("source_url", "as_of", "confidence", "verified").null_count().row(0) == (
-        0,
-        0,
-        0,
-        0,
-    )
-    assert frame["as_of"].min() >= date(2025, 1, 1)
-    assert frame.filter(pl.col("verified") & (pl.col("confidence") == "low")).is_empty()
+def test_a_bad_cell_is_named(tmp_path: Path, cells: dict[str, str | None], message: str) -> None:
+    directory = copy_with(tmp_path, "accelerators", put("nvidia-l4", **cells))
+    line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)[
+        "accelerator_id"
+    ].to_list().index("nvidia-l4")
+    with pytest.raises(HwpricesError) as error:
+        sheets.load("accelerators", directory)
+    assert message in str(error.value)
+    assert "accelerators.csv" in str(error.value)
+    if "low_is" not in message:
+        assert f"line {line}" in str(error.value)
+    assert error.value.remedy
 
 
-def test_local_hardware(sheets: Sheets) -> None:
-    machines = sheets["local_hardware"]
-    assert machines.height >= 25
-    assert machines["price"].count() >= 25
-    wanted = [
-        "nvidia-dgx-a100-640gb",
-        "nvidia-dgx-h100",
-        "nvidia-dgx-b200",
-        "nvidia-dgx-spark",
-        "compute-blade-cluster-20",
-        "apple-macbook-pro-16-m3-max-128gb",
-    ]
-    assert set(wanted) <= set(machines["device_id"])
-    assert machines.filter(
-        pl.col("max_power_w").is_null() & pl.col("power_estimate_w").is_null()
-    ).is_empty()
-    cluster = machines.row(
-        by_predicate=pl.col("device_id") == "compute-blade-cluster-20", named=True
-    )
-    assert (
-        str(cluster["price"]),
-        cluster["price_currency"],
-        cluster["cpu_cores"],
-        cluster["memory_gib"],
-    ) == ("3820.0000000000", "EUR", 80, 160)
+def test_a_column_too_few_or_too_many(tmp_path: Path) -> None:
+    with pytest.raises(HwpricesError, match=r"has no column tdp_w"):
+        sheets.load(
+            "accelerators", copy_with(tmp_path, "accelerators", lambda frame: frame.drop("tdp_w"))
+        )
+    with pytest.raises(HwpricesError, match=r"does not know: tflops"):
+        sheets.load(
+            "accelerators",
+            copy_with(
+                tmp_path, "accelerators", lambda frame: frame.with_columns(tflops=pl.lit("1"))
+            ),
+        )
 
 
-def test_memory_of_machines_is_that_of_their_accelerators(sheets: Sheets) -> None:
-    each = sheets["accelerators"].select("accelerator_id", "memory_gb")
-    machines = (
-        sheets["local_hardware"]
-        .join(each, on="accelerator_id")
-        .drop_nulls(["accelerator_memory_gb", "memory_gb"])
-    )
-    own = machines.filter(
-        ~pl.col("unified_memory"), pl.col("device_id") != "nvidia-dgx-station-a100-320gb"
-    )  # its four cards have 80 GB each
-    assert own.height > 15
-    assert own.filter(
-        pl.col("accelerator_memory_gb") != pl.col("accelerator_count") * pl.col("memory_gb")
-    ).is_empty()
+def test_one_row_a_key(tmp_path: Path) -> None:
+    with pytest.raises(HwpricesError, match=r"a second row has the same accelerator_id"):
+        sheets.load(
+            "accelerators",
+            copy_with(tmp_path, "accelerators", lambda frame: pl.concat([frame, frame.head(1)])),
+        )
 
 
-def test_cpu_features_of_the_generations(sheets: Sheets) -> None:
-    cpus = {row["cpu_id"]: row for row in sheets["cpus"].iter_rows(named=True)}
-    flags = [
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "amx_bf16",
-        "amx_fp16",
-        "sve",
-        "sve2",
-        "i8mm",
-        "sme",
-    ]
-    supported = {name: {flag for flag in flags if cpus[name][flag] == "supported"} for name in cpus}
-    assert supported["intel-xeon-platinum-8375c"] == {"avx512_vnni"}
-    assert supported["intel-xeon-platinum-8488c"] == {
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "amx_bf16",
-    }
-    assert supported["intel-xeon-6975p-c"] == supported["intel-xeon-platinum-8488c"] | {"amx_fp16"}
-    assert supported["amd-epyc-9r14"] == {"avx512_vnni", "avx512_bf16"}
-    assert supported["amd-epyc-7763"] == set()
-    assert supported["aws-graviton2"] == set()
-    assert supported["aws-graviton3"] == {"sve", "i8mm"}
-    assert supported["aws-graviton4"] == {"sve", "sve2", "i8mm"}
-    assert supported["apple-m4"] == {"sme", "i8mm"}
+def test_no_such_sheet(tmp_path: Path) -> None:
+    with pytest.raises(HwpricesError, match=r"there is no sheet 'gpus'"):
+        sheets.load("gpus")
+    with pytest.raises(HwpricesError, match=r"accelerators\.csv is missing"):
+        sheets.load("accelerators", tmp_path)
 
 
-def test_one_pattern_matches_one_cpu(sheets: Sheets) -> None:
-    said = {
-        "AWS Graviton2 Processor": "aws-graviton2",
-        "AWS Graviton Processor": "aws-graviton",
-        "AMD EPYC 9R14 Processor": "amd-epyc-9r14",
-        "Intel Xeon Platinum 8175 (Skylake)": "intel-xeon-platinum-8175m",
-        "Intel Xeon 8375C (Ice Lake)": "intel-xeon-platinum-8375c",
-        "Intel Xeon E5-2670 v2 (Ivy Bridge)": "intel-xeon-e5-2670-v2",
-        "Intel Xeon E5-2670": "intel-xeon-e5-2670",
-        "Intel Sapphire Rapids": "intel-xeon-sapphire-rapids",
-        "AMD Turin": "amd-epyc-turin",
-        "Google Axion": "google-axion",
-    }
-    patterns = (
-        sheets["cpus"]
-        .select("cpu_id", whole=pl.format("(?i)^(?:{})$", "model_pattern"))
-        .drop_nulls()
-    )
-    for name, cpu in said.items():
-        hits = patterns.filter(pl.lit(name).str.contains(pl.col("whole")))["cpu_id"].to_list()
-        assert hits == [cpu], name
-
-
-def test_families_that_promise_one_model_name_one(sheets: Sheets) -> None:
-    families = (
-        sheets["cpu_families"].group_by("provider", "family").agg(pl.len(), pl.col("only").all())
-    )
-    assert families.filter(pl.col("only") != (pl.col("len") == 1)).is_empty()
-
-
-def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
-    vcpu = sheets["power_coefficients"].filter(component="vcpu")
-    known = set(sheets["cpus"]["microarchitecture"]) | {"average"}
-    assert set(vcpu["microarchitecture"]) <= known
-    assert vcpu["max_watts"].max() < 9
-    memory = sheets["power_coefficients"].filter(component="memory")
-    assert memory.select("provider", "max_watts", "unit").rows() == [("any", 0.392, "gb")]
-    assert sheets["power_coefficients"].filter(component="ssd").select(
-        "max_watts", "unit"
-    ).rows() == [(1.2, "tb")]
-
-
-def test_regions(sheets: Sheets) -> None:
-    places = sheets["region_footprint"]
-    regions = places.filter(kind="region")
-    assert dict(regions.group_by("provider").len().iter_rows()).keys() == {"aws", "gcp", "azure"}
-    assert (
-        regions.select("country", "continent", "latitude", "longitude")
-        .null_count()
-        .sum_horizontal()
-        .item()
-        == 0
-    )
-    assert regions["grid_gco2e_per_kwh"].count() / regions.height > 0.95
-    iowa = places.row(
-        by_predicate=(pl.col("provider") == "gcp") & (pl.col("region") == "us-central1"), named=True
-    )
-    assert (iowa["grid_gco2e_per_kwh"], iowa["grid_year"], iowa["pue"], iowa["pue_year"]) == (
-        412.72,
-        2024,
-        1.1,
-        2024,
-    )
-    virginia = places.row(
-        by_predicate=(pl.col("provider") == "aws") & (pl.col("region") == "us-east-1"), named=True
-    )
-    assert (virginia["pue"], virginia["pue_year"], virginia["country"]) == (1.15, 2024, "US")
-
-
-def test_a_zone_lies_in_a_region_that_is_there(sheets: Sheets) -> None:
-    places = sheets["region_footprint"]
-    zones = places.filter(pl.col("parent_region").is_not_null())
-    assert set(zones["kind"]) == {"local_zone"}
-    assert set(zones["parent_region"]) <= set(places.filter(provider="aws")["region"])
-
-
-def test_places_lie_on_their_continent(sheets: Sheets) -> None:
-    """A lost minus sign (Azure's API gives Madrid's longitude without it) puts a place on the wrong side."""
-    longitudes = {
-        "north_america": (-160, -65),
-        "south_america": (-80, -40),
-        "europe": (-10, 35),
-        "africa": (-20, 45),
-        "asia": (30, 145),
-        "oceania": (110, 180),
-    }
-    for continent, (west, east) in longitudes.items():
-        there = sheets["region_footprint"].filter(continent=continent)
-        assert there.filter(~pl.col("longitude").is_between(west, east))["region"].to_list() == []
-    madrid = sheets["region_footprint"].filter(region="spaincentral")
-    assert madrid["longitude"].item() < 0
-
-
-def test_benchmarks_cover_what_is_asked_for(sheets: Sheets) -> None:
-    benchmarks = sheets["benchmarks"]
-    assert {"v4.1", "v5.1", "v6.0"} <= set(benchmarks.filter(suite="mlperf_inference")["round"])
-    assert not benchmarks.filter(round="v6.0")["official"].any()
-    lora = benchmarks.filter(model="llama2_70b_lora")
-    assert lora.height > 50
-    assert lora.filter(
-        (
-            pl.col("result") * pl.col("accelerator_count") / 60 / pl.col("accelerator_hours") - 1
-        ).abs()
-        > 0.01
-    ).is_empty()
-
-
-def test_the_report_is_up_to_date(project: Path) -> None:
-    written = (project / "docs" / "spec-crosscheck.md").read_text()
-    assert written == spec_crosscheck.report(), (
-        "python -m tools.spec_crosscheck > docs/spec-crosscheck.md"
-    )
+def test_every_sheet_is_declared_and_loads(project: Path) -> None:
+    """A CSV file below data/specs that no schema declares would be read unchecked."""
+    folder = project / "data" / "specs"
+    names = sorted(str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.csv"))
+    undeclared = [name for name in names if sheet_model(name) is None]
+    assert undeclared == []
+    for name in names:
+        assert sheets.load(name).height > 0, name

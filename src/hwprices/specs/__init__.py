@@ -1,6 +1,6 @@
-"""Find the project's own data: the curated sheets, the corrections, the bundled pages.
+"""Find and read the project's own data: the curated sheets, the corrections, the bundled pages.
 
-Cheap to import: the reader uses it too.
+Importing this package is cheap (no pandera), because the reader of the dataset uses it too.
 """
 
 import importlib.resources
@@ -10,10 +10,10 @@ from hwprices.errors import HwpricesError
 
 
 def data_directory() -> Path:
-    """The folder ``data`` with sheets, sample and corrections: in the package, or in a checkout.
+    """Return the folder ``data`` of the package, or of the checkout: sheets and corrections.
 
     Raises:
-        HwpricesError: neither is there.
+        HwpricesError: the installation has neither.
     """
     packaged = Path(str(importlib.resources.files("hwprices"))) / "data"
     checkout = Path(__file__).resolve().parents[3] / "data"
@@ -27,7 +27,7 @@ def data_directory() -> Path:
 
 
 def sheet_directory() -> Path:
-    """The folder of the curated sheets.
+    """Return the folder of the curated sheets.
 
     Raises:
         HwpricesError: it is not in this installation.

@@ -1,34 +1,34 @@
-"""Find the spec sheet of an accelerator from the name a vendor gives it."""
+"""Find the spec sheet of an accelerator from the name a vendor gives it.
+
+The rules are data: data/specs/accelerator_names/<provider>.csv.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import polars as pl
+from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.specs.sheets import FIRST_LINE, cells, read_csv, same_columns
-
-MATCH_COLUMNS = [
-    "vendor_name",
-    "instance_type_pattern",
-    "accelerator_id",
-    "count",
-    "memory_gib",
-    "source_url",
-    "as_of",
-]
+from hwprices.schemas.sheets import AcceleratorNames
+from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 
 
 @dataclass(frozen=True)
 class Match:
-    """What a rule of accelerator_names says a machine has. ``count`` and ``memory_gib`` (of one device) are null where the vendor's own figures stand."""
+    """The accelerator that a rule finds in a machine.
+
+    ``count`` and ``memory_gib`` (of one device) are None where the vendor's own figures hold.
+    """
 
     accelerator_id: str
     count: float | None
     memory_gib: float | None
+
+
+Matcher = Callable[[str | None, str], Match | None]
+"""Takes the vendor's name of the accelerator (None if it gives none) and the machine type."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,21 @@ class _Rule:
         return (self.vendor_name is not None) + (self.pattern is not None)
 
     def fits(self, vendor_name: str | None, instance_type: str) -> bool:
-        named = self.vendor_name is None or self.vendor_name == (vendor_name or "").strip()
-        return named and (self.pattern is None or self.pattern.fullmatch(instance_type) is not None)
+        same_name = self.vendor_name is None or self.vendor_name == (vendor_name or "").strip()
+        return same_name and (
+            self.pattern is None or self.pattern.fullmatch(instance_type) is not None
+        )
 
 
-def accelerator_matcher(
-    provider: str, directory: Path | None = None
-) -> Callable[[str | None, str], Match | None]:
-    """A function (vendor's name of the accelerator or None, machine type) → Match or None, from accelerator_names/<provider>.csv.
+def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher:
+    """Build the function that finds a provider's accelerators, from its sheet of names.
 
-    A rule with a name and a pattern goes before a rule with one of them; patterns must match the whole machine type.
+    A rule with a name and a pattern goes before a rule with one of them; patterns must match the
+    whole machine type. Build it once: it reads two files.
 
     Raises:
-        HwpricesError: the sheet is missing or broken; from the returned function: two rules of one rank disagree.
+        HwpricesError: the sheet is missing or broken. The returned function raises it where two
+            rules of the same rank give different answers.
     """
     file = f"accelerator_names/{provider}.csv"
     rules = _rules(file, directory)
@@ -63,11 +65,13 @@ def accelerator_matcher(
     @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
         fitting = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
-        best = [rule for rule in fitting if rule.specificity == max(r.specificity for r in fitting)]
+        rank = max((rule.specificity for rule in fitting), default=0)
+        best = [rule for rule in fitting if rule.specificity == rank]
         if len({rule.match for rule in best}) > 1:
             lines = ", ".join(str(rule.line) for rule in best)
             raise HwpricesError(
-                f"{file}: lines {lines} give different answers for {vendor_name!r} in {instance_type}",
+                f"{file}: lines {lines} give different answers for {vendor_name!r}"
+                f" in {instance_type}",
                 "Make one of them more specific.",
             )
         return best[0].match if best else None
@@ -76,54 +80,43 @@ def accelerator_matcher(
 
 
 def _rules(file: str, directory: Path | None) -> list[_Rule]:
-    raw = read_csv(file, directory)
-    same_columns(file, raw.columns, MATCH_COLUMNS)
-    known = set(read_csv("accelerators.csv", directory)["accelerator_id"])
-    counts = cells(file, raw["count"], pl.Float64())
-    memories = cells(file, raw["memory_gib"], pl.Float64())
-    cells(file, raw["as_of"], pl.Date())
+    frame = parse_sheet(file, read_csv(file, directory), AcceleratorNames)
+    device_ids = frozenset(read_csv("accelerators.csv", directory)["accelerator_id"])
     return [
-        _rule(file, FIRST_LINE + i, row, known, counts[i], memories[i])
-        for i, row in enumerate(raw.iter_rows(named=True))
+        _rule(f"{file} line {line}", line, row, device_ids)
+        for line, row in enumerate(frame.iter_rows(named=True), FIRST_LINE)
     ]
 
 
-def _rule(
-    file: str,
-    line: int,
-    row: dict[str, str | None],
-    known: set[str],
-    count: float | None,
-    memory_gib: float | None,
-) -> _Rule:
-    name, pattern, accelerator_id = (
-        row["vendor_name"],
-        row["instance_type_pattern"],
-        row["accelerator_id"],
-    )
-    if accelerator_id not in known:
+def _rule(place: str, line: int, row: Mapping[str, Any], device_ids: frozenset[str]) -> _Rule:
+    """Make a rule of a row. ``place`` names file and line in errors."""
+    name, pattern = row["vendor_name"], row["instance_type_pattern"]
+    if row["accelerator_id"] not in device_ids:
         raise HwpricesError(
-            f"{file} line {line}: {accelerator_id!r} has no row in accelerators.csv",
+            f"{place}: {row['accelerator_id']!r} has no row in accelerators.csv",
             "Add the spec sheet first, or correct the id.",
         )
     if name is None and pattern is None:
         raise HwpricesError(
-            f"{file} line {line}: neither vendor_name nor instance_type_pattern",
+            f"{place}: neither vendor_name nor instance_type_pattern",
             "Fill in one of them; a rule for everything is a mistake.",
         )
     if not row["source_url"] or not row["as_of"]:
         raise HwpricesError(
-            f"{file} line {line}: no source_url or as_of", "Say where and when the name was read."
+            f"{place}: no source_url or as_of", "Say where and when the name was read."
         )
-    try:
-        compiled = None if pattern is None else re.compile(pattern)
-    except re.error as error:
-        raise HwpricesError(
-            f"{file} line {line}: {pattern!r} is not a regular expression ({error})", "Correct it."
-        ) from error
     return _Rule(
         line,
         None if name is None else name.strip(),
-        compiled,
-        Match(accelerator_id, count, memory_gib),
+        None if pattern is None else _compiled(place, pattern),
+        Match(row["accelerator_id"], row["count"], row["memory_gib"]),
     )
+
+
+def _compiled(place: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise HwpricesError(
+            f"{place}: {pattern!r} is not a regular expression ({error})", "Correct it."
+        ) from error

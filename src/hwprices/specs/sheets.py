@@ -15,38 +15,51 @@ LIST_SEPARATOR = ";"
 FIRST_LINE = 2  # line 1 of a sheet is its header; no cell holds a line break
 MONEY_PATTERN = r"^\d{1,10}(\.\d{1,10})?$"  # what Decimal(20, 10) holds without rounding
 
+EXPECTED: dict[type[pl.DataType], str] = {
+    pl.Boolean: "true or false",
+    pl.Date: "a day like 2026-01-31",
+    pl.Int32: "a whole number",
+    pl.Float64: "a number",
+    pl.Decimal: "an amount with at most ten decimals",
+}
+"""What a cell of each dtype looks like, for error messages."""
+
 
 def load_all(directory: Path | None = None) -> dict[str, pl.DataFrame]:
-    """Every sheet by table name, as ``load`` gives it."""
+    """Read every sheet that a release is joined with, by table name. See ``load``."""
     from hwprices.schemas.tables import SHEETS
 
     return {table: load(table, directory) for table in SHEETS}
 
 
 def load(table: str, directory: Path | None = None) -> pl.DataFrame:
-    """One curated table (a key of ``schemas.SHEETS`` or ``schemas.CHECK_SHEETS``) from ``<table>.csv``: the model's columns and dtypes, sorted by key.
+    """Read one sheet, ``<table>.csv``, with the columns and dtypes of its model, sorted by key.
 
-    An empty cell is null, in a list column an empty list.
+    ``table`` is a path below the folder of the sheets, without ``.csv``: ``accelerators``,
+    ``accelerator_names/aws``. An empty cell is null, in a list column an empty list.
 
     Raises:
-        HwpricesError: no such table or file, or a cell that does not fit; names file, line and column.
+        HwpricesError: no such sheet, or a cell that does not fit; names file, line and column.
     """
     from hwprices.schemas.columns import key
-    from hwprices.schemas.tables import CHECK_SHEETS, SHEETS
+    from hwprices.schemas.tables import CHECK_SHEETS, RULE_SHEETS, SHEETS, sheet_model
 
-    sheets = {**SHEETS, **CHECK_SHEETS}
-    if table not in sheets:
-        raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {', '.join(sheets)}.")
-    file, model = f"{table}.csv", sheets[table]
-    raw = read_csv(file, directory)
-    dtypes = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
-    same_columns(file, raw.columns, list(dtypes))
-    frame = raw.select(cells(file, raw[name], dtype) for name, dtype in dtypes.items())
+    model = sheet_model(table)
+    if model is None:
+        names = ", ".join([*SHEETS, *CHECK_SHEETS, *RULE_SHEETS])
+        raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {names}.")
+    file = f"{table}.csv"
+    frame = parse_sheet(file, read_csv(file, directory), model)
     _check(file, frame, model)
     return frame.sort(key(model), maintain_order=True)
 
 
 def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
+    """Read a sheet with every column as text.
+
+    Raises:
+        HwpricesError: the file is missing or no CSV.
+    """
     source = (directory or sheet_directory()) / file
     if not source.is_file():
         raise HwpricesError(f"the sheet {file} is missing", "Restore it from the repository.")
@@ -58,38 +71,59 @@ def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
         ) from error
 
 
-def same_columns(file: str, have: list[str], want: list[str]) -> None:
-    if missing := [name for name in want if name not in have]:
+def parse_sheet(file: str, text: pl.DataFrame, model: "type[Table]") -> pl.DataFrame:
+    """Convert a sheet of text columns to the columns and dtypes of its model, rows as in the file.
+
+    Raises:
+        HwpricesError: a column is missing or undeclared, or a cell does not fit.
+    """
+    dtypes = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
+    _check_columns(file, text.columns, list(dtypes))
+    return text.select(_parse_cells(file, text[name], dtype) for name, dtype in dtypes.items())
+
+
+def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
+    """Compare the columns of a file with the declared ones.
+
+    Raises:
+        HwpricesError: one is missing, or one is not declared.
+    """
+    if missing := [name for name in declared if name not in present]:
         raise HwpricesError(
             f"{file} has no column {', '.join(missing)}",
             "Add it; an unknown figure is an empty cell.",
         )
-    if unknown := [name for name in have if name not in want]:
+    if unknown := [name for name in present if name not in declared]:
         raise HwpricesError(
             f"{file} has a column that the table does not know: {', '.join(unknown)}",
             "Declare it in schemas/ or remove it.",
         )
 
 
-def cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """The column in its dtype; every cell that does not fit is an error, none becomes null."""
+def _parse_cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Convert a text column to its dtype.
+
+    Raises:
+        HwpricesError: a cell does not fit the dtype. No such cell becomes null.
+    """
     if isinstance(dtype, pl.List):
-        return (
-            text.fill_null("")
-            .str.split(LIST_SEPARATOR)
-            .list.eval(pl.element().filter(pl.element() != ""))
-            .alias(text.name)
+        elements = text.fill_null("").str.split(LIST_SEPARATOR)
+        return elements.list.eval(pl.element().filter(pl.element() != "")).alias(text.name)
+    typed = _convert(text, dtype)
+    misfits = (text.is_not_null() & typed.is_null()).arg_true()
+    if misfits.len():
+        row = misfits[0]
+        place = f"{file} line {row + FIRST_LINE}, column {text.name}"
+        expected = EXPECTED.get(dtype.base_type(), str(dtype))
+        raise HwpricesError(
+            f"{place}: {text[row]!r} is not {expected}",
+            "Correct the cell, or empty it where the figure is not known.",
         )
-    typed = _typed(text, dtype)
-    lost = (text.is_not_null() & typed.is_null()).arg_true()
-    if lost.len():
-        row = lost[0]
-        message = f"{file} line {row + FIRST_LINE}, column {text.name}: {text[row]!r} is not {_wanted(dtype)}"
-        raise HwpricesError(message, "Correct the cell, or empty it where the figure is not known.")
     return typed
 
 
-def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _convert(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Convert a text column; cells that do not fit become null."""
     if dtype == pl.Boolean:
         return text.replace_strict(
             {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
@@ -97,47 +131,32 @@ def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.Date:
         return text.str.to_date("%Y-%m-%d", strict=False)
     if isinstance(dtype, pl.Decimal):  # a cast would round the eleventh decimal away
-        kept = (
-            pl.select(pl.when(text.str.contains(MONEY_PATTERN)).then(text))
-            .to_series()
-            .alias(text.name)
-        )
-        return kept.cast(dtype, strict=False)
+        fits = pl.when(text.str.contains(MONEY_PATTERN)).then(text).alias(text.name)
+        return pl.select(fits).to_series().cast(dtype, strict=False)
     return text.cast(dtype, strict=False)
 
 
-def _wanted(dtype: pl.DataType) -> str:
-    kinds: dict[type[pl.DataType], str] = {
-        pl.Boolean: "true or false",
-        pl.Date: "a day like 2026-01-31",
-        pl.Int32: "a whole number",
-        pl.Float64: "a number",
-    }
-    return (
-        "an amount with at most ten decimals"
-        if isinstance(dtype, pl.Decimal)
-        else kinds.get(dtype.base_type(), str(dtype))
-    )
-
-
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
+    """Check keys and values of a frame in the order of the file.
+
+    Raises:
+        HwpricesError: names the line of the first row that fails.
+    """
     import pandera.polars as pa
 
     from hwprices.schemas.columns import key
 
     names = key(model)
-    doubled = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()
-    if doubled.len():
+    repeated = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()
+    if repeated.len():
         raise HwpricesError(
-            f"{file} line {doubled[0] + FIRST_LINE}: a second row has the same {', '.join(names)}",
+            f"{file} line {repeated[0] + FIRST_LINE}: a second row has the same {', '.join(names)}",
             "Remove one of the rows.",
         )
     try:
         model.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
-        case = error.failure_cases.sort("index", nulls_last=True).row(0, named=True)
-        place = "" if case["index"] is None else f" line {case['index'] + FIRST_LINE}"
-        raise HwpricesError(
-            f"{file}{place}, {case['column']}: {case['failure_case']} fails {case['check']}",
-            "Correct the cell and its source.",
-        ) from None
+        failure = error.failure_cases.sort("index", nulls_last=True).row(0, named=True)
+        line = "" if failure["index"] is None else f" line {failure['index'] + FIRST_LINE}"
+        what = f"{failure['column']}: {failure['failure_case']} fails {failure['check']}"
+        raise HwpricesError(f"{file}{line}, {what}", "Correct the cell and its source.") from None

@@ -1,4 +1,7 @@
-"""Vendor tables × spec sheets → the tables a release derives: offers, regions, accelerators, and the sheets themselves."""
+"""Join vendor tables with spec sheets into the tables that a release derives.
+
+These are offers, regions, accelerators, and the sheets that are published unchanged.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,16 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from hwprices import formulas
 from hwprices.publish.join import accelerators, benchmarks, machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.tables import SHEETS, TABLES
 from hwprices.stage import validate
 
-SHEETS_AS_THEY_ARE = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
+VENDOR_TABLES = ("regions", "instance_types", "availability", "prices", "component_prices")
 
-TOGETHER = (
+PUBLISHED_SHEETS = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
+"""Sheets that are published unchanged."""
+
+FILLED_TOGETHER = (
     ("latitude", "longitude"),
     ("grid_gco2e_per_kwh", "grid_year", "grid_source"),
     ("pue", "pue_year", "pue_source"),
@@ -24,14 +29,16 @@ TOGETHER = (
     ("continent",),
     ("parent_region",),
 )
-"""Columns of regions that the sheet fills, in groups that come from one source: a figure never takes another's year."""
+"""Columns of regions that the sheet fills, in groups of one source: a figure never gets the year of
+another."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Published tables by name, each checked against its model and sorted by key, and the accelerators without a sheet.
+    """The derived tables of a release.
 
-    ``unmatched``: provider, vendor_name, accelerator_id (null: no match for the name), instance_types (sorted).
+    ``tables`` are published tables by name, each checked against its model and sorted by key.
+    ``unmatched`` are accelerators without a sheet: see ``accelerators.unmatched``.
     """
 
     tables: Mapping[str, pl.DataFrame]
@@ -39,75 +46,93 @@ class Joined:
 
 
 def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame]) -> Joined:
-    """Join the vendor tables of a release (missing ones count as empty) with the spec sheets (missing ones too).
+    """Join the vendor tables of a release with the spec sheets.
 
-    Only the prices that offers shows are read into memory.
+    ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. Only the
+    prices that offers shows are read into memory.
 
     Raises:
-        HwpricesError: a table does not keep its model's promises; a mistake in this module or in a sheet.
+        HwpricesError: a table breaks a check of its model: a mistake in this package or in a sheet.
     """
     vendor = {
         name: tables[name] if name in tables else frames.empty(TABLES[name]).lazy()
-        for name in ("regions", "instance_types", "availability", "prices", "component_prices")
+        for name in VENDOR_TABLES
     }
     sheet = {
-        name: specs[name] if name in specs else frames.empty(SHEETS[name])
-        for name in ("accelerators", *SHEETS_AS_THEY_ARE, "region_footprint")
+        name: specs[name] if name in specs else frames.empty(model)
+        for name, model in SHEETS.items()
     }
-    places = regions(vendor["regions"], sheet["region_footprint"])
-    types = machines.machines(
+    region_table = regions(vendor["regions"], sheet["region_footprint"])
+    machine_types = machines.machines(
         vendor["instance_types"],
         sheet["accelerators"],
         sheet["cpus"],
         sheet["cpu_families"],
         sheet["power_coefficients"],
     )
-    wide = build_offers(vendor["prices"], types, places, sheet["benchmarks"])
-    devices = accelerators.accelerators(
+    offer_table = build_offers(vendor["prices"], machine_types, region_table, sheet["benchmarks"])
+    accelerator_table = accelerators.accelerators(
         sheet["accelerators"],
         types=vendor["instance_types"],
         availability=vendor["availability"],
-        offers=wide,
+        offers=offer_table,
         components=vendor["component_prices"],
         local=sheet["local_hardware"],
     )
-    made = {
-        "regions": places,
-        "accelerators": devices,
-        "offers": wide,
-        **{name: sheet[name] for name in SHEETS_AS_THEY_ARE},
+    derived = {
+        "regions": region_table,
+        "accelerators": accelerator_table,
+        "offers": offer_table,
+        **{name: sheet[name] for name in PUBLISHED_SHEETS},
     }
-    checked = {name: validate.check(made[name], TABLES[name]) for name in TABLES if name in made}
+    checked = {
+        name: validate.check(derived[name], model)
+        for name, model in TABLES.items()
+        if name in derived
+    }
     return Joined(checked, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
 
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
-    """regions with the sheet's geography, grid and PUE where the vendor says nothing; the vendor's own word stays."""
+    """Complete the regions table with geography, grid and PUE from the region_footprint sheet.
+
+    What the vendor says is kept. A group of FILLED_TOGETHER is filled where all of it is null.
+    Returns the columns of ``vendor``.
+    """
     key = ["provider", "region"]
-    fills = [name for group in TOGETHER for name in group]
-    both = vendor.collect().join(sheet.select(*key, *fills), on=key, how="left", suffix="_sheet")
-    silent = {group: pl.all_horizontal(pl.col(group).is_null()) for group in TOGETHER}
+    names = [name for group in FILLED_TOGETHER for name in group]
+    both = vendor.collect().join(sheet.select(*key, *names), on=key, how="left", suffix="_sheet")
     filled = [
-        pl.when(silent[group]).then(f"{name}_sheet").otherwise(name).alias(name)
-        for group in TOGETHER
+        pl.when(pl.all_horizontal(pl.col(group).is_null()))
+        .then(f"{name}_sheet")
+        .otherwise(name)
+        .alias(name)
+        for group in FILLED_TOGETHER
         for name in group
     ]
-    return both.with_columns(filled).drop(f"{name}_sheet" for name in fills)
+    return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
 
 
 def build_offers(
-    prices: pl.LazyFrame, types: pl.DataFrame, places: pl.DataFrame, benchmark_sheet: pl.DataFrame
+    prices: pl.LazyFrame,
+    machine_types: pl.DataFrame,
+    region_table: pl.DataFrame,
+    benchmark_sheet: pl.DataFrame,
 ) -> pl.DataFrame:
-    """offers: every machine that has a Linux price or the reason for none, in every region; one that no type list knows too."""
-    wide = offers.side_by_side(offers.relevant(prices))
-    here = places.select("provider", "region", "country", "pue", "grid_gco2e_per_kwh")
-    frame = wide.join(types, on=["provider", "instance_type"], how="left").join(
-        here, on=["provider", "region"], how="left"
+    """Make the offers table.
+
+    ``prices`` is the prices table, ``machine_types`` what ``machines.machines`` returns. There is a
+    row for every machine and region with a Linux price, or with the reason for having none, also
+    where no list of types has the machine.
+    """
+    table = offers.side_by_side(offers.cheapest_rows(prices))
+    region_columns = region_table.select(
+        "provider", "region", "country", "pue", "grid_gco2e_per_kwh"
     )
-    frame = frame.with_columns(  # assumptions are columns of every row, also where the machine is not known
-        pl.col("cpu_utilisation").fill_null(formulas.CPU_UTILISATION),
-        pl.col("accelerator_utilisation").fill_null(formulas.ACCELERATOR_UTILISATION),
-        pl.col("embodied_lifetime_hours").fill_null(float(formulas.EMBODIED_LIFETIME_HOURS)),
-    )
-    frame = benchmarks.with_measured(offers.derived(frame), benchmark_sheet).drop("uniform")
-    return frames.conform(frame.lazy(), Offers).collect()
+    table = table.join(machine_types, on=machines.KEY, how="left")
+    table = table.join(region_columns, on=["provider", "region"], how="left")
+    # assumptions are columns of every row, also where the machine is not known
+    assumed = machines.assumptions()
+    table = table.with_columns(pl.col(name).fill_null(value) for name, value in assumed.items())
+    table = benchmarks.with_measured(offers.with_derived(table), benchmark_sheet)
+    return frames.conform(table.drop("uniform").lazy(), Offers).collect()

@@ -1,4 +1,4 @@
-"""Where each accelerator of the sheet is sold, and which accelerators the clouds have that no sheet knows."""
+"""Find where each accelerator of the sheet is sold, and which accelerators have no sheet."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,11 @@ from hwprices import formulas
 from hwprices.rows import frames
 from hwprices.schemas.offer import SoldAccelerators
 
-BY = "accelerator_id"
+DEVICE = "accelerator_id"
+MACHINE = ["provider", "instance_type"]
 
-NOT_OFFERED = "not_offered_here"  # flag of a price in a region where the vendor's own list does not have the machine
+NOT_OFFERED = "not_offered_here"
+"""Flag of a price in a region whose list of machines, from the vendor, lacks the machine."""
 
 
 def accelerators(
@@ -23,34 +25,26 @@ def accelerators(
     components: pl.LazyFrame,
     local: pl.DataFrame,
 ) -> pl.DataFrame:
-    """The sheet with where each device is sold: providers, regions, number of types, cheapest prices, machines to buy."""
-    inside = (
-        inside_machines(types)
-        .drop_nulls(BY)
-        .select("provider", "instance_type", BY)
-        .unique()
-        .collect()
-    )
-    parts = components.filter(pl.col(BY).is_not_null()).collect()
-    found = [
-        pl.concat([inside.select(BY, "provider"), parts.select(BY, "provider")])
-        .group_by(BY)
-        .agg(providers=pl.col("provider").unique().sort()),
-        inside.group_by(BY).agg(instance_type_count=pl.len()),
-        _regions(inside, availability, offers, parts)
-        .group_by(BY)
-        .agg(regions=pl.col("place").unique().sort(), region_count=pl.col("place").n_unique()),
-        offers.group_by(BY).agg(
-            min_usd_per_accelerator_hour=pl.col("usd_per_accelerator_hour").min(),
-            min_spot_usd_per_accelerator_hour=pl.col("spot_usd_per_accelerator_hour").min(),
-        ),
-        parts.filter(currency="USD", purchase_option="on_demand")
-        .group_by(BY)
-        .agg(min_part_usd_per_hour=formulas.known_positive(pl.col("hourly").min())),
-        local.drop_nulls(BY).group_by(BY).agg(local_devices=pl.col("device_id").sort()),
+    """Add to the accelerator sheet where each device is sold.
+
+    ``sheet`` is the accelerator sheet, ``local`` the sheet of local hardware; ``types``,
+    ``availability`` and ``components`` are the tables instance_types, availability and
+    component_prices; ``offers`` is the offers table. Returns the published accelerators table: one
+    row per device of the sheet.
+    """
+    machines = accelerators_of_machines(types).drop_nulls(DEVICE).select(*MACHINE, DEVICE)
+    contained = machines.unique().collect()
+    parts = components.filter(pl.col(DEVICE).is_not_null()).collect()
+    additions = [
+        _providers(contained, parts),
+        contained.group_by(DEVICE).agg(instance_type_count=pl.len()),
+        _regions(contained, availability, offers, parts),
+        _cheapest_machines(offers),
+        _cheapest_parts(parts),
+        local.drop_nulls(DEVICE).group_by(DEVICE).agg(local_devices=pl.col("device_id").sort()),
     ]
-    for frame in found:
-        sheet = sheet.join(frame, on=BY, how="left")
+    for addition in additions:
+        sheet = sheet.join(addition, on=DEVICE, how="left")
     sheet = sheet.with_columns(
         pl.col("providers", "regions", "local_devices").fill_null([]),
         pl.col("instance_type_count", "region_count").fill_null(0),
@@ -58,49 +52,74 @@ def accelerators(
     return frames.conform(sheet.lazy(), SoldAccelerators).collect()
 
 
+def _providers(contained: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """Return accelerator_id and providers: who has it in a machine or sells it as a part."""
+    sold = pl.concat([contained.select(DEVICE, "provider"), parts.select(DEVICE, "provider")])
+    return sold.group_by(DEVICE).agg(providers=pl.col("provider").unique().sort())
+
+
+def _cheapest_machines(offers: pl.DataFrame) -> pl.DataFrame:
+    """Return accelerator_id and the lowest on-demand and spot price of one device in a machine."""
+    return offers.group_by(DEVICE).agg(
+        min_usd_per_accelerator_hour=pl.col("usd_per_accelerator_hour").min(),
+        min_spot_usd_per_accelerator_hour=pl.col("spot_usd_per_accelerator_hour").min(),
+    )
+
+
+def _cheapest_parts(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return accelerator_id and the lowest on-demand price of one device sold as a part."""
+    priced = parts.filter(currency="USD", purchase_option="on_demand")
+    lowest = formulas.known_positive(pl.col("hourly").min())
+    return priced.group_by(DEVICE).agg(min_part_usd_per_hour=lowest)
+
+
 def _regions(
-    inside: pl.DataFrame, availability: pl.LazyFrame, offers: pl.DataFrame, parts: pl.DataFrame
+    contained: pl.DataFrame, availability: pl.LazyFrame, offers: pl.DataFrame, parts: pl.DataFrame
 ) -> pl.DataFrame:
-    """accelerator_id, place (provider/region): where a vendor lists a machine with it, prices one it does not list elsewhere, or sells the part."""
-    key = ["provider", "instance_type"]
-    place = pl.concat_str("provider", "region", separator="/").alias("place")
-    listed = (
-        availability.filter("offered")
-        .select(*key, "region")
-        .unique()
-        .join(inside.lazy(), on=key)
-        .select(BY, place)
-        .collect()
-    )
-    money = pl.col("on_demand_hourly", "^.*_usd_per_hour$")
+    """Return accelerator_id, regions (provider/region, sorted) and region_count.
+
+    A region counts where the vendor lists a machine with the device, prices one that no list
+    excludes, or sells the device as a part. ``contained`` has provider, instance_type and
+    accelerator_id.
+    """
+    name = pl.concat_str("provider", "region", separator="/").alias("name")
+    listed = availability.filter("offered").select(*MACHINE, "region").unique()
+    price_columns = pl.col("on_demand_hourly", "^.*_usd_per_hour$")
     priced = offers.filter(
-        pl.any_horizontal(money.is_not_null()), ~pl.col("flags").list.contains(NOT_OFFERED)
+        pl.any_horizontal(price_columns.is_not_null()),
+        ~pl.col("flags").list.contains(NOT_OFFERED),
     )
-    return pl.concat(
+    sold = pl.concat(
         [
-            listed,
-            priced.select(*key, "region").join(inside, on=key).select(BY, place),
-            parts.select(BY, place),
+            listed.join(contained.lazy(), on=MACHINE).select(DEVICE, name).collect(),
+            priced.select(*MACHINE, "region").join(contained, on=MACHINE).select(DEVICE, name),
+            parts.select(DEVICE, name),
         ]
-    ).unique()
-
-
-def inside_machines(types: pl.LazyFrame) -> pl.LazyFrame:
-    """provider, instance_type and the fields of each of its accelerators; machines without one have no row."""
-    devices = types.select("provider", "instance_type", "accelerators").filter(
-        pl.col("accelerators").list.len() > 0
     )
-    return devices.explode("accelerators").unnest("accelerators")
+    return sold.group_by(DEVICE).agg(
+        regions=pl.col("name").unique().sort(), region_count=pl.col("name").n_unique()
+    )
+
+
+def accelerators_of_machines(types: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per machine type and accelerator.
+
+    ``types`` is instance_types. The columns are provider, instance_type and the fields of the
+    accelerator; machines without accelerators have no row.
+    """
+    machines = types.select(*MACHINE, "accelerators")
+    equipped = machines.filter(pl.col("accelerators").list.len() > 0)
+    return equipped.explode("accelerators").unnest("accelerators")
 
 
 def unmatched(types: pl.LazyFrame, sheet: pl.DataFrame) -> tuple[Mapping[str, Any], ...]:
-    """Accelerators of instance_types without a spec sheet, for the release report, sorted."""
-    known = pl.col(BY).is_in(sheet[BY].implode()).fill_null(False)
-    by = ["provider", "vendor_name", BY]
-    found = (
-        inside_machines(types)
-        .filter(~known)
-        .group_by(by)
-        .agg(pl.col("instance_type").unique().sort().alias("instance_types"))
-    )
-    return tuple(found.sort(by).collect().to_dicts())
+    """List the accelerators of instance_types that have no spec sheet, for the release report.
+
+    Each has provider, vendor_name, accelerator_id (None: the name has no match) and instance_types;
+    sorted by the first three.
+    """
+    has_sheet = pl.col(DEVICE).is_in(sheet[DEVICE].implode()).fill_null(False)
+    by = ["provider", "vendor_name", DEVICE]
+    missing = accelerators_of_machines(types).filter(~has_sheet).group_by(by)
+    named = missing.agg(instance_types=pl.col("instance_type").unique().sort())
+    return tuple(named.sort(by).collect().to_dicts())

@@ -1,4 +1,4 @@
-"""Machine types with what the spec sheets say of them: their accelerator, their CPU's microarchitecture, their power."""
+"""Add the spec sheets to machine types: accelerator, CPU microarchitecture, power."""
 
 import re
 
@@ -7,26 +7,24 @@ import polars.selectors as cs
 
 from hwprices import formulas
 
+KEY = ["provider", "instance_type"]
+
 CARRIED = [
-    *(
-        "provider",
-        "instance_type",
-        "family",
-        "arch",
-        "vcpus",
-        "memory_gib",
-        "local_disk_gib",
-        "network_gbps_max",
-        "rdma",
-    ),
-    *(
-        "accelerator_kind",
-        "accelerator_count",
-        "accelerator_memory_gib",
-        "accelerator_interconnect",
-    ),
+    "provider",
+    "instance_type",
+    "family",
+    "arch",
+    "vcpus",
+    "memory_gib",
+    "local_disk_gib",
+    "network_gbps_max",
+    "rdma",
+    "accelerator_kind",
+    "accelerator_count",
+    "accelerator_memory_gib",
+    "accelerator_interconnect",
 ]
-"""Columns of instance_types that offers carries as they are."""
+"""Columns of instance_types that offers has unchanged."""
 
 SPEC_COLUMNS = {
     "accelerator_name": "name",
@@ -40,7 +38,7 @@ SPEC_COLUMNS = {
     "tdp_estimate_w": "tdp_estimate_w",
     "power_limit_default_w": "power_limit_default_w",
 }
-"""Column of offers (or of the working below): column of the accelerator sheet."""
+"""Column of offers (or of the steps below): column of the accelerator sheet."""
 
 
 def machines(
@@ -50,35 +48,35 @@ def machines(
     families: pl.DataFrame,
     coefficients: pl.DataFrame,
 ) -> pl.DataFrame:
-    """One row per (provider, instance_type): offers' machine, spec and power columns, and ``uniform`` (all accelerators alike)."""
-    frame = types.select(
-        *CARRIED, "series", "cpu_models", "local_disk_kind", *_one_accelerator()
-    ).collect()
+    """Join instance_types with the sheets accelerators, cpus, cpu_families and power_coefficients.
+
+    Returns one row per provider and instance_type, with the columns of offers that describe the
+    machine, its specs and its power, and ``uniform``: all its accelerators are of one kind.
+    """
+    inputs = ["series", "cpu_models", "local_disk_kind"]
+    frame = types.select(*CARRIED, *inputs, *_one_accelerator()).collect()
     frame = _with_specs(frame, accelerators)
-    frame = frame.join(
-        microarchitectures(frame, cpus, families), on=["provider", "instance_type"], how="left"
-    )
-    return _with_watts(_with_coefficients(frame, coefficients)).drop(
-        "series", "cpu_models", "local_disk_kind", "tdp_estimate_w", "power_limit_default_w"
-    )
+    frame = frame.join(microarchitectures(frame, cpus, families), on=KEY, how="left")
+    frame = _with_watts(_with_coefficients(frame, coefficients))
+    return frame.drop(*inputs, "tdp_estimate_w", "power_limit_default_w")
 
 
 def _one_accelerator() -> list[pl.Expr]:
-    """accelerator_id where a machine has one kind only, and whether it has: mixed machines are never divided."""
+    """Return accelerator_id, where a machine has one kind only, and uniform."""
     devices = pl.col("accelerators")
     ids = devices.list.eval(pl.element().struct.field("accelerator_id"))
     names = devices.list.eval(pl.element().struct.field("vendor_name"))
-    alike = (ids.list.n_unique() == 1) & (names.list.n_unique() == 1)
+    uniform = (ids.list.n_unique() == 1) & (names.list.n_unique() == 1)
     return [
         pl.when(ids.list.n_unique() == 1).then(ids.list.first()).alias("accelerator_id"),
-        alike.alias("uniform"),
+        uniform.alias("uniform"),
     ]
 
 
 def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame:
-    specs = accelerators.select(
-        "accelerator_id", *(pl.col(source).alias(name) for name, source in SPEC_COLUMNS.items())
-    )
+    """Add SPEC_COLUMNS and accelerator_power_w from the accelerator sheet, by accelerator_id."""
+    columns = (pl.col(source).alias(name) for name, source in SPEC_COLUMNS.items())
+    specs = accelerators.select("accelerator_id", *columns)
     # a rate of 0 means that the device does not compute in that format: nothing to divide by
     rates = [name for name in SPEC_COLUMNS if name.endswith(("_tflops", "_tops"))]
     specs = specs.with_columns(formulas.known_positive(pl.col(name)).alias(name) for name in rates)
@@ -89,66 +87,83 @@ def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame
 def microarchitectures(
     frame: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame
 ) -> pl.DataFrame:
-    """provider, instance_type, cpu_microarchitecture: from the models the vendor names for the type, else from its family's.
+    """Find the CPU microarchitecture of machine types.
 
-    A type that may come with one of several microarchitectures gets null.
+    ``frame`` has provider, instance_type, family, series and cpu_models; ``cpus`` and ``families``
+    are the sheets cpus and cpu_families. Returns provider, instance_type, cpu_microarchitecture:
+    from the models that the vendor names for the type, else from its family's. A type that may come
+    with one of several microarchitectures gets null.
     """
-    keys = ["provider", "instance_type"]
-    named = _of_models(
-        frame.select(*keys, "cpu_models")
-        .explode("cpu_models", empty_as_null=True)
-        .drop_nulls("cpu_models"),
-        cpus,
+    of_models = _of_models(frame, cpus)
+    of_family = _of_families(frame, cpus, families)
+    return (
+        frame.select(KEY)
+        .join(_unanimous(of_models), on=KEY, how="left")
+        .join(_unanimous(of_family), on=KEY, how="left", suffix="_family")
+        .select(
+            *KEY,
+            cpu_microarchitecture=pl.coalesce("microarchitecture", "microarchitecture_family"),
+        )
     )
+
+
+def _of_models(frame: pl.DataFrame, cpus: pl.DataFrame) -> pl.DataFrame:
+    """Return KEY and microarchitecture, one row per CPU model that the vendor names.
+
+    A model that no pattern of the sheet matches has null, so that it counts as different.
+    """
+    models = frame.select(*KEY, "cpu_models").explode("cpu_models", empty_as_null=True)
+    models = models.drop_nulls("cpu_models")
+    patterns = [
+        (re.compile(pattern, re.IGNORECASE), name)
+        for pattern, name in cpus.select("model_pattern", "microarchitecture")
+        .drop_nulls()
+        .iter_rows()
+    ]
+    by_model = {
+        model: next((name for pattern, name in patterns if pattern.fullmatch(model)), None)
+        for model in models["cpu_models"].unique().to_list()
+    }
+    names = pl.col("cpu_models").replace_strict(by_model, return_dtype=pl.String, default=None)
+    return models.select(*KEY, microarchitecture=names)
+
+
+def _of_families(frame: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
+    """Return KEY and microarchitecture, one row per CPU of the type's series or family."""
     by_family = families.join(cpus.select("cpu_id", "microarchitecture"), on="cpu_id").select(
         "provider", "family", "microarchitecture"
     )
-    spellings = pl.concat(
-        [frame.select(*keys, family=pl.col(name)) for name in ("series", "family")]
-    ).drop_nulls()
-    of_family = spellings.join(by_family, on=["provider", "family"]).select(
-        *keys, "microarchitecture"
-    )
-    return (
-        frame.select(keys)
-        .join(_only(named, keys), on=keys, how="left")
-        .join(_only(of_family, keys), on=keys, how="left", suffix="_family")
-        .select(
-            *keys,
-            pl.coalesce("microarchitecture", "microarchitecture_family").alias(
-                "cpu_microarchitecture"
-            ),
-        )
-    )
+    # the sheet's family is what some vendors call the series
+    names = [frame.select(*KEY, family=pl.col(name)) for name in ("series", "family")]
+    types = pl.concat(names).drop_nulls()
+    return types.join(by_family, on=["provider", "family"]).select(*KEY, "microarchitecture")
 
 
-def _of_models(named: pl.DataFrame, cpus: pl.DataFrame) -> pl.DataFrame:
-    """Vendors' CPU strings through the sheet's patterns; a string without a match stays, as null, so that it counts as another."""
-    patterns = [
-        (re.compile(p, re.IGNORECASE), micro)
-        for p, micro in cpus.select("model_pattern", "microarchitecture").drop_nulls().iter_rows()
-    ]
-    known = {
-        model: next((micro for p, micro in patterns if p.fullmatch(model)), None)
-        for model in named["cpu_models"].unique().to_list()
-    }
-    return named.with_columns(
-        microarchitecture=pl.col("cpu_models").replace_strict(
-            known, return_dtype=pl.String, default=None
-        )
-    ).drop("cpu_models")
-
-
-def _only(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """keys, microarchitecture: where all rows of a key agree on one."""
-    value = pl.col("microarchitecture")
-    return frame.group_by(keys).agg(pl.when(value.n_unique() == 1).then(value.first()))
+def _unanimous(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return KEY and microarchitecture where all rows of a key agree on one, else null."""
+    name = pl.col("microarchitecture")
+    return frame.group_by(KEY).agg(pl.when(name.n_unique() == 1).then(name.first()))
 
 
 def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:
-    """cpu_min/max_watts_per_vcpu, power_basis, and W/GB and W/TB: the provider's coefficient, else the one for any provider."""
+    """Add cpu_min_watts_per_vcpu, cpu_max_watts_per_vcpu, power_basis, watts_per_gb, watts_per_tb.
+
+    ``coefficients`` is the sheet. The provider's CPU coefficient goes before the one for any
+    provider, and the microarchitecture's before the average.
+    """
+    frame = _with_cpu_coefficients(frame, coefficients)
+    memory, ssd, hdd = (
+        pl.lit(_any_provider(coefficients, component), dtype=pl.Float64)
+        for component in ("memory", "ssd", "hdd")
+    )
+    disk = pl.when(pl.col("local_disk_kind") == "hdd").then(hdd).otherwise(ssd)
+    return frame.with_columns(watts_per_gb=memory, watts_per_tb=disk)
+
+
+def _with_cpu_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:
+    """Add cpu_min_watts_per_vcpu, cpu_max_watts_per_vcpu and power_basis (see POWER_BASES)."""
     frame = frame.with_columns(average=pl.lit("average"), any=pl.lit("any"))
-    tries = [
+    attempts = [
         ("provider", "cpu_microarchitecture"),
         ("any", "cpu_microarchitecture"),
         ("provider", "average"),
@@ -157,68 +172,80 @@ def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.Da
     vcpu = coefficients.filter(component="vcpu").select(
         "provider", "microarchitecture", low="min_watts", high="max_watts"
     )
-    for number, (provider, micro) in enumerate(tries):
-        found = vcpu.rename({"low": f"low{number}", "high": f"high{number}"})
+    for number, (provider, microarchitecture) in enumerate(attempts):
         frame = frame.join(
-            found, left_on=[provider, micro], right_on=["provider", "microarchitecture"], how="left"
+            vcpu.rename({"low": f"low{number}", "high": f"high{number}"}),
+            left_on=[provider, microarchitecture],
+            right_on=["provider", "microarchitecture"],
+            how="left",
         )
-    basis = (
-        pl.when(pl.any_horizontal(pl.col("low0", "low1").is_not_null()))
-        .then(pl.lit("microarchitecture"))
-        .when(pl.any_horizontal(pl.col("low2", "low3").is_not_null()))
-        .then(pl.lit("average"))
-    )
-    disks = {kind: pl.lit(_any(coefficients, kind), dtype=pl.Float64) for kind in ("ssd", "hdd")}
+    specific = pl.any_horizontal(pl.col("low0", "low1").is_not_null())
+    general = pl.any_horizontal(pl.col("low2", "low3").is_not_null())
+    basis = pl.when(specific).then(pl.lit("microarchitecture"))
     return frame.with_columns(
-        basis.alias("power_basis"),
-        pl.coalesce("^low[0-3]$").alias("cpu_min_watts_per_vcpu"),
-        pl.coalesce("^high[0-3]$").alias("cpu_max_watts_per_vcpu"),
-        pl.lit(_any(coefficients, "memory"), dtype=pl.Float64).alias("watts_per_gb"),
-        pl.when(pl.col("local_disk_kind") == "hdd")
-        .then(disks["hdd"])
-        .otherwise(disks["ssd"])
-        .alias("watts_per_tb"),
+        power_basis=basis.when(general).then(pl.lit("average")),
+        cpu_min_watts_per_vcpu=pl.coalesce("^low[0-3]$"),
+        cpu_max_watts_per_vcpu=pl.coalesce("^high[0-3]$"),
     ).drop(cs.matches("^(low|high)[0-3]$"), "average", "any")
 
 
-def _any(coefficients: pl.DataFrame, component: str) -> float | None:
-    """The one coefficient of memory or disk: it does not depend on the cloud."""
-    found = coefficients.filter(pl.col("component") == component, pl.col("provider") == "any")[
-        "max_watts"
-    ]
-    return found.item() if len(found) == 1 else None
+def _any_provider(coefficients: pl.DataFrame, component: str) -> float | None:
+    """Return the full-load W of one unit of memory or disk, which do not depend on the cloud."""
+    of_component = coefficients.filter(component=component, provider="any")["max_watts"]
+    return of_component.item() if len(of_component) == 1 else None
+
+
+def assumptions() -> dict[str, pl.Expr]:
+    """Return the columns that hold the assumptions behind the watts and the carbon."""
+    return {
+        "cpu_utilisation": pl.lit(formulas.CPU_UTILISATION),
+        "accelerator_utilisation": pl.lit(formulas.ACCELERATOR_UTILISATION),
+        "embodied_lifetime_hours": pl.lit(float(formulas.EMBODIED_LIFETIME_HOURS)),
+    }
 
 
 def _with_watts(frame: pl.DataFrame) -> pl.DataFrame:
-    c = pl.col
-    frame = frame.with_columns(
-        cpu_utilisation=pl.lit(formulas.CPU_UTILISATION),
-        accelerator_utilisation=pl.lit(formulas.ACCELERATOR_UTILISATION),
-        embodied_lifetime_hours=pl.lit(float(formulas.EMBODIED_LIFETIME_HOURS)),
-    ).with_columns(
-        cpu_watts=formulas.cpu_watts(
-            c.vcpus, c.cpu_min_watts_per_vcpu, c.cpu_max_watts_per_vcpu, c.cpu_utilisation
-        ),
-        memory_watts=formulas.memory_watts(c.memory_gib, c.watts_per_gb),
-        local_disk_watts=formulas.disk_watts(c.local_disk_gib, c.watts_per_tb),
-        accelerator_watts=formulas.accelerator_watts(
-            c.accelerator_count, c.accelerator_power_w, c.accelerator_utilisation
-        ),
-        estimated_accelerator_watts=formulas.accelerator_watts(
-            c.accelerator_count, c.tdp_estimate_w, c.accelerator_utilisation
-        ),
-        embodied_gco2e_per_hour=formulas.embodied_gco2e_per_hour(
-            c.accelerator_count, c.accelerator_embodied_kgco2e, c.embodied_lifetime_hours
-        ),
-        tflops_per_watt_bf16=formulas.tflops_per_watt(
-            c.accelerator_bf16_tflops, c.accelerator_tdp_w
-        ),
-    )
-    host = [c.cpu_watts, c.memory_watts, c.local_disk_watts]
-    estimate = pl.when(c.accelerator_watts.is_null()).then(
-        formulas.machine_watts(*host, c.estimated_accelerator_watts)
-    )
+    """Add the assumptions, the watts of parts and machine, embodied carbon, and TFLOPS/W.
+
+    ``frame`` has the sizes of the machine, its specs and the coefficients, which are dropped if
+    they are no column of offers.
+    """
+    frame = frame.with_columns(**assumptions())
+    frame = frame.with_columns(**_part_watts(), **_accelerator_figures())
+    host = [pl.col("cpu_watts"), pl.col("memory_watts"), pl.col("local_disk_watts")]
+    published = pl.col("accelerator_watts")
+    from_estimate = formulas.machine_watts(*host, pl.col("estimated_accelerator_watts"))
     return frame.with_columns(
-        estimated_watts=formulas.machine_watts(*host, c.accelerator_watts),
-        estimated_watts_from_tdp_estimate=estimate,
+        estimated_watts=formulas.machine_watts(*host, published),
+        estimated_watts_from_tdp_estimate=pl.when(published.is_null()).then(from_estimate),
     ).drop("watts_per_gb", "watts_per_tb", "estimated_accelerator_watts")
+
+
+def _part_watts() -> dict[str, pl.Expr]:
+    col = pl.col
+    load = col.accelerator_utilisation
+    return {
+        "cpu_watts": formulas.cpu_watts(
+            col.vcpus, col.cpu_min_watts_per_vcpu, col.cpu_max_watts_per_vcpu, col.cpu_utilisation
+        ),
+        "memory_watts": formulas.memory_watts(col.memory_gib, col.watts_per_gb),
+        "local_disk_watts": formulas.disk_watts(col.local_disk_gib, col.watts_per_tb),
+        "accelerator_watts": formulas.accelerator_watts(
+            col.accelerator_count, col.accelerator_power_w, load
+        ),
+        "estimated_accelerator_watts": formulas.accelerator_watts(
+            col.accelerator_count, col.tdp_estimate_w, load
+        ),
+    }
+
+
+def _accelerator_figures() -> dict[str, pl.Expr]:
+    col = pl.col
+    return {
+        "embodied_gco2e_per_hour": formulas.embodied_gco2e_per_hour(
+            col.accelerator_count, col.accelerator_embodied_kgco2e, col.embodied_lifetime_hours
+        ),
+        "tflops_per_watt_bf16": formulas.tflops_per_watt(
+            col.accelerator_bf16_tflops, col.accelerator_tdp_w
+        ),
+    }

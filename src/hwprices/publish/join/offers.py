@@ -1,4 +1,4 @@
-"""The offers table: prices of one machine in one region side by side, with what the sheets make of them."""
+"""Make the offers table: the prices of a machine in a region side by side, and what follows."""
 
 import polars as pl
 
@@ -9,22 +9,22 @@ from hwprices.units import Money
 
 KEY = ["provider", "region", "instance_type"]
 
-NO_ROW = (
-    "not_listed"  # on_demand_reason where the vendor has no on-demand row for the machine there
-)
+NOT_LISTED = "not_listed"
+"""on_demand_reason where the vendor has no on-demand row for the machine in the region."""
 
 WITH_UPFRONT = [
     f"reserved_{term}_{payment}"
     for term in ("1y", "3y", "5y")
     for payment in ("partial_upfront", "all_upfront")
 ]
+"""Options whose upfront payment has a column of its own."""
 
 OPTIONS = [
     name.removesuffix("_usd_per_hour")
     for name in frames.dtypes(Offers)
     if name.endswith("_usd_per_hour") and not name.startswith("best_")
 ]
-"""Purchase options that have a column; named as option_name() names them."""
+"""Options that have a column, named as ``option_name`` names them."""
 
 COMMITTED = (
     "reserved",
@@ -33,21 +33,20 @@ COMMITTED = (
     "committed_use",
     "flexible_committed_use",
 )
+"""How the names of options with a commitment begin."""
 
 
 def option_name() -> pl.Expr:
-    """The offers column a row of prices belongs to, without _usd_per_hour; null for convertible reservations, which have none.
+    """Name the offers column that a row of prices belongs to, without _usd_per_hour.
 
-    A payment by the month counts as no_upfront: nothing is due at the start.
+    Null for convertible reservations, which have no column. A payment by the month counts as
+    no_upfront: nothing is due at the start.
     """
     term = pl.col("term_months").replace_strict(
         {12: "_1y", 36: "_3y", 60: "_5y"}, default="", return_dtype=pl.String
     )
-    payment = (
-        pl.when(pl.col("payment_option").is_in(["none", "monthly"]))
-        .then(pl.lit("no_upfront"))
-        .otherwise("payment_option")
-    )
+    at_start = pl.col("payment_option").is_in(["none", "monthly"]).not_()
+    payment = pl.when(at_start).then("payment_option").otherwise(pl.lit("no_upfront"))
     option, plan = pl.col("purchase_option"), pl.col("commitment_plan")
     return (
         pl.when((option == "reserved") & (plan.fill_null("standard") == "standard"))
@@ -63,31 +62,26 @@ def option_name() -> pl.Expr:
     )
 
 
-def relevant(prices: pl.LazyFrame) -> pl.DataFrame:
-    """The cheapest row of each machine, currency and option: Linux, shared tenancy, licence included, no placeholders.
+def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
+    """Choose the cheapest row of each machine, region, currency and option.
 
-    KEY, currency, option, effective_hourly, upfront, zone, price_id, price_reason, flags, observed_at. A row without a price
-    stands only where there is none with one.
+    ``prices`` is the prices table, of which Linux with shared tenancy, license included, without
+    software and placeholders counts. Returns KEY, currency, option, effective_hourly, upfront,
+    zone, price_id, price_reason, flags, observed_at. A row without a price is chosen only where no
+    row has one.
     """
-    wanted = prices.filter(
+    by = [*KEY, "currency", "option"]
+    values = ["effective_hourly", "upfront", "zone", "price_id"]
+    values += ["price_reason", "flags", "observed_at"]
+    plain_linux = prices.filter(
         pl.col("os") == "linux",
         pl.col("software") == "none",
         pl.col("license_model") == "included",
         pl.col("tenancy") == "shared",
         ~pl.col("flags").list.contains("placeholder"),
     )
-    by = [*KEY, "currency", "option"]
-    values = [
-        "effective_hourly",
-        "upfront",
-        "zone",
-        "price_id",
-        "price_reason",
-        "flags",
-        "observed_at",
-    ]
     return (
-        wanted.with_columns(option=option_name())
+        plain_linux.with_columns(option=option_name())
         .filter(pl.col("option").is_in(OPTIONS))
         .select(*by, *values)
         .sort(*by, "effective_hourly", "zone", "price_id", nulls_last=True)
@@ -97,24 +91,37 @@ def relevant(prices: pl.LazyFrame) -> pl.DataFrame:
 
 
 def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows in the currency a machine is priced in there: USD where it is sold in USD, else the first by name."""
-    preferred = (
-        rows.select(*KEY, "currency")
-        .unique()
-        .sort(*KEY, pl.col("currency") != "USD", "currency")
-        .unique(KEY, keep="first")
-    )
+    """Keep the rows of one currency per KEY: USD where there is one, else the first by name."""
+    currencies = rows.select(*KEY, "currency").unique()
+    usd_first = currencies.sort(*KEY, pl.col("currency") != "USD", "currency")
+    preferred = usd_first.unique(KEY, keep="first")
     return rows.join(preferred, on=[*KEY, "currency"], how="semi")
 
 
 def side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per KEY: currency, on_demand_hourly, {option}_usd_per_hour, {option}_usd (upfront), reasons, flags, ids."""
+    """Put the prices of each KEY in one row.
+
+    ``rows`` is what ``cheapest_rows`` returns. Returns KEY, currency, observed_at (the oldest),
+    <option>_usd_per_hour, <option>_usd (upfront), on_demand_hourly, on_demand_price_id,
+    on_demand_reason, spot_zone, spot_price_id and flags.
+    """
     rows = one_currency(rows)
-    base = rows.group_by(*KEY, "currency").agg(pl.col("observed_at").min())
     usd = rows.filter(currency="USD")
-    base = _pivot(base, usd, "effective_hourly", OPTIONS, "_usd_per_hour")
-    base = _pivot(base, usd, "upfront", WITH_UPFRONT, "_usd")
-    on_demand = rows.filter(option="on_demand").select(
+    table = rows.group_by(*KEY, "currency").agg(pl.col("observed_at").min())
+    table = _with_options(table, usd, "effective_hourly", OPTIONS, "_usd_per_hour")
+    table = _with_options(table, usd, "upfront", WITH_UPFRONT, "_usd")
+    table = table.join(_on_demand(rows), on=KEY, how="left").join(_spot(usd), on=KEY, how="left")
+    flags = pl.concat_list(pl.col("on_demand_flags", "spot_flags").fill_null([]))
+    listed = pl.col("listed").is_not_null()
+    return table.with_columns(
+        flags=flags.list.unique().list.sort(),
+        on_demand_reason=pl.when(listed).then("on_demand_reason").otherwise(pl.lit(NOT_LISTED)),
+    ).drop("on_demand_flags", "spot_flags", "listed")
+
+
+def _on_demand(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return KEY and the price, id, reason and flags of the on-demand rows; listed is true."""
+    return rows.filter(option="on_demand").select(
         *KEY,
         on_demand_hourly="effective_hourly",
         on_demand_price_id="price_id",
@@ -122,80 +129,89 @@ def side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
         on_demand_flags="flags",
         listed=True,
     )
-    spot = usd.filter(option="spot").select(
+
+
+def _spot(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return KEY and the zone, id and flags of the spot rows."""
+    return rows.filter(option="spot").select(
         *KEY, spot_zone="zone", spot_price_id="price_id", spot_flags="flags"
     )
-    base = base.join(on_demand, on=KEY, how="left").join(spot, on=KEY, how="left")
-    flags = (
-        pl.concat_list(pl.col("on_demand_flags", "spot_flags").fill_null([]))
-        .list.unique()
-        .list.sort()
-    )
-    reason = pl.when(pl.col("listed").is_null()).then(pl.lit(NO_ROW)).otherwise("on_demand_reason")
-    return base.with_columns(flags.alias("flags"), reason.alias("on_demand_reason")).drop(
-        "on_demand_flags", "spot_flags", "listed"
-    )
 
 
-def _pivot(
-    base: pl.DataFrame, rows: pl.DataFrame, value: str, options: list[str], suffix: str
+def _with_options(
+    table: pl.DataFrame, rows: pl.DataFrame, value: str, options: list[str], suffix: str
 ) -> pl.DataFrame:
-    """A money column for every option, in order, null where nothing is sold that way."""
+    """Add the money column <option><suffix> for every option; null where there is no price."""
     wide = rows.filter(pl.col("option").is_in(options)).pivot(
         on="option", on_columns=options, index=KEY, values=value, aggregate_function="first"
     )
     money = (pl.col(option).cast(Money).alias(option + suffix) for option in options)
-    return base.join(wide.select(*KEY, *money), on=KEY, how="left")
+    return table.join(wide.select(*KEY, *money), on=KEY, how="left")
 
 
 def _best(term: str) -> list[pl.Expr]:
-    """Cheapest commitment of that length, and its name: the first of equals in the order of the columns."""
-    names = [o for o in OPTIONS if o.startswith(COMMITTED) and f"_{term}" in o]
-    cheapest = pl.min_horizontal(f"{o}_usd_per_hour" for o in names)
-    which = pl.coalesce(
-        pl.when(pl.col(f"{o}_usd_per_hour") == cheapest).then(pl.lit(o)) for o in names
+    """Return the price and the name of the cheapest commitment of a term (1y, 3y).
+
+    Of equal prices the first column's name is taken.
+    """
+    names = [name for name in OPTIONS if name.startswith(COMMITTED) and f"_{term}" in name]
+    cheapest = pl.min_horizontal(f"{name}_usd_per_hour" for name in names)
+    is_cheapest = (pl.when(pl.col(f"{name}_usd_per_hour") == cheapest) for name in names)
+    option = pl.coalesce(
+        when.then(pl.lit(name)) for when, name in zip(is_cheapest, names, strict=True)
     )
-    return [cheapest.alias(f"best_{term}_usd_per_hour"), which.alias(f"best_{term}_option")]
+    return [cheapest.alias(f"best_{term}_usd_per_hour"), option.alias(f"best_{term}_option")]
 
 
-def derived(frame: pl.DataFrame) -> pl.DataFrame:
-    """Figures that need the price: discounts, unit prices, energy and carbon with the region's PUE and grid."""
-    c = pl.col
-    on_demand, spot = c.on_demand_usd_per_hour, c.spot_usd_per_hour
-    alike = pl.when("uniform").then(
-        "accelerator_count"
-    )  # a machine with mixed accelerators is never divided
-    frame = frame.with_columns(*_best("1y"), *_best("3y"))
-    return frame.with_columns(
-        on_demand_usd_per_year=formulas.usd_per_year(on_demand),
-        spot_discount=formulas.discount(spot, on_demand),
-        best_1y_discount=formulas.discount(c.best_1y_usd_per_hour, on_demand),
-        best_3y_discount=formulas.discount(c.best_3y_usd_per_hour, on_demand),
-        usd_per_vcpu_hour=pl.when(c.accelerator_kind == "none").then(
-            formulas.divide(on_demand, c.vcpus)
-        ),
-        usd_per_accelerator_hour=formulas.divide(on_demand, alike),
-        spot_usd_per_accelerator_hour=formulas.divide(spot, alike),
-        usd_per_gib_accelerator_memory_hour=formulas.divide(
-            on_demand, pl.when("uniform").then("accelerator_memory_gib")
-        ),
-        usd_per_pflop_hour_bf16=formulas.usd_per_pflop_hour(
-            on_demand, alike, c.accelerator_bf16_tflops
-        ),
-        usd_per_pflop_hour_fp8=formulas.usd_per_pflop_hour(
-            on_demand, alike, c.accelerator_fp8_tflops
-        ),
-        energy_kwh_per_hour=formulas.energy_kwh_per_hour(c.estimated_watts, c.pue),
-    ).with_columns(*_carbon())
+def with_derived(table: pl.DataFrame) -> pl.DataFrame:
+    """Add the figures that need the price: commitments, discounts, unit prices, energy, carbon.
+
+    ``table`` has the columns of ``side_by_side``, the machine's columns (see machines.py) with
+    ``uniform``, and the region's pue and grid_gco2e_per_kwh.
+    """
+    table = table.with_columns(*_best("1y"), *_best("3y"))
+    energy = formulas.energy_kwh_per_hour(pl.col("estimated_watts"), pl.col("pue"))
+    table = table.with_columns(*_discounts(), *_unit_prices(), energy.alias("energy_kwh_per_hour"))
+    return table.with_columns(*_carbon())
+
+
+def _discounts() -> list[pl.Expr]:
+    on_demand = pl.col("on_demand_usd_per_hour")
+    discounts = {
+        "spot_discount": pl.col("spot_usd_per_hour"),
+        "best_1y_discount": pl.col("best_1y_usd_per_hour"),
+        "best_3y_discount": pl.col("best_3y_usd_per_hour"),
+    }
+    return [
+        formulas.usd_per_year(on_demand).alias("on_demand_usd_per_year"),
+        *(formulas.discount(price, on_demand).alias(n) for n, price in discounts.items()),
+    ]
+
+
+def _unit_prices() -> list[pl.Expr]:
+    """Return prices per vCPU, accelerator, memory and rate.
+
+    A machine with mixed accelerators is never divided.
+    """
+    on_demand, spot = pl.col("on_demand_usd_per_hour"), pl.col("spot_usd_per_hour")
+    count = pl.when("uniform").then("accelerator_count")
+    memory = pl.when("uniform").then("accelerator_memory_gib")
+    vcpus = pl.when(pl.col("accelerator_kind") == "none").then("vcpus")
+    bf16, fp8 = pl.col("accelerator_bf16_tflops"), pl.col("accelerator_fp8_tflops")
+    prices = {
+        "usd_per_vcpu_hour": formulas.divide(on_demand, vcpus),
+        "usd_per_accelerator_hour": formulas.divide(on_demand, count),
+        "spot_usd_per_accelerator_hour": formulas.divide(spot, count),
+        "usd_per_gib_accelerator_memory_hour": formulas.divide(on_demand, memory),
+        "usd_per_pflop_hour_bf16": formulas.usd_per_pflop_hour(on_demand, count, bf16),
+        "usd_per_pflop_hour_fp8": formulas.usd_per_pflop_hour(on_demand, count, fp8),
+    }
+    return [price.alias(name) for name, price in prices.items()]
 
 
 def _carbon() -> list[pl.Expr]:
     operational = formulas.operational_gco2e_per_hour(
         pl.col("energy_kwh_per_hour"), pl.col("grid_gco2e_per_kwh")
     )
-    return [
-        operational.alias("operational_gco2e_per_hour"),
-        formulas.gco2e_per_hour(operational, pl.col("embodied_gco2e_per_hour")).alias(
-            "gco2e_per_hour"
-        ),
-    ]
+    total = formulas.gco2e_per_hour(operational, pl.col("embodied_gco2e_per_hour"))
+    return [operational.alias("operational_gco2e_per_hour"), total.alias("gco2e_per_hour")]

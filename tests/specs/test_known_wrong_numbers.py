@@ -1,4 +1,4 @@
-"""Figures that others published wrong: cases S1 to S7."""
+"""Figures that others published wrong: S1 to S7 of docs/known-wrong-numbers.md."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -67,15 +67,15 @@ def test_s5_blackwell_ultra_is_not_halved_by_rule(device: Device) -> None:
 
 def test_s6_no_tdp_where_none_is_published(accelerators: pl.DataFrame) -> None:
     clouds = accelerators.filter(pl.col("kind").is_in(["tpu", "neuron"]))
-    silent = clouds.filter(
+    undisclosed = clouds.filter(
         ~pl.col("accelerator_id").is_in(["google-tpu-v2", "google-tpu-v3"])
     )  # TDP in the maker's paper
-    assert silent.height >= 10
-    assert silent["tdp_w"].null_count() == silent.height
-    assert silent.filter(
+    assert undisclosed.height >= 10
+    assert undisclosed["tdp_w"].null_count() == undisclosed.height
+    assert undisclosed.filter(
         pl.col("tdp_estimate_w").is_not_null() & pl.col("tdp_estimate_source").is_null()
     ).is_empty()
-    v4 = silent.row(by_predicate=pl.col("accelerator_id") == "google-tpu-v4", named=True)
+    v4 = undisclosed.row(by_predicate=pl.col("accelerator_id") == "google-tpu-v4", named=True)
     assert (v4["measured_power_mean_w"], v4["measured_power_max_w"]) == (170, 192)
 
 
@@ -83,20 +83,20 @@ def test_s7_no_mixed_system_and_derived_figures_are_marked(
     sheets: Mapping[str, pl.DataFrame],
 ) -> None:
     benchmarks = sheets["benchmarks"]
-    whole = benchmarks.filter(
+    systems = benchmarks.filter(
         pl.col("accelerator_count").is_not_null() & pl.col("per_accelerator").is_not_null()
     )
-    assert whole.height > 1000
-    assert whole.filter(
+    assert systems.height > 1000
+    assert systems.filter(
         (pl.col("result") / pl.col("accelerator_count") / pl.col("per_accelerator") - 1).abs()
         > 1e-6
     ).is_empty()
-    assert whole["derived"].all()
-    inference = whole.filter(suite="mlperf_inference")
+    assert systems["derived"].all()
+    inference = systems.filter(suite="mlperf_inference")
     assert inference["software"].null_count() == 0
     assert inference.filter(round="v5.1")["precision"].null_count() == 0
     # two submissions of v5.1 mix MI300X and MI325X, 48 and 24 accelerators in one system
-    assert whole.filter(
+    assert systems.filter(
         pl.col("accelerator_id").str.starts_with("amd-mi3"),
         pl.col("round") == "v5.1",
         pl.col("accelerator_count").is_in([24.0, 48.0]),

@@ -1,28 +1,17 @@
-"""The lints hold for the sheet, and each of them fires."""
+"""The sheet passes every lint, and each lint finds the mistake that it is for."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.specs.test_load import put
+from tests.helpers.sheet_copies import add, copy_with, put
 from tools import spec_lint
 
-Copy = Callable[[str, Callable[[pl.DataFrame], pl.DataFrame]], Path]
+from hwprices.specs import sheets
 
 
-def add(**cells: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """An edit: one more row."""
-    return lambda frame: pl.concat(
-        [
-            frame,
-            pl.DataFrame([{name: cells.get(name) for name in frame.columns}], schema=frame.schema),
-        ]
-    )
-
-
-def found(directory: Path) -> set[tuple[str, str]]:
-    return {(finding.rule, finding.accelerator_id) for finding in spec_lint.lint(directory)}
+def findings(directory: Path) -> set[tuple[str, str]]:
+    return {(item.rule, item.accelerator_id) for item in spec_lint.lint(directory)}
 
 
 def test_the_sheet_is_clean() -> None:
@@ -55,16 +44,20 @@ def test_the_sheet_is_clean() -> None:
         ("nvidia-rtx-4090", {"launch_price_source": None}, "source"),
     ],
 )
-def test_each_lint_fires(copy: Copy, device: str, cells: dict[str, str | None], rule: str) -> None:
-    assert (rule, device) in found(copy("accelerators", put(device, **cells)))
+def test_each_lint_finds_its_mistake(
+    tmp_path: Path, device: str, cells: dict[str, str | None], rule: str
+) -> None:
+    assert (rule, device) in findings(copy_with(tmp_path, "accelerators", put(device, **cells)))
 
 
-def test_an_exception_that_is_not_one(copy: Copy) -> None:
+def test_an_exception_that_is_not_needed(tmp_path: Path) -> None:
     edit = add(accelerator_id="nvidia-l4", rule="int8_is_twice_fp16", reason="none")
-    assert ("int8_is_twice_fp16", "nvidia-l4") in found(copy("ratio_exceptions", edit))
+    assert ("int8_is_twice_fp16", "nvidia-l4") in findings(
+        copy_with(tmp_path, "ratio_exceptions", edit)
+    )
 
 
-def test_check_rows_of_nothing(copy: Copy) -> None:
+def test_check_rows_for_unknown_devices_and_columns(tmp_path: Path) -> None:
     edit = add(
         accelerator_id="nvidia-x1",
         figure="fp12_dense_tflops",
@@ -73,12 +66,12 @@ def test_check_rows_of_nothing(copy: Copy) -> None:
         source_url="https://example.org",
         as_of="2026-01-01",
     )
-    rules = found(copy("second_sources", edit))
+    rules = findings(copy_with(tmp_path, "second_sources", edit))
     assert {("unknown_device", "nvidia-x1"), ("unknown_figure", "")} <= rules
 
 
-def test_every_printed_sparse_rate_has_its_dense_one(accelerators: pl.DataFrame) -> None:
-    hopper = accelerators.filter(
+def test_no_hopper_rate_is_the_sparse_one() -> None:
+    hopper = sheets.load("accelerators").filter(
         pl.col("architecture") == "Hopper", pl.col("form_factor").is_in(["sxm", "pcie"])
     )
     assert hopper.filter(pl.col("fp16_dense_tflops") > 1000).is_empty()

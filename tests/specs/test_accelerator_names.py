@@ -1,4 +1,4 @@
-"""Vendors' names → accelerator ids."""
+"""Vendors' names of accelerators are matched to ids of the accelerator sheet."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
+from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs import accelerator_names
 
-HEAD = ",".join(accelerator_names.MATCH_COLUMNS) + "\n"
+HEAD = ",".join(AcceleratorNames.to_schema().columns) + "\n"
 TAIL = ",https://example.org,2026-11-21\n"
 
 
@@ -75,7 +76,7 @@ def test_two_equal_answers_are_one(sheet: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ("X,,nvidia-x,,", "'nvidia-x' has no row in accelerators.csv"),
         (",,nvidia-t4,,", "neither vendor_name nor instance_type_pattern"),
@@ -83,10 +84,10 @@ def test_two_equal_answers_are_one(sheet: Path) -> None:
         ("T4,,nvidia-t4,one,", "column count: 'one' is not a number"),
     ],
 )
-def test_a_broken_rule_is_named(sheet: Path, rule: str, said: str) -> None:
+def test_a_broken_rule_is_named(sheet: Path, rule: str, message: str) -> None:
     with pytest.raises(HwpricesError) as error:
         accelerator_names.accelerator_matcher("cloud", write(sheet, rule))
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "line 2" in str(error.value)
 
 
@@ -101,6 +102,6 @@ def test_the_providers_sheets_load(provider: str) -> None:
 
 
 @given(st.text(max_size=40), st.one_of(st.none(), st.text(max_size=20)))
-def test_strange_names_never_crash(instance_type: str, name: str | None) -> None:
+def test_arbitrary_names_never_crash(instance_type: str, name: str | None) -> None:
     match = accelerator_names.accelerator_matcher("aws")(name, instance_type)
     assert match is None or match.accelerator_id

@@ -1,0 +1,504 @@
+"""The values that columns of codes may have, each with one sentence that says what it means.
+
+Imports nothing but the standard library, so every part of the project can use it. The models refuse
+any other value, and the data dictionary prints these sentences. A new code is declared here first.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary(Mapping[str, str]):
+    """The allowed values of a column: a mapping from value to sentence.
+
+    ``patterns`` maps regular expressions to the sentence for the values they match, where values
+    hold a number or a name. ``joined``: a cell may hold several values with commas between them.
+    """
+
+    name: str
+    sentences: Mapping[str, str]
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    joined: bool = False
+
+    def __getitem__(self, value: str) -> str:
+        return self.sentences[value]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sentences)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the listed values are all there are: no patterns, one value in a cell."""
+        return not self.patterns and not self.joined
+
+    def regex(self) -> str:
+        """Return a regular expression that matches exactly the allowed cells."""
+        one = "|".join([*(re.escape(value) for value in self.sentences), *self.patterns])
+        return f"^(?:{one})(?:,(?:{one}))*$" if self.joined else f"^(?:{one})$"
+
+
+# How a machine is bought
+
+OPERATING_SYSTEMS = Vocabulary(
+    "operating_systems",
+    {
+        "linux": "A Linux without a license fee.",
+        "windows": "Windows Server.",
+        "rhel": "Red Hat Enterprise Linux.",
+        "rhel_ha": "Red Hat Enterprise Linux with the High Availability add-on.",
+        "rhel_sap": "Red Hat Enterprise Linux for SAP.",
+        "sles": "SUSE Linux Enterprise Server.",
+        "sles_sap": "SUSE Linux Enterprise Server for SAP.",
+        "ubuntu_pro": "Ubuntu Pro.",
+    },
+)
+
+SOFTWARE = Vocabulary(
+    "software",
+    {
+        "none": "Nothing but the operating system.",
+        "sql_std": "Microsoft SQL Server Standard.",
+        "sql_web": "Microsoft SQL Server Web.",
+        "sql_ent": "Microsoft SQL Server Enterprise.",
+    },
+)
+
+LICENSE_MODELS = Vocabulary(
+    "license_models",
+    {
+        "included": "The price contains the licenses, or none is needed.",
+        "byol": "The buyer brings the license; the price is without it.",
+    },
+)
+
+TENANCIES = Vocabulary(
+    "tenancies",
+    {
+        "shared": "The physical host may run machines of other customers.",
+        "dedicated": "The physical host runs machines of one customer, paid by machine.",
+        "host": "A whole physical host, whatever runs on it.",
+    },
+)
+
+PURCHASE_OPTIONS = Vocabulary(
+    "purchase_options",
+    {
+        "on_demand": "Paid for the time used, without a commitment.",
+        "spot": "Spare capacity at a changing price; the vendor may take the machine back.",
+        "reserved": "A reservation of one machine type for one, three or five years.",
+        "savings_plan": "A commitment to spend an amount per hour (AWS, Azure).",
+        "committed_use": "A committed use discount (GCP).",
+        "capacity_block": "GPU machines for a fixed future period (AWS Capacity Blocks for ML).",
+        "dws_calendar": "GCP's Dynamic Workload Scheduler, calendar mode: a fixed future period.",
+        "dws_flex_start": "GCP's Dynamic Workload Scheduler, flex start: when there is room.",
+        "dws_defined_duration": "GCP's Dynamic Workload Scheduler, for a duration given up front.",
+        "low_priority": "Azure Batch and scale sets' older form of spot, at a fixed price.",
+        "dev_test": "Azure's price for development and test subscriptions.",
+    },
+)
+
+COMMITMENT_PLANS = Vocabulary(
+    "commitment_plans",
+    {
+        "standard": "A reservation that stays with its machine type.",
+        "convertible": "A reservation that can be exchanged for another machine type.",
+        "compute": "A savings plan for any machine type in any region.",
+        "ec2_instance": "A savings plan for one AWS machine family in one region.",
+        "resource": "A committed use discount for amounts of vCPU, memory, GPU or local disk.",
+        "flexible": "A committed use discount for an amount of money per hour.",
+    },
+)
+
+PAYMENT_OPTIONS = Vocabulary(
+    "payment_options",
+    {
+        "none": "There is no commitment.",
+        "no_upfront": "Nothing is paid at the start; every hour is.",
+        "partial_upfront": "A part is paid at the start, the rest every hour.",
+        "all_upfront": "Everything is paid at the start.",
+        "monthly": "Paid in equal amounts every month.",
+    },
+)
+
+BILLING_UNITS = Vocabulary(
+    "billing_units",
+    {
+        "hour": "Billed for hours, or quoted by the hour and billed for a part of it.",
+        "second": "Billed for seconds.",
+        "term": "Billed once for the whole period.",
+    },
+)
+
+BASES = Vocabulary(
+    "bases",
+    {
+        "listed": "The vendor states this number.",
+        "composed": "The sum of the parts in price_components, each of which the vendor states.",
+        "derived": "Follows from another price by the vendor's published rule.",
+    },
+)
+
+TERMS_IN_MONTHS = (0, 12, 36, 60)
+"""Lengths of commitments that vendors sell; 0 where there is no commitment."""
+
+
+# Codes that describe a price
+
+FLAGS = Vocabulary(
+    "flags",
+    {
+        "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
+        "effective_date_unreadable": "The vendor's start date of the price could not be read.",
+        "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
+        "placeholder": "So far below other prices that it stands for no real offer.",
+        "spot_above_on_demand": "The spot price is higher than the on-demand price.",
+        "spot_equals_on_demand": "The spot price is the on-demand price: there is no market yet.",
+        "uncommitted_parts": "Some parts of the machine cannot be committed and stay on demand.",
+        "whole_host": "The price is for a whole physical host, not for one machine.",
+    },
+    {
+        r"block_of_\d+_hours": "The hourly price of a Capacity Block sold for so many hours.",
+    },
+)
+
+_PRICED_PARTS = "core|ram|gpu|tpu|local_ssd|license|premium|instance|slice"
+
+PRICE_REASONS = Vocabulary(
+    "price_reasons",
+    {
+        "capacity_block_priced_by_offering": (
+            "AWS lists capacity blocks at 0; each offering has its own price."
+        ),
+        "listed_at_zero": "The vendor lists the machine at 0, which is no price.",
+    },
+    {
+        rf"(?:{_PRICED_PARTS})_sku_missing": "The vendor has no SKU for this part in the region.",
+        rf"(?:{_PRICED_PARTS})_sku_ambiguous": "Several SKUs price this part differently.",
+    },
+    joined=True,
+)
+
+ON_DEMAND_REASONS = Vocabulary(
+    "on_demand_reasons",
+    {
+        **PRICE_REASONS.sentences,
+        "not_listed": "The vendor lists no on-demand price for the machine in the region.",
+    },
+    PRICE_REASONS.patterns,
+    joined=True,
+)
+
+QUARANTINE_REASONS = Vocabulary(
+    "quarantine_reasons",
+    {
+        "ambiguous_sku": "Two SKUs price the same part differently.",
+        "duplicate_key": "Several rows have the same key; none of them is published.",
+        "no_currency": "The item names no currency.",
+        "no_instance_type": "The line names no machine type.",
+        "no_price": "The SKU states no price.",
+        "no_region": "The item names no region.",
+        "no_size_name": "The item names no machine size.",
+        "not_usd": "The SKU is priced in another currency than the one requested.",
+        "placeholder": "The price is one that the vendor uses where it has none.",
+        "platform_disagrees": "The vendor's words and its operation code name different systems.",
+        "price_not_a_number": "The price cannot be read as a number.",
+        "price_not_positive": "The price is 0 or less.",
+        "sku_without_name": "The SKU lacks its name, family or location.",
+        "tiered_price": "The price depends on how much is used, which no machine's price does.",
+        "unknown_grammar": "The description of the SKU is not understood.",
+        "unknown_market_option": "The line names an unknown market.",
+        "unknown_operation": "The operation code of the line is unknown.",
+        "unknown_plan": "The savings plan that the rate belongs to is unknown.",
+        "unknown_platform": "The operating system, software or license is unknown.",
+        "unknown_price_type": "The item is sold in an unknown way.",
+        "unknown_product": "The product name of the item is not understood.",
+        "unknown_savings_plan": "The term or price of the item's savings plan is not understood.",
+        "unknown_sku": "The price list lacks the SKU that the rate is for.",
+        "unknown_tenancy": "The tenancy of the line is unknown.",
+        "unknown_term": "The length of the commitment, or how it is paid, is unknown.",
+        "unknown_unit": "The price is for an unknown unit.",
+        "unreadable_price": "The price is missing, negative or no number.",
+        "zero_price": "The price is 0, and what a part costs is never nothing.",
+    },
+    {
+        r"check:[a-z0-9_]+(?::[a-z0-9_]+)?": (
+            "The row fails this check of the table: check:<column>:<check>, or check:<check>."
+        ),
+    },
+)
+
+
+# Parts of machines
+
+COMPONENTS = Vocabulary(
+    "components",
+    {
+        "core": "Virtual CPUs.",
+        "ram": "Main memory.",
+        "gpu": "GPUs.",
+        "tpu": "TPU chips.",
+        "local_ssd": "Local SSD.",
+        "license": "The license of the operating system.",
+        "premium": "A surcharge on another part.",
+        "instance": "The whole machine, where it is sold as one part.",
+        "slice": "GPUs together with the cores, memory and disk that belong to them.",
+    },
+    {rf"(?:{_PRICED_PARTS})_2": "A second SKU of the same kind of part."},
+)
+
+PARTS = Vocabulary(
+    "parts",
+    {
+        "core": "One vCPU of a predefined machine.",
+        "ram": "One GiB of memory of a predefined machine.",
+        "core_custom": "One vCPU of a custom machine.",
+        "ram_custom": "One GiB of memory of a custom machine.",
+        "core_extended": "One vCPU of a custom machine with extended memory.",
+        "ram_extended": "One GiB of memory beyond what a custom machine's vCPUs allow.",
+        "premium_core": "A surcharge on each vCPU.",
+        "premium_ram": "A surcharge on each GiB of memory.",
+        "local_ssd": "One GiB of local SSD.",
+        "instance": "A whole machine.",
+    },
+    {
+        r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
+        r"slice:[a-z0-9-]+": "One GPU, or the named share of one, with all that belongs to it.",
+        r"tpu:v\d+[a-z]*(?:-pod)?": "One TPU chip of this generation; -pod in a slice of a pod.",
+    },
+)
+
+COMPONENT_UNITS = Vocabulary(
+    "component_units",
+    {
+        "vcpu": "One vCPU.",
+        "gib": "One GiB.",
+        "gpu": "One GPU.",
+        "eighth_gpu": "One eighth of a GPU.",
+        "chip": "One TPU chip.",
+        "instance": "One machine.",
+        "sku_unit": "One unit of the SKU, where nothing says how many chips it is.",
+    },
+    {
+        r"\d+_chips": "So many TPU chips, which the SKU prices together.",
+        r"(?:vcpu|gib|gpu|eighth_gpu|chip|\d+_chips|instance)_month": (
+            "A part priced by the month of 730 hours: the quantity is that of one hour."
+        ),
+    },
+)
+
+
+# Places and machine types
+
+REGION_KINDS = Vocabulary(
+    "region_kinds",
+    {
+        "region": "A commercial region.",
+        "local_zone": "A zone near a city that belongs to a region elsewhere.",
+        "wavelength": "A zone inside a telephone company's network.",
+        "outpost": "The vendor's hardware in a customer's building.",
+        "gov": "A region for government customers.",
+        "china": "A region in China, run by a local company under its own prices.",
+    },
+)
+
+REGION_STATUSES = Vocabulary(
+    "region_statuses",
+    {
+        "available": "Every account can use it.",
+        "opt_in": "An account must enable it first.",
+        "unreachable": "It did not answer.",
+    },
+)
+
+ZONE_KINDS = Vocabulary(
+    "zone_kinds",
+    {kind: REGION_KINDS[kind] for kind in ("local_zone", "wavelength")}
+    | {"zone": "An availability zone of a region."},
+)
+
+CONTINENTS = Vocabulary(
+    "continents",
+    {
+        "africa": "Africa.",
+        "asia": "Asia, the Middle East included.",
+        "europe": "Europe.",
+        "north_america": "North America, Mexico included.",
+        "oceania": "Australia, New Zealand and the Pacific.",
+        "south_america": "South America.",
+    },
+)
+
+TYPE_STATUSES = Vocabulary(
+    "type_statuses",
+    {
+        "current": "The vendor recommends it.",
+        "previous": "A previous generation, still sold.",
+        "retiring": "The vendor has announced its end.",
+    },
+)
+
+ARCHITECTURES = Vocabulary(
+    "architectures",
+    {"x86_64": "64-bit x86: Intel, AMD.", "arm64": "64-bit Arm: Graviton, Axion, Cobalt, Ampere."},
+)
+
+ACCELERATOR_KINDS = Vocabulary(
+    "accelerator_kinds",
+    {
+        "none": "No accelerator.",
+        "gpu": "Graphics processors.",
+        "tpu": "Google's tensor processors.",
+        "neuron": "AWS Trainium and Inferentia.",
+        "fpga": "Programmable logic.",
+        "media": "Video transcoding cards.",
+        "inference": "Processors for inference only.",
+        "asic": "Other AI processors.",
+    },
+)
+
+SPEC_KINDS = Vocabulary(
+    "spec_kinds",
+    {kind: sentence for kind, sentence in ACCELERATOR_KINDS.items() if kind != "none"}
+    | {"soc": "Processor and accelerator in one chip."},
+)
+
+DISK_KINDS = Vocabulary(
+    "disk_kinds",
+    {
+        "nvme_ssd": "Flash behind NVMe.",
+        "ssd": "Flash behind another interface.",
+        "hdd": "Magnetic disks.",
+    },
+)
+
+SPEC_SOURCES = Vocabulary(
+    "spec_sources",
+    {
+        "api": "The vendor's machine API.",
+        "price_list": "Attributes of the price list.",
+        "bundled": "The table that comes with hwprices, as of its date.",
+    },
+)
+
+POWER_BASES = Vocabulary(
+    "power_bases",
+    {
+        "microarchitecture": "The coefficient of the CPU's microarchitecture.",
+        "average": "The average over CPUs, because the microarchitecture is not known.",
+    },
+)
+
+
+# Spec sheets
+
+CONFIDENCE = Vocabulary(
+    "confidence",
+    {
+        "high": "The maker states it, or two independent sources agree.",
+        "medium": "One good secondary source.",
+        "low": "Reports or memory only.",
+    },
+)
+
+SUPPORT = Vocabulary(
+    "support",
+    {
+        "supported": "The device computes in this format; without a rate, the maker gives none.",
+        "unsupported": "The device does not compute in this format.",
+        "unknown": "No source says.",
+    },
+)
+
+DISCLOSURES = Vocabulary(
+    "disclosures",
+    {
+        "datasheet": "The maker publishes a data sheet.",
+        "partial": "The maker publishes some figures.",
+        "none": "The maker publishes no figures.",
+    },
+)
+
+LOCAL_KINDS = Vocabulary(
+    "local_kinds",
+    {
+        "server": "A rack server.",
+        "board": "A board of accelerators for a server.",
+        "workstation": "A workstation.",
+        "desktop": "A desktop computer.",
+        "laptop": "A laptop.",
+        "mini_pc": "A small desktop computer.",
+        "devkit": "A development kit.",
+        "sbc": "A single-board computer.",
+        "cluster": "Several machines sold or built as one.",
+        "card": "A card that needs a host.",
+    },
+)
+
+PRICE_KINDS = Vocabulary(
+    "price_kinds",
+    {
+        "list": "The maker's price.",
+        "street": "A shop's price.",
+        "reported": "A price from the press or from notes.",
+        "sum": "The sum of the parts; the notes list them.",
+    },
+)
+
+POWER_COMPONENTS = Vocabulary(
+    "power_components",
+    {
+        "vcpu": "A vCPU with its share of the server, without memory, disks and accelerators.",
+        "memory": "Main memory.",
+        "ssd": "Solid-state disk.",
+        "hdd": "Magnetic disk.",
+    },
+)
+
+POWER_UNITS = Vocabulary("power_units", {"vcpu": "One vCPU.", "gb": "One GB.", "tb": "One TB."})
+
+
+# Benchmarks
+
+SUITES = Vocabulary(
+    "suites",
+    {
+        "mlperf_inference": "MLPerf Inference: how fast a trained model answers.",
+        "mlperf_training": "MLPerf Training: how long training to a quality target takes.",
+    },
+)
+
+SCENARIOS = Vocabulary(
+    "scenarios",
+    {
+        "Offline": "All queries are there from the start: the highest throughput.",
+        "Server": "Queries arrive at random and have a limit of latency.",
+        "Interactive": "As Server, with a tighter limit.",
+        "SingleStream": "One query after the other: latency.",
+        "MultiStream": "Batches of queries one after the other: latency.",
+        "training": "MLPerf Training has no scenarios.",
+    },
+)
+
+RESULT_UNITS = Vocabulary(
+    "result_units",
+    {
+        "Tokens/s": "Generated tokens per second.",
+        "Samples/s": "Samples per second.",
+        "Queries/s": "Queries per second within the latency limit.",
+        "ms": "Milliseconds of latency.",
+        "minutes": "Minutes to train.",
+    },
+)
+
+DIVISIONS = Vocabulary(
+    "divisions",
+    {
+        "closed": "The model is the benchmark's own: results can be compared.",
+        "open": "The submitter may change the model.",
+    },
+)
