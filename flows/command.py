@@ -6,7 +6,7 @@ are checked, its environment is set and the person at the screen has been told.
 
 import os
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,9 +14,11 @@ from rich.console import Console
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, screen
-from hwprices.publish.release import Published
 from hwprices.settings import Settings, describe, load
 from hwprices.storage.store import Store
+
+if TYPE_CHECKING:  # importing it takes as long as the rest of this module
+    from hwprices.publish.release import Published
 
 OK, SOME_FAILED, NOTHING_DONE = 0, 1, 2
 """Exit status."""
@@ -26,7 +28,7 @@ OK, SOME_FAILED, NOTHING_DONE = 0, 1, 2
 class Outcome:
     """What a refresh came to: the release in force, and one line for each failure."""
 
-    published: Published | None = None
+    published: "Published | None" = None
     failures: list[str] = field(default_factory=list)
 
     @property

@@ -26,13 +26,17 @@ def set_defaults() -> None:
 
 
 def set_command_defaults(root: str) -> None:
-    """Set the defaults of a command: Prefect keeps its state below the root, and logs nothing.
+    """Set the defaults of a command: Prefect keeps its state below the root, and logs nothing."""
+    _set({**DEFAULTS, **QUIET, "PREFECT_HOME": prefect_home(root)})
 
-    A root in an object store cannot hold Prefect's database, so its state is then kept in ``data``
-    of the working directory.
+
+def prefect_home(root: str) -> str:
+    """Return the folder for Prefect's database and results: ``.prefect`` below the root.
+
+    An object store cannot hold a database; it is then below ``data`` of the working directory.
     """
     folder = "data" if root.startswith(OBJECT_STORES) else root
-    _set({**DEFAULTS, **QUIET, "PREFECT_HOME": str(Path(folder).resolve() / ".prefect")})
+    return str(Path(folder).resolve() / ".prefect")
 
 
 def _set(variables: dict[str, str]) -> None:

@@ -347,6 +347,15 @@ def refresh(context: typer.Context) -> None:
     command.app(context.args, prog_name=context.command_path)
 
 
+@app.command()
+@one_line_errors
+def serve() -> None:
+    """Run the pipeline by its schedules on this machine, until Ctrl-C (hwprices[pipeline])."""
+    from hwprices.flows import serve as server
+
+    server.main()
+
+
 def main() -> None:
     """Entry point of the command ``hwprices``."""
     app()
