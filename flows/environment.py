@@ -9,8 +9,9 @@ from pathlib import Path
 from hwprices.settings import OBJECT_STORES
 
 DEFAULTS = {
-    # A fresh database takes up to 18 s on 2 cores; Prefect's own limit is 20 s.
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    # A fresh database takes up to 18 s on 2 cores, and took 110 s on 2 cores that four other
+    # programs used; Prefect's own limit is 20 s.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }
