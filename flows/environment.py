@@ -6,6 +6,7 @@ A variable that is already set stays as it is.
 import os
 from pathlib import Path
 
+from hwprices.errors import HwpricesError
 from hwprices.settings import OBJECT_STORES
 
 DEFAULTS = {
@@ -27,17 +28,36 @@ def set_defaults() -> None:
 
 
 def set_command_defaults(root: str) -> None:
-    """Set the defaults of a command: Prefect keeps its state below the root, and logs nothing."""
-    _set({**DEFAULTS, **QUIET, "PREFECT_HOME": prefect_home(root)})
+    """Set the defaults of a command that shows its own progress, and Prefect's folder.
 
-
-def prefect_home(root: str) -> str:
-    """Return the folder for Prefect's database and results: ``.prefect`` below the root.
-
-    An object store cannot hold a database; it is then below ``data`` of the working directory.
+    Raises:
+        HwpricesError: Prefect's folder cannot be made.
     """
-    folder = "data" if root.startswith(OBJECT_STORES) else root
-    return str(Path(folder).resolve() / ".prefect")
+    _set({**DEFAULTS, **QUIET})
+    set_home(root)
+
+
+def set_home(root: str) -> None:
+    """Make ``.prefect`` below the root, and let Prefect keep its database and results there.
+
+    An object store cannot hold a database; the folder is then below ``data`` of the working
+    directory. Nothing is done if PREFECT_HOME is set.
+
+    Raises:
+        HwpricesError: the folder cannot be made.
+    """
+    if "PREFECT_HOME" in os.environ:
+        return
+    folder = Path("data" if root.startswith(OBJECT_STORES) else root).resolve() / ".prefect"
+    try:
+        # Prefect makes its folder, but not the one above it.
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HwpricesError(
+            f"cannot write in {folder.parent}: {error.strerror or error}",
+            "Set PREFECT_HOME to a folder for Prefect's state.",
+        ) from None
+    os.environ["PREFECT_HOME"] = str(folder)
 
 
 def _set(variables: dict[str, str]) -> None:

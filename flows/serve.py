@@ -30,11 +30,11 @@ def main() -> None:
     """Start everything and wait for Ctrl-C. The schedules of prefect.yaml are then in force.
 
     Raises:
-        HwpricesError: the server does not answer.
+        HwpricesError: Prefect's folder cannot be made, or the server does not answer.
         subprocess.CalledProcessError: Prefect could not make the work pool or the deployments; its
             own message is on the screen.
     """
-    os.environ.setdefault("PREFECT_HOME", environment.prefect_home(load().root))
+    environment.set_home(load().root)
     os.environ["PREFECT_API_URL"] = f"{URL}/api"
     listen = ["server", "start", "--host", "127.0.0.1", "--port", "4200"]
     server = subprocess.Popen([*PREFECT, *listen])

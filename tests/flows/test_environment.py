@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 
+from hwprices.errors import HwpricesError
 from hwprices.flows import environment
 
 
@@ -42,6 +43,12 @@ def test_with_an_object_store_the_state_is_in_the_working_directory(
     monkeypatch.chdir(tmp_path)
     environment.set_command_defaults("s3://bucket/prices")
     assert variables["PREFECT_HOME"] == str(tmp_path / "data/.prefect")
+    assert (tmp_path / "data/.prefect").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(variables: dict[str, str]) -> None:
+    with pytest.raises(HwpricesError, match=r"cannot write in /dev/null: .* Set PREFECT_HOME"):
+        environment.set_home("/dev/null")
 
 
 def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) -> None:
