@@ -13,6 +13,9 @@ unexport VIRTUAL_ENV
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/.prefect data/.publish.lock \
            data/live site dist
 
+# Modules of tools/ that write a page of docs/. With --check they compare it instead.
+GENERATORS := data_dictionary cli_reference spec_crosscheck
+
 .PHONY: help run live test test-fast check bench serve docs lock clean
 
 help:  ## list the targets
@@ -45,16 +48,16 @@ test: $(VENV)/.synced  ## all tests
 test-fast: $(VENV)/.synced  ## the tests of daily work: none that are slow, start Prefect or a browser
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not flow and not browser"
 
-check: $(VENV)/.synced  ## lint, format, types, import directions, generated docs
+check: $(VENV)/.synced  ## lint, format, types, import directions, generated docs, spec sheets
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m tools.data_dictionary --check
+	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool --check || exit 1; done
+	@$(BIN)/python -m tools.spec_lint
 
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
-	@$(BIN)/python -m tools.data_dictionary
-	@$(BIN)/python -m tools.cli_reference
+	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool || exit 1; done
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
 
 bench: $(VENV)/.synced  ## performance: every script of bench/, then which of them missed its target
