@@ -10,18 +10,14 @@ if __name__ == "__main__":
 
     command.app(prog_name="refresh")
 
-from typing import Literal
-
 from prefect import flow
 
 from hwprices import providers as provider_registry
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress
-from hwprices.flows.collect import collect
+from hwprices.flows.collect import Source, collect
 from hwprices.flows.publish import publish
 from hwprices.publish.release import Published
-
-Source = Literal["sample", "live"]
 
 
 class ProvidersFailedError(HwpricesError):
