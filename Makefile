@@ -1,58 +1,76 @@
-# Two commands do everything: `make run` and `make test`. Both set up .venv first; uv is fetched into it when it is not on the machine.
+# `make run` and `make test` do nearly everything. Both set up .venv first, which needs Python 3.11
+# or newer. uv is installed into .venv when it is not on the PATH.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+UV     := $(or $(shell command -v uv),$(BIN)/uv)
 export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 unexport VIRTUAL_ENV
 
-.PHONY: help run live test check bench serve docs lock clean
+# What runs and builds write. .gitignore has the same list.
+OUTPUTS := data/raw data/staged data/releases data/latest.json data/.prefect data/.publish.lock \
+           data/live site dist
 
-help:  ## what there is to make
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+# Modules of tools/ that write a page of docs/. With --check they compare it instead.
+GENERATORS := data_dictionary cli_reference spec_crosscheck
 
-# The environment is up to date when this file is newer than the lock.
-$(VENV)/.synced: pyproject.toml uv.lock
+.PHONY: help run live test test-fast check bench serve docs lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 19
+
+$(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is not here: install Python 3.11 or newer, or call make PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "setting up $(VENV) (once)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@set -e; \
-	if command -v uv >/dev/null; then uv=uv; \
-	elif test -x $(BIN)/uv; then uv=$(BIN)/uv; \
-	else $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null; \
-	     $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8,<1"; uv=$(BIN)/uv; fi; \
-	$$uv sync --quiet --locked --inexact --extra dev --python $(BIN)/python
+	@$(PYTHON) -m venv $(VENV)
+
+$(BIN)/uv: | $(BIN)/python
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8,<1"
+
+# The environment is up to date when this file is newer than the lock. --inexact keeps .venv/bin/uv.
+$(VENV)/.synced: pyproject.toml uv.lock | $(BIN)/python $(UV)
+	@$(UV) sync --quiet --locked --inexact --extra dev --python $(BIN)/python
 	@touch $@
 
-run: $(VENV)/.synced  ## collect from the bundled sample and publish a release under data/ (offline)
-	@$(BIN)/python -m hwprices.flows.refresh --source sample
+run: $(VENV)/.synced  ## collect from the bundled sample and publish a release below data/ (offline)
+	@$(BIN)/hwprices refresh --source sample
 
 live: $(VENV)/.synced  ## the same from the vendors, into data/live (credentials optional, see README)
-	@$(BIN)/python -m hwprices.flows.refresh --source live --root data/live
+	@$(BIN)/hwprices refresh --source live --root data/live
 
 test: $(VENV)/.synced  ## all tests
 	@$(BIN)/python -m pytest -n auto --dist loadfile
 
-check: $(VENV)/.synced  ## lint, types, import directions, generated docs
+test-fast: $(VENV)/.synced  ## the tests of daily work: none that are slow, start Prefect or a browser
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not flow and not browser"
+
+check: $(VENV)/.synced  ## lint, format, types, import directions, generated docs, spec sheets
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m tools.data_dictionary --check
+	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool --check || exit 1; done
+	@$(BIN)/python -m tools.spec_lint
 
-docs: $(VENV)/.synced  ## write the data dictionary from the schemas
-	@$(BIN)/python -m tools.data_dictionary
+docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
+	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool || exit 1; done
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
 
-bench: $(VENV)/.synced  ## performance, side by side, as ratios
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.synced  ## performance: every script of bench/, then which of them missed its target
+	@missed=; for script in bench/*.py; do \
+	  echo "== $$script"; $(BIN)/python $$script || missed="$$missed $$script"; \
+	done; \
+	if test -n "$$missed"; then echo "missed its target, or failed:$$missed" >&2; exit 1; fi
 
-serve: $(VENV)/.synced  ## a Prefect server, a work pool, the deployments and a worker, on this machine
-	@$(BIN)/python -m hwprices.flows.serve
+serve: $(VENV)/.synced  ## a Prefect server, the scheduled flows and a worker, on this machine
+	@$(BIN)/hwprices serve
 
-lock: ## renew uv.lock
-	@uv lock
+lock: | $(BIN)/python $(UV)  ## renew uv.lock
+	@$(UV) lock --python $(BIN)/python
 
 clean:  ## delete what runs made (releases too), not the environment
-	rm -rf data/raw data/staged data/releases data/quarantine data/latest.json data/.prefect data/.publish.lock data/live
+	rm -rf $(OUTPUTS)

@@ -1,4 +1,4 @@
-"""collect: one provider, from the vendor (or the sample) to staged tables."""
+"""The flow ``collect``: one provider, from the vendor (or the sample) to staged tables."""
 
 import os
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
-from hwprices.flows import console, reports
+from hwprices.flows import progress, reports
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -20,14 +20,18 @@ from hwprices.stage.stage import Staged, stage_run
 Source = Literal["sample", "live"]
 
 THREADS = 16
-"""Waiting tasks cost a thread each; how many really fetch at once is each provider's own limit."""
+"""Tasks at once on this machine. Each provider limits further how many of them fetch."""
 
 
 def _runner() -> Any:
-    """Threads on this machine, or the workers of a Dask cluster: HWPRICES_DASK_SCHEDULER=tcp://host:8786, extra hwprices[dask].
+    """Return the task runner: threads on this machine, or the workers of a Dask cluster.
 
-    On a cluster the root is an object store or a folder that all workers share, each worker has the environment of the settings,
-    and Prefect needs a server of its own (PREFECT_API_URL).
+    A cluster is used if HWPRICES_DASK_SCHEDULER names it (tcp://host:8786; needs the extra
+    hwprices[dask]). The root is then an object store or a folder that all workers share, each
+    worker has the settings in its environment, and PREFECT_API_URL names a server.
+
+    Raises:
+        HwpricesError: a cluster is named, but prefect-dask is not installed.
     """
     scheduler = os.environ.get("HWPRICES_DASK_SCHEDULER")
     if not scheduler:
@@ -56,21 +60,27 @@ def fetch(collector: Collector, unit: Unit) -> UnitResult:
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
 def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
-    """Turn landed pages into checked, staged tables."""
-    return stage_run(
-        load(**flags), run, progress=lambda what: console.step(provider, f"normalise {what}")
-    )
+    """Turn landed pages into checked, staged tables.
+
+    Raises:
+        HwpricesError: a page is altered, or too many rows were refused.
+    """
+
+    def report(part: str) -> None:
+        progress.report(provider, f"normalise {part}")
+
+    return stage_run(load(**flags), run, progress=report)
 
 
 def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
-    """Fetch units side by side and show the progress; results come back sorted by the unit's name."""
+    """Fetch units side by side and report progress; return the results sorted by unit name."""
     name = collector.provider.name
-    console.step(name, "fetch", done=0, total=len(units))
+    progress.report(name, "fetch", done=0, total=len(units))
     futures: list[PrefectFuture[UnitResult]] = [fetch.submit(collector, unit) for unit in units]
     results: list[UnitResult] = []
     for future in as_completed(futures):
         results.append(future.result())
-        console.step(name, "fetch", done=len(results), total=len(units))
+        progress.report(name, "fetch", done=len(results), total=len(units))
     return sorted(results, key=lambda result: result.unit.name)
 
 
@@ -87,31 +97,35 @@ def collect(
     regions: list[str] | None = None,
     kinds: list[str] | None = None,
 ) -> Staged:
-    """Collect one provider: fetch every unit in parallel, keep the raw pages, normalise, validate and stage.
+    """Collect one provider: fetch its units, keep the raw pages, normalise, check and stage them.
 
-    A unit that fails keeps its last good pages and is reported; regions or kinds not asked for stay as they were.
+    A unit that fails keeps its last good pages and is reported. Regions or kinds that were not
+    requested stay as they were.
 
     Args:
-        provider: aws, azure or gcp.
-        source: live asks the vendor, sample replays data/sample; default HWPRICES_SOURCE, else sample.
-        root: where the data lives; default HWPRICES_ROOT, else the checkout's data/.
+        provider: a provider's name, such as aws.
+        source: live asks the vendor, sample replays the bundled pages; default HWPRICES_SOURCE.
+        root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
         regions: only these; default all.
-        kinds: only these kinds of page (for instance spot); default all.
+        kinds: only these kinds of page, such as spot; default all.
+
+    Raises:
+        HwpricesError: no unit could be fetched, or the tables cannot be staged.
     """
     flags = {"source": source, "root": root}
     started_at = datetime.now(UTC)
-    console.step(provider, "plan")
+    progress.report(provider, "plan")
     with Collector(provider, load(**flags)) as collector:
         units = plan(collector, regions, kinds)
         results = _fetch_all(collector, units)
         narrowed = bool(regions or kinds)
         run = collector.record(started_at, results, narrowed=narrowed, kinds=kinds)
-    console.step(provider, "normalise")
+    progress.report(provider, "normalise")
     staged = stage(provider, run, flags)
     create_markdown_artifact(
         key=f"collect-{provider}",
         markdown=reports.collected(staged),
         description=f"What was collected from {provider}",
     )
-    console.end(provider, f"{staged.rows('prices'):,} prices staged")
+    progress.finish(provider, f"{staged.rows('prices'):,} prices staged")
     return staged

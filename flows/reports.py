@@ -1,20 +1,21 @@
-"""What a run reports in Prefect's pages, as Markdown."""
+"""Write what a run did as Markdown, for Prefect's artifact pages."""
+
+from collections.abc import Iterable
 
 from hwprices.publish.release import Published
 from hwprices.stage.stage import Staged
 
 
 def collected(staged: Staged) -> str:
-    """What was staged, what was refused, which units gave trouble."""
-    tables = sorted({f.table for f in staged.files})
+    """Describe a collection: what was staged, what was refused, which units gave trouble."""
+    tables = sorted({file.table for file in staged.files})
+    units = ", ".join(f"{count} {status}" for status, count in staged.units.items())
     lines = [
         f"# {staged.provider}: run {staged.run_id} ({staged.origin})",
+        *_counts("table", "rows", ((name, staged.rows(name)) for name in tables)),
         "",
-        "| table | rows |",
-        "|---|---:|",
+        f"Units: {units}.",
     ]
-    lines += [f"| {name} | {staged.rows(name):,} |" for name in tables]
-    lines += ["", f"Units: {', '.join(f'{n} {status}' for status, n in staged.units.items())}."]
     if staged.troubles:
         lines += [
             "",
@@ -22,39 +23,21 @@ def collected(staged: Staged) -> str:
             "|---|---|---|",
             *(f"| {t.unit} | {t.status} | {t.reason} |" for t in staged.troubles),
         ]
-    if staged.quarantined:
-        lines += [
-            "",
-            "| refused because | rows |",
-            "|---|---:|",
-            *(f"| {reason} | {count:,} |" for reason, count in staged.quarantined.items()),
-        ]
-    if staged.accounted:
-        lines += [
-            "",
-            "| not ours | vendor rows |",
-            "|---|---:|",
-            *(f"| {what} | {count:,} |" for what, count in staged.accounted.items()),
-        ]
+    lines += _counts("refused because", "rows", staged.quarantined.items())
+    lines += _counts("not ours", "vendor rows", staged.accounted.items())
     return "\n".join(lines)
 
 
 def published(outcome: Published) -> str:
-    """The release and how the gate's checks came out."""
+    """Describe a release: the rows of its tables and the results of the gate's checks."""
     manifest = outcome.manifest
-    head = (
+    lines = [
         f"# Release {outcome.version}"
         if outcome.new
-        else f"# Nothing new: release {outcome.version} stays"
-    )
-    lines = [
-        head,
-        "",
-        "| table | rows |",
-        "|---|---:|",
-        *(f"| {name} | {entry['rows']:,} |" for name, entry in manifest["tables"].items()),
-    ]
-    lines += [
+        else f"# Nothing new: release {outcome.version} stays",
+        *_counts(
+            "table", "rows", ((name, table["rows"]) for name, table in manifest["tables"].items())
+        ),
         "",
         "| provider | origin | partition | check | outcome | detail |",
         "|---|---|---|---|---|---|",
@@ -62,12 +45,16 @@ def published(outcome: Published) -> str:
     for result in outcome.results:
         entry = manifest["providers"][result.provider]
         lines.append(
-            f"| {result.provider} | {entry['origin']} | {entry['status']} | {result.check} | {result.outcome} | {result.detail} |"
+            f"| {result.provider} | {entry['origin']} | {entry['status']} | {result.check}"
+            f" | {result.outcome} | {result.detail} |"
         )
     if manifest["unmatched_accelerators"]:
-        lines += [
-            "",
-            "Accelerators without a spec sheet: "
-            + ", ".join(map(str, manifest["unmatched_accelerators"])),
-        ]
+        unmatched = ", ".join(map(str, manifest["unmatched_accelerators"]))
+        lines += ["", f"Accelerators without a spec sheet: {unmatched}"]
     return "\n".join(lines)
+
+
+def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:
+    """Write the lines of a table with two columns; none if there are no rows."""
+    lines = [f"| {name} | {count:,} |" for name, count in rows]
+    return ["", f"| {heading} | {unit} |", "|---|---:|", *lines] if lines else []

@@ -1,4 +1,8 @@
-"""``make serve``: a Prefect server, a process work pool, the deployments and a worker on this machine, until Ctrl-C."""
+"""The command ``hwprices serve``: run the schedules of prefect.yaml on this machine, until Ctrl-C.
+
+Starts a Prefect server, makes a process work pool and the deployments, and starts a worker.
+The flows run in the working directory.
+"""
 
 import contextlib
 import os
@@ -9,57 +13,78 @@ from pathlib import Path
 
 import httpx
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-PREFECT = Path(sys.executable).with_name("prefect")
+from hwprices.errors import HwpricesError
+from hwprices.flows import environment
+from hwprices.settings import load
+
+PREFECT = [sys.executable, "-m", "prefect"]
 URL = "http://127.0.0.1:4200"
-READY_SECONDS = 120  # a fresh database takes 12 s on two cores; slower disks are given time
+READY_SECONDS = 120
+"""A fresh database takes 12 s on two cores; a slower disk is given ten times that."""
+
+POOL = "hwprices"
+"""The work pool's name, as in prefect.yaml."""
 
 
 def main() -> None:
-    """Start everything; the schedules of prefect.yaml are then in force."""
-    os.environ.setdefault("PREFECT_HOME", str(CHECKOUT / "data" / ".prefect"))
+    """Start everything and wait for Ctrl-C. The schedules of prefect.yaml are then in force.
+
+    Raises:
+        HwpricesError: Prefect's folder cannot be made, or the server does not answer.
+        subprocess.CalledProcessError: Prefect could not make the work pool or the deployments; its
+            own message is on the screen.
+    """
+    environment.set_home(load().root)
     os.environ["PREFECT_API_URL"] = f"{URL}/api"
-    server = subprocess.Popen(
-        [PREFECT, "server", "start", "--host", "127.0.0.1", "--port", "4200"], cwd=CHECKOUT
-    )
+    listen = ["server", "start", "--host", "127.0.0.1", "--port", "4200"]
+    server = subprocess.Popen([*PREFECT, *listen])
     try:
-        _wait()
-        subprocess.run(
-            [
-                PREFECT,
-                "--no-prompt",
-                "work-pool",
-                "create",
-                "--type",
-                "process",
-                "--overwrite",
-                "hwprices",
-            ],
-            cwd=CHECKOUT,
-            check=True,
-        )
-        subprocess.run([PREFECT, "--no-prompt", "deploy", "--all"], cwd=CHECKOUT, check=True)
-        print(
-            f"\nOpen {URL}. A run now: {PREFECT} deployment run refresh/refresh --param source=sample --watch\n"
-        )
-        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-            subprocess.run(
-                [PREFECT, "worker", "start", "--pool", "hwprices"], cwd=CHECKOUT, check=False
-            )
+        _wait_for_server()
+        _prefect("work-pool", "create", "--type", "process", "--overwrite", POOL)
+        _prefect("deploy", "--all", "--prefect-file", str(prefect_file()))
+        print(_invitation())
+        with contextlib.suppress(KeyboardInterrupt):
+            subprocess.run([*PREFECT, "worker", "start", "--pool", POOL], check=False)
     finally:
         server.terminate()
         server.wait(timeout=30)
 
 
-def _wait() -> None:
+def prefect_file() -> Path:
+    """Find prefect.yaml: beside this file in an installation, one folder up in a checkout.
+
+    Raises:
+        HwpricesError: it is in neither place.
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here, here.parent):
+        if (folder / "prefect.yaml").is_file():
+            return folder / "prefect.yaml"
+    raise HwpricesError(
+        f"prefect.yaml is missing beside {here}", "Reinstall hwprices, or run it from a checkout."
+    )
+
+
+def _invitation() -> str:
+    command = " ".join([f"PREFECT_API_URL={URL}/api", *PREFECT, "deployment run refresh/refresh"])
+    return (
+        f"\nOpen {URL}. A run now, in another terminal:\n"
+        f"  {command} --param source=sample --watch\n"
+    )
+
+
+def _prefect(*arguments: str) -> None:
+    subprocess.run([*PREFECT, "--no-prompt", *arguments], check=True)
+
+
+def _wait_for_server() -> None:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
-        try:
+        with contextlib.suppress(httpx.HTTPError):
             if httpx.get(f"{URL}/api/health", timeout=2).is_success:
                 return
-        except httpx.HTTPError:
-            time.sleep(0.5)
-    raise SystemExit("error: the Prefect server did not come up; see its output above")
+        time.sleep(0.5)
+    raise HwpricesError("the Prefect server did not come up", "Its own output above says why.")
 
 
 if __name__ == "__main__":

@@ -335,6 +335,27 @@ def prune(
     )
 
 
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+@one_line_errors
+def refresh(context: typer.Context) -> None:
+    """Collect prices from the clouds and publish them as a release (hwprices[pipeline])."""
+    from hwprices.flows import command
+
+    command.app(context.args, prog_name=context.command_path)
+
+
+@app.command()
+@one_line_errors
+def serve() -> None:
+    """Run the pipeline by its schedules on this machine, until Ctrl-C (hwprices[pipeline])."""
+    from hwprices.flows import serve as server
+
+    server.main()
+
+
 def main() -> None:
     """Entry point of the command ``hwprices``."""
     app()

@@ -1,6 +1,7 @@
-"""What ``pip install hwprices`` gives: the reader alone, with the schemas and sheets inside the wheel built from the sdist."""
+"""What ``pip install hwprices`` gives: the reader, and schemas, flows and data in the wheel."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -8,97 +9,112 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.helpers.wheel import Built, build
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, project) -> tuple[Path, Path]:
-    out = tmp_path_factory.mktemp("dist")
-    # sdist first, wheel from the sdist: as an index's users get it
-    done = subprocess.run(
-        [sys.executable, "-m", "build", "--installer", "uv", "--outdir", out, project],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=with_uv(),
-    )
-    if done.returncode:
-        done = subprocess.run(
-            [sys.executable, "-m", "build", "--outdir", out, project],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
+def built(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Built:
+    return build(project, tmp_path_factory.mktemp("dist"))
 
 
-def with_uv() -> dict[str, str]:
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-
-
-def test_the_wheel_carries_the_schemas_once_and_the_sheets(built):
-    names = zipfile.ZipFile(built[1]).namelist()
-    for wanted in (
-        "hwprices/schemas/price.py",
-        "hwprices/data/specs/accelerators.csv",
-        "hwprices/data/corrections.yaml",
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
         "hwprices/py.typed",
-    ):
-        assert names.count(wanted) == 1, wanted
-    assert not [n for n in names if n.startswith(("data/", "tests/", "flows/"))]
+        "hwprices/schemas/price.py",
+        "hwprices/flows/refresh.py",
+        "hwprices/flows/prefect.yaml",
+        "hwprices/data/corrections.yaml",
+        "hwprices/data/specs/accelerators.csv",
+        "hwprices/data/bundled/README.md",
+        "hwprices/data/sample/README.md",
+    ],
+)
+def test_the_wheel_holds_each_file_once(built: Built, name: str) -> None:
+    assert zipfile.ZipFile(built.wheel).namelist().count(name) == 1
 
 
-def test_the_sdist_holds_the_folder_and_not_the_link(built):
-    with tarfile.open(built[0]) as sdist:
-        names = sdist.getnames()
-    assert sum(n.endswith("schemas/price.py") for n in names) == 1
+@pytest.mark.slow
+def test_the_wheel_holds_every_provider_of_the_sample(built: Built, project: Path) -> None:
+    names = zipfile.ZipFile(built.wheel).namelist()
+    pages = [page for page in (project / "data/sample").rglob("*") if page.is_file()]
+    assert pages
+    for page in pages:
+        assert f"hwprices/{page.relative_to(project).as_posix()}" in names
 
 
-CODE = """
-import sys, pathlib
+@pytest.mark.slow
+def test_the_wheel_holds_one_package_and_no_developer_tools(built: Built) -> None:
+    folders = {name.split("/")[0] for name in zipfile.ZipFile(built.wheel).namelist()}
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"hwprices"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["schemas/price.py", "flows/refresh.py"])
+def test_the_sdist_holds_linked_folders_once(built: Built, name: str) -> None:
+    with tarfile.open(built.sdist) as sdist:
+        assert sum(member.endswith(name) for member in sdist.getnames()) == 1
+
+
+INSTALLED = """
+import sys
 import hwprices
 from hwprices.schemas import tables
-assert "site-packages" in tables.__file__, tables.__file__
+assert sys.argv[1] in tables.__file__, tables.__file__
 assert "prices" in tables.TABLES
-heavy = [m for m in ("prefect", "boto3", "google.cloud", "azure", "httpx") if m in sys.modules]
-assert not heavy, heavy
-print("ok")
 """
+
+
+@pytest.mark.slow
+def test_the_wheel_imports_outside_the_checkout(built: Built, tmp_path: Path) -> None:
+    target = tmp_path / "site-packages"
+    with zipfile.ZipFile(built.wheel) as wheel:
+        wheel.extractall(target)
+    environment = {**os.environ, "PYTHONPATH": str(target)}
+    done = run_code(INSTALLED, str(target), cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+
 
 READER = """
 import sys
-import hwprices, hwprices.cli, hwprices.read.summary, hwprices.read.device.device, hwprices.read.recommend.recommend, hwprices.read.ownership, hwprices.read.terminal
-heavy = sorted(m for m in ("prefect", "boto3", "google.cloud", "azure.mgmt", "httpx", "pandera", "pydantic_settings", "polars_hash", "pyarrow") if m in sys.modules)
-assert not heavy, heavy
-print("ok")
+import hwprices, hwprices.cli, hwprices.read.summary, hwprices.read.terminal
+pipeline = (
+    "prefect", "boto3", "google.cloud", "azure.mgmt", "httpx", "pandera", "pydantic_settings",
+    "polars_hash", "pyarrow",
+)
+imported = sorted(name for name in pipeline if name in sys.modules)
+assert not imported, imported
 """
 
 
-def test_installed_elsewhere_it_imports(built, tmp_path):
-    target = tmp_path / "site-packages"
-    with zipfile.ZipFile(built[1]) as wheel:
-        wheel.extractall(target)
-    done = subprocess.run(
-        [sys.executable, "-c", CODE],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(target)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == "ok", done.stderr
+def test_the_reader_imports_no_part_of_the_pipeline(tmp_path: Path) -> None:
+    done = run_code(READER, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
-def test_the_reader_pays_for_no_part_of_the_pipeline(tmp_path):
-    """Nothing but the reader's own dependencies may be imported by it."""
-    done = subprocess.run(
-        [sys.executable, "-c", READER], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.strip() == "ok", done.stderr
+WITHOUT_THE_EXTRA = """
+import sys
+sys.modules["pydantic_settings"] = None
+from hwprices.cli import app
+app(["refresh", "--help"])
+"""
 
 
-def test_the_lock_names_public_places_only(project):
-    import re
+def test_refresh_says_what_to_install_without_the_extra(tmp_path: Path) -> None:
+    done = run_code(WITHOUT_THE_EXTRA, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "pip install 'hwprices[pipeline]'" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
 
+
+def test_the_lock_names_public_hosts_only(project: Path) -> None:
     hosts = set(re.findall(r"https?://([^/\"]+)", (project / "uv.lock").read_text()))
-    assert hosts <= {"pypi.org", "files.pythonhosted.org"}
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
+
+
+def run_code(
+    code: str, *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)

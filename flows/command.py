@@ -1,0 +1,162 @@
+"""The command ``hwprices refresh``: run the flow here, show its progress and what came of it.
+
+Prefect takes seconds to import and reads its settings then. So it is imported only after the flags
+are checked, its environment is set and the person at the screen has been told.
+"""
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.flows import environment, screen
+from hwprices.settings import Settings, describe, load
+from hwprices.storage.store import Store
+
+if TYPE_CHECKING:  # importing it takes as long as the rest of this module
+    from hwprices.publish.release import Published
+
+OK, SOME_FAILED, NOTHING_DONE = 0, 1, 2
+"""Exit status."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a refresh came to: the release in force, and one line for each failure."""
+
+    published: "Published | None" = None
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def exit_status(self) -> int:
+        """0 if all went well, 1 if a release was published without some provider, else 2."""
+        if not self.failures:
+            return OK
+        return NOTHING_DONE if self.published is None else SOME_FAILED
+
+
+def refresh(
+    source: Annotated[
+        str,
+        typer.Option(
+            help="sample replays the bundled vendor pages, offline; live asks the vendors.",
+            envvar="HWPRICES_SOURCE",
+        ),
+    ] = "sample",
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this provider; may be given several times. Default: all."),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this region; may be given several times. Others stay as they were"
+            " (of GCP, whose catalog is one, they are left out)."
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this kind of page, such as spot; may be given several times."
+            " Others stay as they were."
+        ),
+    ] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the data is kept: a folder or s3://, gs://, az://.",
+            envvar="HWPRICES_ROOT",
+            show_default="data",
+        ),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
+    ] = None,
+) -> None:
+    """Collect prices and machines from the clouds and publish them as a release.
+
+    Settings are flags or environment variables (below). Credentials are found by the vendors'
+    own SDKs. The exit status is 1 when a provider failed (the others are published), 2 when
+    nothing could be done.
+    """
+    try:
+        settings = _checked_settings(source, root, provider)
+        outcome = _run_flow(settings, provider, region, kind, accept)
+        if outcome.published is not None:
+            screen.print_summary(outcome.published, settings.root)
+    except HwpricesError as error:
+        outcome = Outcome(failures=[str(error)])
+    screen.print_errors(outcome.failures)
+    raise typer.Exit(outcome.exit_status)
+
+
+def _checked_settings(source: str, root: str | None, provider_names: list[str] | None) -> Settings:
+    """Check all that can be checked before Prefect starts.
+
+    Raises:
+        HwpricesError: a setting does not fit, a provider does not exist, the root is not writable.
+    """
+    settings = load(source=source, root=root)
+    for name in provider_names or []:
+        providers.get(name)
+    Store(settings.root).check_writable()
+    return settings
+
+
+def _run_flow(
+    settings: Settings,
+    provider_names: list[str] | None,
+    regions: list[str] | None,
+    kinds: list[str] | None,
+    accept: list[str] | None,
+) -> Outcome:
+    """Start Prefect and run the flow; failed providers are part of the outcome.
+
+    Raises:
+        HwpricesError: nothing could be published and no provider is to blame.
+    """
+    console = Console()
+    environment.set_command_defaults(settings.root)
+    if "PREFECT_API_URL" not in os.environ:
+        console.print("Starting Prefect, about 15 s …")
+    from hwprices.flows import progress
+    from hwprices.flows.refresh import ProvidersFailedError
+    from hwprices.flows.refresh import refresh as refresh_flow
+
+    try:
+        with progress.show(console):
+            published = refresh_flow(
+                source=settings.source,
+                root=settings.root,
+                providers=provider_names,
+                regions=regions,
+                kinds=kinds,
+                accept=accept,
+            )
+    except ProvidersFailedError as error:
+        return Outcome(error.published, list(error.failed.values()))
+    return Outcome(published)
+
+
+def _settings_help() -> str:
+    """List the environment variables, the common ones first, then each provider's own.
+
+    One paragraph each, because typer joins the lines of a paragraph.
+    """
+    own = [describe(providers.get(name).settings_class) for name in providers.names()]
+    variables = [*describe(), *(variable for described in own for variable in described)]
+    lines = [
+        f"{name}: {meaning}" + (f" Default {default}." if default else "")
+        for name, default, meaning in variables
+    ]
+    ending = "AWS_ENDPOINT_URL_EC2: boto3's own, redirects EC2 calls."
+    return "\n\n".join(["Environment:", *lines, ending])
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app.command(epilog=_settings_help())(refresh)

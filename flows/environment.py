@@ -1,0 +1,65 @@
+"""Set the defaults of the environment variables that Prefect reads when it is imported.
+
+A variable that is already set stays as it is.
+"""
+
+import os
+from pathlib import Path
+
+from hwprices.errors import HwpricesError
+from hwprices.settings import OBJECT_STORES
+
+DEFAULTS = {
+    # A fresh database takes up to 18 s on 2 cores, and took 110 s on 2 cores that four other
+    # programs used; Prefect's own limit is 20 s.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+}
+"""For every process that runs a flow."""
+
+QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
+"""For a command that shows its own progress; a worker's log stays as Prefect has it."""
+
+
+def set_defaults() -> None:
+    """Set the defaults that every process needs."""
+    _set(DEFAULTS)
+
+
+def set_command_defaults(root: str) -> None:
+    """Set the defaults of a command that shows its own progress, and Prefect's folder.
+
+    Raises:
+        HwpricesError: Prefect's folder cannot be made.
+    """
+    _set({**DEFAULTS, **QUIET})
+    set_home(root)
+
+
+def set_home(root: str) -> None:
+    """Make ``.prefect`` below the root, and let Prefect keep its database and results there.
+
+    An object store cannot hold a database; the folder is then below ``data`` of the working
+    directory. Nothing is done if PREFECT_HOME is set.
+
+    Raises:
+        HwpricesError: the folder cannot be made.
+    """
+    if "PREFECT_HOME" in os.environ:
+        return
+    folder = Path("data" if root.startswith(OBJECT_STORES) else root).resolve() / ".prefect"
+    try:
+        # Prefect makes its folder, but not the one above it.
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HwpricesError(
+            f"cannot write in {folder.parent}: {error.strerror or error}",
+            "Set PREFECT_HOME to a folder for Prefect's state.",
+        ) from None
+    os.environ["PREFECT_HOME"] = str(folder)
+
+
+def _set(variables: dict[str, str]) -> None:
+    for name, value in variables.items():
+        os.environ.setdefault(name, value)

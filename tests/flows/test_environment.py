@@ -1,0 +1,66 @@
+"""The defaults of the variables that Prefect reads when it is imported."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from hwprices.errors import HwpricesError
+from hwprices.flows import environment
+
+
+@pytest.fixture
+def variables() -> Iterator[dict[str, str]]:
+    """Start with an empty environment, and restore the real one after the test."""
+    with mock.patch.dict(os.environ, clear=True):
+        yield os.environ  # type: ignore[misc]
+
+
+def test_a_command_keeps_prefects_state_below_the_root(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    environment.set_command_defaults(str(tmp_path))
+    assert variables["PREFECT_HOME"] == str(tmp_path / ".prefect")
+    assert variables["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
+    assert variables["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert variables["DO_NOT_TRACK"] == "1"
+
+
+def test_a_relative_root_becomes_absolute(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect's server is a process of its own and may have another working directory."""
+    monkeypatch.chdir(tmp_path)
+    environment.set_command_defaults("data/live")
+    assert variables["PREFECT_HOME"] == str(tmp_path / "data/live/.prefect")
+
+
+def test_with_an_object_store_the_state_is_in_the_working_directory(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment.set_command_defaults("s3://bucket/prices")
+    assert variables["PREFECT_HOME"] == str(tmp_path / "data/.prefect")
+    assert (tmp_path / "data/.prefect").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(variables: dict[str, str]) -> None:
+    with pytest.raises(HwpricesError, match=r"cannot write in /dev/null: .* Set PREFECT_HOME"):
+        environment.set_home("/dev/null")
+
+
+def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) -> None:
+    variables["PREFECT_HOME"] = "/elsewhere"
+    variables["DO_NOT_TRACK"] = "0"
+    environment.set_command_defaults(str(tmp_path))
+    assert variables["PREFECT_HOME"] == "/elsewhere"
+    assert variables["DO_NOT_TRACK"] == "0"
+
+
+def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
+    environment.set_defaults()
+    assert "PREFECT_LOGGING_LEVEL" not in variables
+    assert "PREFECT_HOME" not in variables
+    assert variables["DO_NOT_TRACK"] == "1"

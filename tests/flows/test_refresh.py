@@ -1,0 +1,188 @@
+"""The main job as people start it: a command, a script, an installed wheel, a deployment."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.helpers import wheel
+from tests.helpers.flows_environment import clean_environment
+from tests.helpers.prefect_server import Server
+
+import hwprices
+from hwprices import providers
+
+# A test may first have to start Prefect's server and make the release: two minutes on busy cores.
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of the bundled sample, and what the command printed."""
+
+    root: Path
+    prefect_home: Path
+    output: str
+
+
+def run(
+    *command: str | Path, cwd: Path, prefect_home: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env={**clean_environment(prefect_home), **variables},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def run_script(
+    project: Path, home: Path, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the flow's file as a script. ``home`` is the working directory and Prefect's home."""
+    script = project / "flows/refresh.py"
+    return run(sys.executable, script, *arguments, cwd=home, prefect_home=home, **variables)
+
+
+def published_providers(root: Path) -> list[str]:
+    column = hwprices.open(root).prices.select("provider").unique().collect()
+    return sorted(column.to_series())
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
+    """Run the whole main job on the bundled sample, once, from the checkout."""
+    root, home = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home")
+    done = run_script(project, home, "--root", str(root))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return Release(root, home, done.stdout)
+
+
+def test_every_provider_is_published(release: Release) -> None:
+    data = hwprices.open(release.root)
+    assert published_providers(release.root) == providers.names()
+    assert data.verify() == []
+
+
+def test_the_screen_shows_progress_and_the_summary(release: Release) -> None:
+    first, *_ = release.output.splitlines()
+    assert first == "Starting Prefect, about 15 s …"
+    for name in providers.names():
+        assert f"{name}: plan" in release.output
+    assert hwprices.open(release.root).version in release.output
+    assert "One H100 for an hour" in release.output
+
+
+@pytest.mark.parametrize(
+    ("provider", "region", "instance_type", "usd"),
+    [
+        # Known wrong number G1 (docs/known-wrong-numbers.md): parts of the machine left out.
+        ("gcp", "us-central1", "a3-highgpu-8g", 88.49),
+        # AWS's price list of 2026-07.
+        ("aws", "us-east-1", "p5.48xlarge", 55.04),
+        # Known wrong number Z2.
+        ("azure", "westeurope", "Standard_E32as_v5", 2.192),
+    ],
+)
+def test_duckdb_answers_the_worked_numbers(
+    release: Release, provider: str, region: str, instance_type: str, usd: float
+) -> None:
+    rows = (
+        hwprices.open(release.root)
+        .duckdb.sql(
+            f"""
+            select effective_hourly from prices
+            where provider = '{provider}' and region = '{region}'
+              and instance_type = '{instance_type}' and purchase_option = 'on_demand'
+              and os = 'linux' and software = 'none' and license_model = 'included'
+              and tenancy = 'shared' and currency = 'USD'
+            """
+        )
+        .fetchall()
+    )
+    assert len(rows) == 1, rows
+    assert float(rows[0][0]) == pytest.approx(usd, abs=1e-5)
+
+
+def test_every_price_leads_to_a_landed_page(release: Release) -> None:
+    landed = {page.name.split(".")[0] for page in (release.root / "raw").rglob("*.gz")}
+    prices = hwprices.open(release.root).prices
+    cited = set(prices.select("raw_sha256").unique().collect().to_series())
+    assert cited
+    assert cited <= landed
+
+
+def test_a_second_run_publishes_nothing_new(release: Release, project: Path) -> None:
+    before = (release.root / "latest.json").read_bytes()
+    done = run_script(project, release.prefect_home, "--root", str(release.root))
+    assert done.returncode == 0, done.stderr
+    assert "Nothing new" in done.stdout
+    assert (release.root / "latest.json").read_bytes() == before
+
+
+def test_altered_pages_fail_their_provider_and_the_others_publish(
+    tmp_path: Path, project: Path, release: Release
+) -> None:
+    sample, root = tmp_path / "sample", tmp_path / "root"
+    shutil.copytree(project / "data/sample", sample)
+    pages = list((sample / "azure").rglob("*.gz"))
+    assert pages
+    for page in pages:
+        page.write_bytes(page.read_bytes()[:-3] + b"xxx")
+    done = run_script(
+        project, release.prefect_home, "--root", str(root), HWPRICES_SAMPLE=str(sample)
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.strip().splitlines()
+    assert "azure:" in line
+    assert "checksum" in line
+    assert published_providers(root) == [name for name in providers.names() if name != "azure"]
+
+
+def test_an_installed_wheel_makes_the_same_release(
+    tmp_path: Path, project: Path, release: Release
+) -> None:
+    """Install the wheel outside the checkout and run it in an empty folder, with no settings."""
+    working_directory = tmp_path / "anywhere"
+    working_directory.mkdir()
+    commands = wheel.install(wheel.build(project, tmp_path / "dist").wheel, tmp_path / "venv")
+    code = "import hwprices.flows; print(hwprices.flows.__file__)"
+    module = run(commands / "python", "-c", code, cwd=working_directory).stdout
+    assert module.startswith(str(tmp_path / "venv")), module
+
+    done = run(commands / "hwprices", "refresh", "--source", "sample", cwd=working_directory)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [path.name for path in working_directory.iterdir()] == ["data"]
+    assert (working_directory / "data/.prefect").is_dir()
+    installed, from_checkout = (
+        hwprices.open(working_directory / "data"),
+        hwprices.open(release.root),
+    )
+    assert installed.manifest["content_sha256"] == from_checkout.manifest["content_sha256"]
+
+
+def test_a_deployment_run_makes_the_same_release(
+    prefect_server: Server, release: Release, tmp_path: Path
+) -> None:
+    parameters = ["--param", 'source="sample"', "--param", f'root="{tmp_path}"']
+    done = prefect_server.prefect(
+        "deployment", "run", "refresh/refresh", *parameters, "--watch", timeout=280
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    by_worker, by_script = hwprices.open(tmp_path), hwprices.open(release.root)
+    assert by_worker.manifest["content_sha256"] == by_script.manifest["content_sha256"]
+
+
+def test_every_schedule_makes_runs(prefect_server: Server) -> None:
+    """A server that cannot insert runs (as with SQLAlchemy 2.1) reports nothing, runs nothing."""
+    names = set(prefect_server.scheduled)
+    assert names >= {"refresh", "publish"}
+    assert names - {"refresh", "publish"} <= {f"collect-{name}" for name in providers.names()}
+    assert all(prefect_server.scheduled.values()), prefect_server.scheduled
