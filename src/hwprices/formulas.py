@@ -165,3 +165,9 @@ def break_even_hours(
 ) -> pl.Expr:
     """Hours of use after which owning is cheaper: price / (cloud USD/h - energy USD/h). Null where the cloud costs less than the power."""
     return divide(price_usd, cloud_usd_per_hour - energy_usd).cast(pl.Float64)
+
+
+def benchmark_round_order(benchmark_round: pl.Expr) -> pl.Expr:
+    """Number of an MLPerf round, for sorting: v4.1 < v5.1 < v10.0, which letters would order wrongly."""
+    numbers = benchmark_round.str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
+    return numbers.list.get(0) * 1000 + numbers.list.get(1)

@@ -22,3 +22,16 @@ prices divide the same way."""
 HOURS_PER_MONTH = 730
 """8760 / 12. GCP and Azure quote a monthly price as 730 times the hourly one:
 https://cloud.google.com/compute/all-pricing, https://azure.microsoft.com/pricing/calculator/"""
+
+NUMBER_FORMATS = {
+    "fp64": "fp64_dense_tflops",
+    "fp32": "fp32_dense_tflops",
+    "tf32": "tf32_dense_tflops",
+    "fp16": "fp16_dense_tflops",
+    "bf16": "bf16_dense_tflops",
+    "fp8": "fp8_dense_tflops",
+    "fp4": "fp4_dense_tflops",
+    "int8": "int8_dense_tops",
+}
+"""Number format: column of its dense rate in the accelerator sheet. Each has a column ``<format>_support``
+too."""

@@ -48,9 +48,7 @@ def _middle(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     rows = rows.drop_nulls(["accelerator_count", "result"]).filter(
         pl.col("division").ne_missing("open")
     )
-    # v4.1 < v5.1 < v10.0: by number, not by letter
-    numbers = pl.col("round").str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
-    newest = rows.with_columns(age=numbers.list.get(0) * 1000 + numbers.list.get(1)).filter(
+    newest = rows.with_columns(age=formulas.benchmark_round_order(pl.col("round"))).filter(
         pl.col("age") == pl.col("age").max().over(key)
     )
     chosen = newest.filter(pl.col("official") == pl.col("official").max().over(key)).sort(
