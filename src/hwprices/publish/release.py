@@ -21,10 +21,11 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.publish import gate, join
 from hwprices.publish.datapackage import datapackage
-from hwprices.read.dataset import SCHEMA_VERSION, Dataset, read_manifest, versions
+from hwprices.read.dataset import Dataset, read_manifest, versions
 from hwprices.rows import parquet
 from hwprices.rows.parquet import TableFile
 from hwprices.schemas.tables import TABLES
+from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.specs import sheets
 from hwprices.stage import stage
 from hwprices.stage.stage import Progress, Staged
