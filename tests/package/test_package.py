@@ -67,7 +67,7 @@ print("ok")
 
 READER = """
 import sys
-import hwprices, hwprices.cli, hwprices.read.summary, hwprices.read.device.device, hwprices.read.recommend.recommend, hwprices.read.ownership, hwprices.read.terminal.device, hwprices.read.terminal.recommendation
+import hwprices, hwprices.cli, hwprices.read.summary, hwprices.read.device.device, hwprices.read.recommend.recommend, hwprices.read.ownership, hwprices.read.terminal
 heavy = sorted(m for m in ("prefect", "boto3", "google.cloud", "azure.mgmt", "httpx", "pandera", "pydantic_settings", "polars_hash", "pyarrow") if m in sys.modules)
 assert not heavy, heavy
 print("ok")

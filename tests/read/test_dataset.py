@@ -1,5 +1,7 @@
 """The package's functions on a small dataset."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +11,28 @@ from tests.helpers import make
 import hwprices
 from hwprices.publish import release
 from hwprices.storage.store import Store
+
+IMPORT_THE_READER = """
+import importlib, pkgutil, sys
+import hwprices.cli, hwprices.read
+for package in (hwprices.cli, hwprices.read):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+print(*sorted(sys.modules), sep="\\n")
+"""
+
+PIPELINE = {
+    "azure",
+    "boto3",
+    "google.cloud",
+    "httpx",
+    "pandera",
+    "polars_hash",
+    "prefect",
+    "pyarrow",
+    "pydantic_settings",
+}
+"""What only ``hwprices[pipeline]`` installs."""
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +86,12 @@ def test_public_names_are_imported_when_used() -> None:
         assert getattr(hwprices, name).__name__ == name
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = hwprices.no_such_name
+
+
+def test_no_module_of_the_reader_needs_the_pipeline() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_THE_READER], capture_output=True, text=True, check=True
+    )
+    modules = set(result.stdout.split())
+    assert {"hwprices.read.device.device", "hwprices.read.recommend.recommend"} <= modules
+    assert modules & PIPELINE == set()

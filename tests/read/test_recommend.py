@@ -1,8 +1,6 @@
 """Recommendations: sensible machines for known jobs, and why the others are left out."""
 
 import io
-import subprocess
-import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -139,8 +137,8 @@ def test_each_objective_ranks_by_its_figure(
 ) -> None:
     fit, _ = ranked(release, "llama-3.1-8b", "lora", objective=objective)
     assert fit["rank"].to_list() == list(range(1, fit.height + 1))
-    known = fit[column].drop_nulls()
-    assert known.to_list() == known.sort(descending=descending).to_list()
+    values = fit[column].drop_nulls()
+    assert values.to_list() == values.sort(descending=descending).to_list()
     assert fit[column].null_count() == 0 or fit[column].to_list()[-1] is None, (
         "what is not known comes last"
     )
@@ -199,17 +197,6 @@ def test_a_wrong_value_is_an_error_in_one_line(
     with pytest.raises(HwpricesError, match=message) as caught:
         recommend(**{"model_parameters": "7B", **more}, dataset=release)
     assert "\n" not in str(caught.value)
-
-
-def test_reading_needs_neither_pandera_nor_prefect() -> None:
-    code = (
-        "import sys, hwprices.read.recommend.recommend, hwprices.read.device.device;"
-        "print([m for m in ('pandera', 'prefect', 'boto3') if m in sys.modules])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
 
 
 def test_the_defaults_are_the_documented_ones() -> None:

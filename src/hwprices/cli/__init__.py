@@ -44,11 +44,13 @@ def hwprices(
     (s3://, gs://, az://) with releases below it; name it with --root or HWPRICES_ROOT. Without
     either it is the folder data here or in a parent folder.
 
-    \b
     Examples:
-      hwprices show
-      hwprices device "H100 SXM"
-      hwprices recommend --help
+
+        hwprices show
+
+        hwprices device "H100 SXM"
+
+        hwprices recommend --help
     """
 
 

@@ -36,9 +36,9 @@ def explain(
     Prints how the price is computed, from which SKUs, and the line about each SKU on the landed
     page. If several prices match, it lists them with their ids; call it again with one of the ids.
 
-    \b
     Example:
-      hwprices explain p5.48xlarge --region us-east-1 --os linux --purchase-option on_demand
+
+        hwprices explain p5.48xlarge --region us-east-1 --os linux
     """
     from hwprices.read import explain as tracing
     from hwprices.read.terminal.prices import render_explanation, render_prices
@@ -64,15 +64,15 @@ DeviceName = Annotated[
 def device(
     name: DeviceName, root: Root = "", version: Release = "latest", as_json: AsJson = False
 ) -> None:
-    """Describe one accelerator, CPU or machine to buy.
+    """Describe an accelerator, CPU or machine.
 
     Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast
     it is and what it emits. Costs and emissions are of one device; "not known" says why a figure is
     missing.
 
-    \b
     Example:
-      hwprices device "H100 SXM"
+
+        hwprices device "H100 SXM"
     """
     from hwprices.read.device.device import device as describe
     from hwprices.read.terminal.device import render_device
@@ -129,15 +129,15 @@ def recommend(
     version: Release = "latest",
     as_json: AsJson = False,
 ) -> None:
-    """Rank the machines that a language-model job fits on.
+    """Rank machines for a language-model job.
 
     Prints one line per machine, the best first: where, how many are needed (×), USD per hour of all
     of them and under which purchase option, and what the job costs, takes and emits. tokens/s of
     inference is an upper bound. --excluded adds machines that are left out, with the reason.
 
-    \b
     Example:
-      hwprices recommend --model-parameters 70B --workload inference --precision fp8
+
+        hwprices recommend --model-parameters 70B --precision fp8
     """
     from hwprices.read.recommend.recommend import recommend as rank
     from hwprices.read.terminal.recommendation import render_recommendation
@@ -182,9 +182,9 @@ def tco(
     as many accelerators cost per hour in the cheapest cloud offer, and after how many hours of use
     owning is cheaper.
 
-    \b
     Example:
-      hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
+
+        hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
     """
     from hwprices.read.ownership import Ownership, break_even
     from hwprices.read.terminal.recommendation import render_break_even

@@ -16,9 +16,9 @@ def prune(keep: Keep = 30, root: Root = "", yes: Yes = False) -> None:
     Asks first, and prints what it deleted: releases older than the newest ones, and files that an
     interrupted publication left behind.
 
-    \b
     Example:
-      hwprices prune --keep 10
+
+        hwprices prune --keep 10
     """
     from hwprices.publish import release
     from hwprices.storage.store import Store

@@ -28,9 +28,9 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
     figures were fetched, and commands to try next.
 
-    \b
     Example:
-      hwprices show
+
+        hwprices show
     """
     from hwprices.read import summary
 
@@ -43,10 +43,9 @@ def query(sql: Sql, root: Root = "", version: Release = "latest", as_json: AsJso
     Each table of the release is a view: prices, offers, instance_types and so on;
     docs/data-dictionary.md lists them with their columns. Prints the rows of the result.
 
-    \b
     Example:
-      hwprices query "select region, effective_hourly from prices
-                      where instance_type = 'g6.xlarge' and os = 'linux'"
+
+        hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
     import duckdb
 
@@ -71,9 +70,9 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
     Prints for each its version, how many prices and offers it has, and for each provider whether
     its figures are live or from the sample, and fresh or kept from an older release.
 
-    \b
     Example:
-      hwprices releases --root s3://bucket/hwprices
+
+        hwprices releases --root s3://bucket/hwprices
     """
     from hwprices.read import dataset
     from hwprices.read.terminal.tables import table
@@ -102,14 +101,14 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
 
 
 def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
-    """Check every file of a release against its checksum.
+    """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest, and ends with
     exit status 1 if there is any.
 
-    \b
     Example:
-      hwprices verify
+
+        hwprices verify
     """
     dataset = open_dataset(root, version)
     faults = dataset.verify()
