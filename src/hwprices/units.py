@@ -1,4 +1,4 @@
-"""Units and dtypes that every room shares: money, time, hours.
+"""Units and dtypes that the whole project shares: money, time, hours, number formats.
 
 Imports polars and nothing else, so that the reader can use it without pandera.
 """
@@ -6,12 +6,12 @@ Imports polars and nothing else, so that the reader can use it without pandera.
 import polars as pl
 
 Money = pl.Decimal(20, 10)
-"""Money in a published table, never a float. Ten decimals hold every vendor's list price: GCP quotes
-nanos (9 decimals), AWS up to 10."""
+"""Money in a published table, never a float. Ten decimals hold every vendor's list price: GCP
+quotes nanos (9 decimals), AWS up to 10."""
 
 WideMoney = pl.Decimal(38, 10)
-"""Money while it is being computed. Money has ten integer digits, too few for some products; cast to
-Money when writing a table."""
+"""Money while it is being computed. Money has ten integer digits, too few for some products; cast
+to Money when writing a table."""
 
 Timestamp = pl.Datetime("us", "UTC")
 
@@ -33,5 +33,5 @@ NUMBER_FORMATS = {
     "fp4": "fp4_dense_tflops",
     "int8": "int8_dense_tops",
 }
-"""Number format: column of its dense rate in the accelerator sheet. Each has a column ``<format>_support``
-too."""
+"""Number format: column of its dense rate in the accelerator sheet. Each has a column
+``<format>_support`` too."""

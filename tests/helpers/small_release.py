@@ -264,7 +264,9 @@ PRICES = [
     price("aws", "us-east-1", "g5.xlarge", "1.006"),
     price("aws", "us-east-1", "g4dn.xlarge", "0.526"),
     price("aws", "us-east-1", "g6e.12xlarge", "10.49264"),
-    price("aws", "us-east-1", "trn2.48xlarge", None, price_reason="capacity_block_only"),
+    price(
+        "aws", "us-east-1", "trn2.48xlarge", None, price_reason="capacity_block_priced_by_offering"
+    ),
     price("aws", "us-east-1", "inf2.48xlarge", "12.98127"),
     price("aws", "us-east-1", "m5zn.xlarge", "0.3303"),
     price("aws", "us-east-1", "m7g.xlarge", "0.1632"),

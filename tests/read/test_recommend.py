@@ -115,7 +115,7 @@ def test_70b_pretraining_takes_many_machines_with_rdma(release: Release) -> None
 
 def test_a_machine_without_a_price_is_excluded_with_the_reason(release: Release) -> None:
     _, out = ranked(release, "70B", "pretrain")
-    assert out["trn2.48xlarge"] == "no price: capacity_block_only"
+    assert out["trn2.48xlarge"] == "no price: capacity_block_priced_by_offering"
 
 
 def test_a_machine_over_the_budget_is_excluded_with_its_cost(release: Release) -> None:

@@ -1,8 +1,10 @@
-"""Measured performance on a machine like the one offered: the same accelerators, and as many."""
+"""Add measured performance to offers: of a system with the same accelerators, and as many."""
 
 import polars as pl
 
 from hwprices import formulas
+
+SYSTEM = ["accelerator_id", "accelerator_count"]
 
 TOKEN_MODELS = {
     "llama2_70b": "llama2-70b-99",
@@ -12,16 +14,21 @@ TOKEN_MODELS = {
     "deepseek_r1": "deepseek-r1",
     "gpt_oss_120b": "gpt-oss-120b",
 }
-"""Name in our columns: benchmark as MLPerf spells it. Of the two accuracy targets of Llama 2 70B, the 99 % one."""
+"""Name in our columns: benchmark as MLPerf spells it. Llama 2 70B has two accuracy targets; this is
+the one of 99 %."""
 
 FINE_TUNING = "llama2_70b_lora"
 
 
 def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """accelerator_id, accelerator_count, name, tokens_per_second, label: Offline rates of whole systems.
+    """Choose one measured Offline rate for each system size and model.
 
-    Of several systems the newest round counts, in it official results before copies, and then the middle system (the lower of two
-    middle ones), so that each price rests on one system that can be looked up.
+    ``benchmarks`` is the sheet. Returns accelerator_id, accelerator_count, name (a key of
+    TOKEN_MODELS), tokens_per_second of the whole system, and label (model/round/system).
+
+    Of several systems the newest round counts, in it official results before copies, and of those
+    the median system (the lower of two middle ones): each price rests on one system that can be
+    looked up.
     """
     names = {spelling: name for name, spelling in TOKEN_MODELS.items()}
     rates = benchmarks.filter(
@@ -29,67 +36,77 @@ def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
         pl.col("result_unit") == "Tokens/s",
         pl.col("model").is_in(list(names)),
     )
-    return _middle(
-        rates.with_columns(name=pl.col("model").replace_strict(names, return_dtype=pl.String)),
-        ["name"],
-    ).rename({"result": "tokens_per_second"})
+    named = rates.with_columns(name=pl.col("model").replace_strict(names, return_dtype=pl.String))
+    return _median_systems(named, ["name"]).rename({"result": "tokens_per_second"})
 
 
 def fine_tuning(benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """accelerator_id, accelerator_count, minutes, label: MLPerf Training's LoRA fine-tuning of Llama 2 70B."""
-    times = benchmarks.filter(pl.col("model") == FINE_TUNING, pl.col("result_unit") == "minutes")
-    return _middle(times, []).rename({"result": "minutes"})
+    """Choose one measured time of MLPerf Training's LoRA fine-tuning of Llama 2 70B for each size.
 
-
-def _middle(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """One measured system for each (accelerator, count): newest round, official first, the median by result."""
-    key = ["accelerator_id", "accelerator_count", *by]
-    # the open division may change the model: its rates are of something else
-    rows = rows.drop_nulls(["accelerator_count", "result"]).filter(
-        pl.col("division").ne_missing("open")
-    )
-    newest = rows.with_columns(age=formulas.benchmark_round_order(pl.col("round"))).filter(
-        pl.col("age") == pl.col("age").max().over(key)
-    )
-    chosen = newest.filter(pl.col("official") == pl.col("official").max().over(key)).sort(
-        *key, "result", "system"
-    )
-    place = pl.int_range(pl.len()).over(key)
-    middle = chosen.filter(place == (pl.len().over(key) - 1) // 2)
-    label = pl.format("{}/{}/{}", "model", "round", "system")
-    return middle.select(
-        *key[:1], pl.col("accelerator_count").cast(pl.Float64), *by, "result", label.alias("label")
-    )
-
-
-def with_measured(frame: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """offers with usd_per_million_tokens_*, minutes and usd of a fine-tuning, and benchmark_rounds: what they rest on.
-
-    A machine with fewer or more accelerators than the system that was measured gets null, and so does one with mixed ones.
+    Returns accelerator_id, accelerator_count, minutes, label. See ``tokens`` for the choice.
     """
-    on = ["accelerator_id", "accelerator_count"]
-    rates, labels = tokens(benchmarks), []
+    times = benchmarks.filter(pl.col("model") == FINE_TUNING, pl.col("result_unit") == "minutes")
+    return _median_systems(times, []).rename({"result": "minutes"})
+
+
+def _median_systems(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Choose one row per (accelerator, count, *by): newest round, official first, median result.
+
+    Returns accelerator_id, accelerator_count, the columns ``by``, result and label.
+    """
+    key = [*SYSTEM, *by]
+    # the open division may change the model: its rates are not comparable
+    closed = pl.col("division").ne_missing("open")
+    rows = rows.drop_nulls(["accelerator_count", "result"]).filter(closed)
+    order = formulas.benchmark_round_order(pl.col("round"))
+    newest = rows.filter(order == order.max().over(key))
+    best = newest.filter(pl.col("official") == pl.col("official").max().over(key))
+    rank = pl.int_range(pl.len()).over(key)
+    median = best.sort(*key, "result", "system").filter(rank == (pl.len().over(key) - 1) // 2)
+    return median.select(
+        "accelerator_id",
+        pl.col("accelerator_count").cast(pl.Float64),
+        *by,
+        "result",
+        pl.format("{}/{}/{}", "model", "round", "system").alias("label"),
+    )
+
+
+def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
+    """Add to offers what tokens and a fine-tuning cost, and the measurements behind it.
+
+    ``offers`` has accelerator_id, accelerator_count and on_demand_usd_per_hour. Adds
+    usd_per_million_tokens_<model>, minutes_per_llama2_70b_lora, usd_per_llama2_70b_lora and
+    benchmark_rounds (labels). A machine with fewer or more accelerators than a measured system, or
+    with mixed ones, gets null.
+    """
+    rates = tokens(benchmarks)
     for name in TOKEN_MODELS:
-        one = rates.filter(name=name).select(
-            *on, pl.col("tokens_per_second"), pl.col("label").alias(f"label_{name}")
-        )
-        price = formulas.usd_per_million_tokens(
-            pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second")
-        )
-        frame = (
-            frame.join(one, on=on, how="left")
-            .with_columns(price.alias(f"usd_per_million_tokens_{name}"))
-            .drop("tokens_per_second")
-        )
-        labels.append(f"label_{name}")
-    tuned = fine_tuning(benchmarks).rename(
-        {"minutes": f"minutes_per_{FINE_TUNING}", "label": "label_tuning"}
+        offers = _with_token_price(offers, name, rates)
+    offers = _with_fine_tuning(offers, benchmarks)
+    labels = [*(f"label_{name}" for name in TOKEN_MODELS), "label_tuning"]
+    rounds = pl.concat_list(*labels).list.drop_nulls().alias("benchmark_rounds")
+    return offers.with_columns(rounds).drop(labels)
+
+
+def _with_token_price(offers: pl.DataFrame, name: str, rates: pl.DataFrame) -> pl.DataFrame:
+    """Add usd_per_million_tokens_<name> and label_<name>."""
+    of_model = rates.filter(name=name).select(
+        *SYSTEM, "tokens_per_second", pl.col("label").alias(f"label_{name}")
     )
-    frame = frame.join(tuned, on=on, how="left")
-    run = formulas.usd_per_run(
-        pl.col("on_demand_usd_per_hour"), pl.col(f"minutes_per_{FINE_TUNING}")
+    price = formulas.usd_per_million_tokens(
+        pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second")
     )
-    rounds = pl.concat_list(*labels, "label_tuning").list.drop_nulls()
-    return frame.with_columns(
-        run.alias(f"usd_per_{FINE_TUNING}"), rounds.alias("benchmark_rounds")
-    ).drop(*labels, "label_tuning")
+    joined = offers.join(of_model, on=SYSTEM, how="left")
+    return joined.with_columns(price.alias(f"usd_per_million_tokens_{name}")).drop(
+        "tokens_per_second"
+    )
+
+
+def _with_fine_tuning(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
+    """Add minutes_per_llama2_70b_lora, usd_per_llama2_70b_lora and label_tuning."""
+    minutes = f"minutes_per_{FINE_TUNING}"
+    times = fine_tuning(benchmarks).rename({"minutes": minutes, "label": "label_tuning"})
+    price = formulas.usd_per_run(pl.col("on_demand_usd_per_hour"), pl.col(minutes))
+    joined = offers.join(times, on=SYSTEM, how="left")
+    return joined.with_columns(price.alias(f"usd_per_{FINE_TUNING}"))
