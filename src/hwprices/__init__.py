@@ -1,4 +1,4 @@
-"""What AI and cloud hardware costs: every price of AWS, GCP and Azure, traceable to the vendor's line.
+"""What AI and cloud hardware costs: prices of AWS, GCP and Azure, traceable to the vendor's line.
 
     import hwprices
     data = hwprices.open("data")                    # the latest release, lazy
@@ -7,10 +7,47 @@
 Reading needs neither Prefect nor a vendor's SDK; the pipeline is the extra ``hwprices[pipeline]``.
 """
 
-from hwprices.errors import HwpricesError
-from hwprices.read.dataset import Dataset, open, releases
-from hwprices.read.device.device import device
-from hwprices.read.ownership import Ownership
-from hwprices.read.recommend.recommend import recommend
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hwprices.errors import HwpricesError
+    from hwprices.read.dataset import Dataset, open, releases
+    from hwprices.read.device.device import device
+    from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend.recommend import recommend
+
+    __version__: str
 
 __all__ = ["Dataset", "HwpricesError", "Ownership", "device", "open", "recommend", "releases"]
+
+_MODULES = {
+    "Dataset": "hwprices.read.dataset",
+    "HwpricesError": "hwprices.errors",
+    "Ownership": "hwprices.read.ownership",
+    "device": "hwprices.read.device.device",
+    "open": "hwprices.read.dataset",
+    "recommend": "hwprices.read.recommend.recommend",
+    "releases": "hwprices.read.dataset",
+}
+"""Public name: module that defines it. Modules are imported when a name is first used, so that the
+command line can show its help without importing polars."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used.
+
+    Raises:
+        AttributeError: the package has no such name.
+    """
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("hwprices")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,8 +1,8 @@
-"""The one error a person is meant to read: what went wrong, where, and what to do."""
+"""The error that a person can act on: what went wrong, where, and what to do."""
 
 
 class HwpricesError(Exception):
-    """Something a person can mend. ``str()`` is one line: what, then the remedy.
+    """Something that a person can mend. ``str()`` gives one line: what went wrong, then the remedy.
 
     ``message`` names the file or endpoint and never holds a credential; ``remedy`` says what to do.
     """
@@ -13,8 +13,8 @@ class HwpricesError(Exception):
         self.remedy = " ".join(remedy.split())
 
     def __str__(self) -> str:
-        return (
-            f"{self.message} {self.remedy}".strip()
-            if self.message.endswith((".", "!", "?")) or not self.remedy
-            else f"{self.message}. {self.remedy}"
-        )
+        """Join message and remedy, with a full stop between them."""
+        if not self.remedy:
+            return self.message
+        separator = " " if self.message.endswith((".", "!", "?")) else ". "
+        return f"{self.message}{separator}{self.remedy}"

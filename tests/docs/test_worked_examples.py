@@ -1,18 +1,22 @@
-"""docs/method.md works figures by hand; each sum is done again here, and each figure is what offers has."""
+"""docs/method.md works figures by hand: compute each sum again, and compare it with the offers."""
 
 import ast
 import operator
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from tests.helpers import small_release
 
+from hwprices.rows import frames
+from hwprices.schemas.offer import Offers
 from hwprices.specs import sheets
 
 METHOD = Path(__file__).parents[2] / "docs" / "method.md"
-EXAMPLES = [
+
+MACHINES = [
     "p5.48xlarge",
     "p5en.48xlarge",
     "a3-highgpu-8g",
@@ -31,106 +35,107 @@ OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 
+INPUTS = {
+    "power_basis",
+    "cpu_min_watts_per_vcpu",
+    "cpu_max_watts_per_vcpu",
+    "flags",
+    "on_demand_price_id",
+    "spot_price_id",
+    "observed_at",
+}
+"""Columns of offers after the first derived one that are not derived themselves."""
 
-def lines() -> list[tuple[str, str, str, str]]:
-    """(machine, column, sum, figure) of every worked line."""
-    found, machine = [], ""
-    for line in METHOD.read_text().splitlines():
-        if heading := re.match(r"#{2,3} (\S+)", line):
+
+class Example(NamedTuple):
+    """One line of a worked example: the sum and the figure as written."""
+
+    machine: str
+    column: str
+    written: str
+    figure: str
+
+
+def examples() -> list[Example]:
+    """Every line of the tables below the headings of MACHINES."""
+    lines, machine = [], ""
+    for text in METHOD.read_text().splitlines():
+        if heading := re.match(r"#{2,3} (\S+)", text):
             machine = heading[1]
-        elif (
-            machine in EXAMPLES
-            and (cells := re.match(r"\| (\w+) \| (.+) \| (\S+) \|$", line))
-            and cells[1] != "column"
-        ):
-            found.append((machine, cells[1], cells[2], cells[3]))
-    return found
+        cells = re.match(r"\| (\w+) \| (.+) \| (\S+) \|$", text)
+        if cells and machine in MACHINES and cells[1] != "column":
+            lines.append(Example(machine, cells[1], cells[2], cells[3]))
+    return lines
 
 
-def done(node: ast.AST) -> float:
-    """A sum of numbers, worked out."""
+def compute(node: ast.AST) -> float:
+    """Compute a sum of numbers."""
     if isinstance(node, ast.Expression):
-        return done(node.body)
+        return compute(node.body)
     if isinstance(node, ast.BinOp):
-        return OPERATORS[type(node.op)](done(node.left), done(node.right))
+        return OPERATORS[type(node.op)](compute(node.left), compute(node.right))
     assert isinstance(node, ast.Constant)
     return float(node.value)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def offers() -> dict[str, dict[str, object]]:
-    return {
-        row["instance_type"]: row
-        for row in small_release.build().tables["offers"].iter_rows(named=True)
-    }
+def offers() -> dict[str, dict[str, Any]]:
+    """Row of offers by machine."""
+    rows = small_release.build().tables["offers"].iter_rows(named=True)
+    return {row["instance_type"]: row for row in rows}
 
 
-def test_every_machine_is_worked() -> None:
-    assert {machine for machine, *_ in lines()} == set(EXAMPLES)
-    assert len(lines()) > 60
+def test_every_machine_has_examples() -> None:
+    assert {example.machine for example in examples()} == set(MACHINES)
+    assert len(examples()) > 60
 
 
-@pytest.mark.parametrize(("machine", "column", "written", "figure"), lines())
-def test_worked_by_hand(
-    offers: dict[str, dict[str, object]], machine: str, column: str, written: str, figure: str
+@pytest.mark.parametrize("example", examples(), ids=lambda e: f"{e.machine}-{e.column}")
+def test_the_example_agrees_with_the_code(
+    offers: dict[str, dict[str, Any]], example: Example
 ) -> None:
-    got = offers[machine][column]
-    if figure == "null":
-        assert got is None
+    value = offers[example.machine][example.column]
+    if example.figure == "null":
+        assert value is None
         return
-    assert float(got) == pytest.approx(float(figure), rel=1e-5)  # type: ignore[arg-type]
-    assert done(ast.parse(written.replace("×", "*"), mode="eval")) == pytest.approx(
-        float(got), rel=2e-5
-    )  # type: ignore[arg-type]
+    assert float(value) == pytest.approx(float(example.figure), rel=1e-5)
+    total = compute(ast.parse(example.written.replace("×", "*"), mode="eval"))
+    assert total == pytest.approx(float(value), rel=2e-5)
 
 
-def test_the_examples_use_the_figures_of_the_sheets() -> None:
-    vcpu = ["provider", "component", "microarchitecture", "min_watts", "max_watts", "unit"]
-    sheet = sheets.load("power_coefficients").select(vcpu).rows()
-    assert [
-        row
-        for row in (tuple(row[name] for name in vcpu) for row in small_release.POWER)
-        if row not in sheet
-    ] == []
-    place = ["provider", "region", "grid_gco2e_per_kwh", "pue"]
-    known = sheets.load("region_footprint").select(place).rows()
-    assert [
-        row
-        for row in (tuple(row[name] for name in place) for row in small_release.PLACES)
-        if row not in known
-    ] == []
-    measured = ["accelerator_id", "model", "round", "system", "accelerator_count", "result"]
-    results = sheets.load("benchmarks").select(measured).rows()
-    assert [
-        row
-        for row in (tuple(row[name] for name in measured) for row in small_release.MEASURED)
-        if row not in results
-    ] == []
+@pytest.mark.parametrize(
+    ("sheet", "rows", "columns"),
+    [
+        (
+            "power_coefficients",
+            small_release.POWER,
+            ["provider", "component", "microarchitecture", "min_watts", "max_watts", "unit"],
+        ),
+        (
+            "region_footprint",
+            small_release.FOOTPRINTS,
+            ["provider", "region", "grid_gco2e_per_kwh", "pue"],
+        ),
+        (
+            "benchmarks",
+            small_release.BENCHMARKS,
+            ["accelerator_id", "model", "round", "system", "accelerator_count", "result"],
+        ),
+    ],
+)
+def test_the_examples_use_figures_of_the_sheets(
+    sheet: str, rows: list[dict[str, Any]], columns: list[str]
+) -> None:
+    in_sheet = sheets.load(sheet).select(columns).rows()
+    in_example = [tuple(row[column] for column in columns) for row in rows]
+    assert [row for row in in_example if row not in in_sheet] == []
 
 
 def test_every_derived_column_is_explained() -> None:
-    from hwprices.rows import frames
-    from hwprices.schemas.offer import Offers
-
     text = METHOD.read_text()
-    names = list(frames.dtypes(Offers))
-    derived = names[names.index("usd_per_vcpu_hour") :]
-    inputs = {
-        "power_basis",
-        "cpu_min_watts_per_vcpu",
-        "cpu_max_watts_per_vcpu",
-        "flags",
-        "on_demand_price_id",
-        "spot_price_id",
-        "observed_at",
-    }
-    stem = {
-        name: re.sub(r"_(llama|mixtral|deepseek|gpt)\w+$|^spot_|_(bf16|fp8)$", "", name)
-        for name in derived
-        if name not in inputs
-    }
-    assert [
-        name
-        for name, word in stem.items()
-        if word not in text and word.replace("cpu_", "") not in text
-    ] == []
+    columns = list(frames.dtypes(Offers))
+    derived = set(columns[columns.index("usd_per_vcpu_hour") :]) - INPUTS
+    # one line explains all models, number formats and both on-demand and spot
+    variants = r"_(llama|mixtral|deepseek|gpt)\w+$|^spot_|_(bf16|fp8)$"
+    stems = {column: re.sub(variants, "", column) for column in derived}
+    assert [column for column, stem in stems.items() if stem not in text] == []

@@ -1,6 +1,6 @@
-"""The devices people ask about, as they say them."""
+"""Devices that people ask about, by the names that they use."""
 
-ASKED = {
+DEVICE_IDS = {
     "K80": "nvidia-k80",
     "M60": "nvidia-m60",
     "P4": "nvidia-p4",
@@ -60,4 +60,4 @@ ASKED = {
     "Sohu": "etched-sohu",
     "Raspberry Pi 5": "raspberry-pi-5",
 }
-"""How somebody says it: what is meant."""
+"""Name that somebody uses: id of the device that it means."""

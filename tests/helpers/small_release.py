@@ -1,11 +1,12 @@
-"""A small release with real list prices of July 2026 (GCP at full precision), joined with the accelerator sheet of the project.
+"""A small release with real list prices of July 2026, joined with the accelerator sheet.
 
-Coefficients, PUE and grids are those of the project's sheets; a test holds them to it.
+Coefficients, PUE and grids are those of the project's sheets; tests/docs compares them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
@@ -20,7 +21,8 @@ SOURCED = {
     "verified": False,
 }
 
-POWER = [  # the coefficients of Cloud Carbon Footprint, https://www.cloudcarbonfootprint.org/docs/methodology/
+# the coefficients of Cloud Carbon Footprint, https://www.cloudcarbonfootprint.org/docs/methodology/
+POWER = [
     {
         "provider": "aws",
         "component": "vcpu",
@@ -98,7 +100,7 @@ FAMILIES = [
     {"provider": "aws", "family": "m5zn", "cpu_id": "intel-xeon-8252c", "only": True},
     {"provider": "aws", "family": "m7g", "cpu_id": "aws-graviton3", "only": True},
 ]
-PLACES = [
+FOOTPRINTS = [
     {
         "provider": "aws",
         "region": "us-east-1",
@@ -248,6 +250,11 @@ TYPES = [
         memory_gib=55.0,
     ),
 ]
+REGIONS = [
+    region("aws", "us-east-1"),
+    region("gcp", "us-central1"),
+    region("azure", "eastus"),
+]
 PRICES = [
     price("aws", "us-east-1", "p5.48xlarge", "55.04"),
     price("aws", "us-east-1", "p5en.48xlarge", "63.296"),
@@ -257,7 +264,9 @@ PRICES = [
     price("aws", "us-east-1", "g5.xlarge", "1.006"),
     price("aws", "us-east-1", "g4dn.xlarge", "0.526"),
     price("aws", "us-east-1", "g6e.12xlarge", "10.49264"),
-    price("aws", "us-east-1", "trn2.48xlarge", None, price_reason="capacity_block_priced_by_offering"),
+    price(
+        "aws", "us-east-1", "trn2.48xlarge", None, price_reason="capacity_block_priced_by_offering"
+    ),
     price("aws", "us-east-1", "inf2.48xlarge", "12.98127"),
     price("aws", "us-east-1", "m5zn.xlarge", "0.3303"),
     price("aws", "us-east-1", "m7g.xlarge", "0.1632"),
@@ -267,15 +276,13 @@ PRICES = [
     price("azure", "eastus", "Standard_ND96isr_H100_v5", "98.32"),
     price("azure", "eastus", "Standard_NV6ads_A10_v5", "0.454"),
 ]
-MEASURED = [  # two rows of the project's sheet, as MLCommons publishes them
+BENCHMARKS = [  # two rows of the sheet, as MLCommons publishes them
     {
         "accelerator_id": "nvidia-h200-sxm",
         "suite": "mlperf_training",
         "model": "llama2_70b_lora",
         "scenario": "training",
         "round": "v5.1",
-    }
-    | {
         "system": "Cisco/1xC885A_M8-8xH200-SXM-141GB",
         "accelerator_count": 8,
         "result": 23.193,
@@ -288,14 +295,12 @@ MEASURED = [  # two rows of the project's sheet, as MLCommons publishes them
         "model": "llama2-70b-99",
         "scenario": "Offline",
         "round": "v4.1",
-    }
-    | {
         "system": "Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT",
         "accelerator_count": 8,
         "result": 24180.6,
         "result_unit": "Tokens/s",
-    }
-    | {"per_accelerator": 3022.575},
+        "per_accelerator": 3022.575,
+    },
 ]
 LOCAL = [
     {
@@ -305,8 +310,6 @@ LOCAL = [
         "kind": "desktop",
         "complete": True,
         "accelerator_id": "nvidia-rtx-4090",
-    }
-    | {
         "accelerator_count": 1.0,
         "accelerator_memory_gb": 24.0,
         "unified_memory": False,
@@ -320,8 +323,6 @@ LOCAL = [
         "kind": "server",
         "complete": True,
         "accelerator_id": "nvidia-h100-sxm5-80gb",
-    }
-    | {
         "accelerator_count": 8.0,
         "accelerator_memory_gb": 640.0,
         "unified_memory": False,
@@ -335,8 +336,6 @@ LOCAL = [
         "kind": "card",
         "complete": False,
         "accelerator_id": "nvidia-rtx-4090",
-    }
-    | {
         "accelerator_count": 1.0,
         "accelerator_memory_gb": 24.0,
         "unified_memory": False,
@@ -345,7 +344,6 @@ LOCAL = [
     },
 ]
 
-
 YEARS = {
     "grid_year": 2024,
     "grid_source": "https://example.org/grid",
@@ -353,71 +351,73 @@ YEARS = {
     "pue_source": "https://example.org/pue",
 }
 
+BENCHMARK = {"system_count": 1, "derived": True, "official": True}
+
+STREET_PRICE = {
+    "price_currency": "USD",
+    "price_date": date(2026, 1, 1),
+    "price_kind": "street",
+    "price_source": "a shop",
+}
+
+CPU_FEATURES = (
+    "amx_int8",
+    "amx_bf16",
+    "amx_fp16",
+    "avx512",
+    "avx512_vnni",
+    "avx512_bf16",
+    "avx512_fp16",
+    "avx_vnni",
+    "avx2",
+    "dotprod",
+    "i8mm",
+    "arm_bf16",
+    "sve",
+    "sve2",
+    "sme",
+    "sme2",
+)
+
+CPU = dict.fromkeys(CPU_FEATURES, "unknown") | {"software_stack": []}
+
 
 class Release:
-    """What a reader needs of a dataset: scan."""
+    """The tables of a release, as the answers need them (``hwprices.read.tables.Tables``)."""
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.tables = tables
 
     def scan(self, table: str) -> pl.LazyFrame:
+        """Give a table as a lazy frame."""
         return self.tables[table].lazy()
 
 
 def build() -> join.Joined:
-    filled = {
-        "source_url": "https://example.org/",
-        "price_currency": "USD",
-        "price_date": date(2026, 1, 1),
-        "price_kind": "street",
-        "price_source": "a shop",
-    }
-    sheets = {
-        "accelerators": load("accelerators"),
-        "power_coefficients": rows("power_coefficients", *({**SOURCED, **r} for r in POWER)),
-        "cpus": rows("cpus", *({**SOURCED, **UNKNOWN_FEATURES, **r} for r in CPUS)),
-        "cpu_families": rows("cpu_families", *({**SOURCED, **r} for r in FAMILIES)),
-        "region_footprint": rows("region_footprint", *({**SOURCED, **YEARS, **r} for r in PLACES)),
-        "benchmarks": rows(
-            "benchmarks",
-            *(
-                {**SOURCED, "system_count": 1, "derived": True, "official": True, **r}
-                for r in MEASURED
-            ),
-        ),
-        "local_hardware": rows("local_hardware", *({**SOURCED, **filled, **r} for r in LOCAL)),
-    }
+    """Join the prices and machines above with the sheets."""
     vendor = {
-        "regions": rows(
-            "regions",
-            region("aws", "us-east-1"),
-            region("gcp", "us-central1"),
-            region("azure", "eastus"),
-        ).lazy(),
+        "regions": rows("regions", *REGIONS).lazy(),
         "instance_types": rows("instance_types", *TYPES).lazy(),
         "prices": prices(*PRICES),
     }
-    return join.build(vendor, sheets)
+    return join.build(vendor, sheets())
 
 
-UNKNOWN_FEATURES = dict.fromkeys(
-    [
-        "amx_int8",
-        "amx_bf16",
-        "amx_fp16",
-        "avx512",
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "avx_vnni",
-        "avx2",
-        "dotprod",
-        "i8mm",
-        "arm_bf16",
-        "sve",
-        "sve2",
-        "sme",
-        "sme2",
-    ],
-    "unknown",
-) | {"software_stack": []}
+def sheets() -> dict[str, pl.DataFrame]:
+    """The spec sheets: the project's for accelerators, for the others the rows above."""
+    return {
+        "accelerators": load("accelerators"),
+        "power_coefficients": sheet("power_coefficients", POWER),
+        "cpus": sheet("cpus", CPUS, CPU),
+        "cpu_families": sheet("cpu_families", FAMILIES),
+        "region_footprint": sheet("region_footprint", FOOTPRINTS, YEARS),
+        "benchmarks": sheet("benchmarks", BENCHMARKS, BENCHMARK),
+        "local_hardware": sheet("local_hardware", LOCAL, STREET_PRICE),
+    }
+
+
+def sheet(
+    name: str, values: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """A spec sheet: each row is SOURCED, the defaults and its own values."""
+    return rows(name, *({**SOURCED, **(defaults or {}), **row} for row in values))

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.asked_devices import ASKED
+from tests.helpers.asked_devices import DEVICE_IDS
 from tools.data_dictionary import VOCABULARIES
 
 import hwprices
@@ -114,14 +114,17 @@ def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> 
     assert machines["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", DEVICE_IDS)
 def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> None:
     row = device(sample, name).row(0, named=True)
-    assert row["device_id"] == ASKED[name]
+    assert row["device_id"] == DEVICE_IDS[name]
     assert (
-        row["clouds"] or row["local_devices"] or row["sold_locally"] is not None or row["missing"]
+        row["providers"]
+        or row["local_devices"]
+        or row["sold_locally"] is not None
+        or row["missing"]
     )
-    assert bool(row["clouds"]) <= bool(row["regions"] or row["missing"])
+    assert bool(row["providers"]) <= bool(row["regions"] or row["missing"])
 
 
 def test_sensible_answers_from_the_sample(sample: Dataset) -> None:

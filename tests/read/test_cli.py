@@ -1,105 +1,158 @@
-"""The reader's commands on a small dataset, as a person or a program calls them."""
+"""The commands on a small dataset, as a person or a program calls them."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from tests.helpers import make
+from typer.testing import CliRunner
 
 import hwprices
+from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.storage.store import Store
 
+VERSION = "20260801T000000Z"
+
+COMMANDS = [
+    "show",
+    "query",
+    "explain",
+    "device",
+    "recommend",
+    "tco",
+    "releases",
+    "verify",
+    "prune",
+]
+
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
-    where = tmp_path_factory.mktemp("dataset")
-    store = Store(where)
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset with one release of 20 prices."""
+    folder = tmp_path_factory.mktemp("dataset")
+    store = Store(folder)
     make.stage_frames(store, "r1", make.world(20))
     release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return where
+    return folder
 
 
-def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = Path(sys.executable).with_name("hwprices")
-    return subprocess.run(
-        [command, *arguments], capture_output=True, text=True, cwd=cwd, check=False
+@pytest.fixture
+def copy(root: Path, tmp_path: Path) -> Path:
+    """A copy of the dataset that a test may damage."""
+    shutil.copytree(root, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def run(*arguments: str, root: Path | None = None) -> Result:
+    """Call a command in this process."""
+    at_root = [] if root is None else ["--root", str(root)]
+    return CliRunner().invoke(app, [*arguments, *at_root], prog_name="hwprices")
+
+
+def test_releases_lists_versions_and_rows(root: Path) -> None:
+    text = run("releases", root=root).stdout
+    assert VERSION in text
+    assert "latest" in text
+    entries = json.loads(run("releases", "--json", root=root).stdout)
+    assert [entry["version"] for entry in entries] == [VERSION]
+    assert entries[0]["rows"]["prices"] == 20
+
+
+def test_show_summarises_a_release(root: Path) -> None:
+    result = run("show", root=root)
+    assert result.exit_code == 0, result.stderr
+    assert f"Release {VERSION}" in result.stdout
+    rows = next(line for line in result.stdout.splitlines() if line.startswith("prices"))
+    assert rows.split() == ["prices", "20", "20"]
+    assert "AWS" in result.stdout
+
+
+def test_show_suggests_commands_that_are_not_broken_into_lines(root: Path) -> None:
+    assert "recommend --model-parameters 70e9 --workload inference" in run("show", root=root).stdout
+
+
+def test_verify_accepts_a_complete_release(root: Path) -> None:
+    result = run("verify", root=root)
+    assert result.exit_code == 0
+    assert "is whole" in result.stdout
+
+
+def test_verify_names_an_altered_file(copy: Path) -> None:
+    altered = next((copy / "releases").rglob("prices/**/*.parquet"))
+    altered.write_bytes(altered.read_bytes() + b"x")
+    result = run("verify", root=copy)
+    assert result.exit_code == 1
+    assert result.stderr.strip() == (
+        f"{altered} was altered: its checksum does not match the manifest"
     )
 
 
-def test_releases(root):
-    done = call("releases", "--root", str(root))
-    assert "20260801T000000Z" in done.stdout
-    assert "latest" in done.stdout
-    listed = json.loads(call("releases", "--root", str(root), "--json").stdout)
-    assert listed[0]["rows"]["prices"] == 20
+def test_query_prints_rows(root: Path) -> None:
+    sql = "select count(*) as prices from prices"
+    assert json.loads(run("query", sql, "--json", root=root).stdout) == [{"prices": 20}]
+    assert "20" in run("query", sql, root=root).stdout
 
 
-def test_show(root):
-    done = call("show", "--root", str(root))
-    assert done.returncode == 0
-    assert "20260801T000000Z" in done.stdout
-    assert "prices" in done.stdout
+def test_a_wrong_query_is_told_the_tables(root: Path) -> None:
+    result = run("query", "select nothing from nowhere", root=root)
+    assert result.exit_code == 2
+    assert "Tables: " in result.stderr
+    assert "price_components" in result.stderr or "prices" in result.stderr
 
 
-def test_verify_finds_an_altered_file(root, tmp_path):
-    import shutil
-
-    assert "is whole" in call("verify", "--root", str(root)).stdout
-    copy = tmp_path / "copy"
-    shutil.copytree(root, copy)
-    victim = next((copy / "releases").rglob("prices/**/*.parquet"))
-    victim.write_bytes(victim.read_bytes() + b"x")
-    done = call("verify", "--root", str(copy))
-    assert done.returncode == 1
-    assert str(victim) in done.stderr
-
-
-def test_query(root):
-    done = call("query", "select count(*) as n from prices", "--root", str(root), "--json")
-    assert json.loads(done.stdout) == [{"n": 20}]
-    assert "20" in call("query", "select count(*) as n from prices", "--root", str(root)).stdout
-    wrong = call("query", "select nothing from nowhere", "--root", str(root))
-    assert wrong.returncode == 2
-    assert "Tables: " in wrong.stderr
-
-
-def test_device(root):
-    done = call("device", "nvidia-h100-sxm5-80gb", "--root", str(root), "--json")
-    answer = json.loads(done.stdout)[0]
+def test_device_prints_a_table_or_json(root: Path) -> None:
+    """Known wrong number S2 (docs/known-wrong-numbers.md): 989.4 is dense, 1,979 is sparse."""
+    answer = json.loads(run("device", "nvidia-h100-sxm5-80gb", "--json", root=root).stdout)[0]
     assert answer["device_id"] == "nvidia-h100-sxm5-80gb"
-    assert {r["dtype"]: r["rate"] for r in answer["dense_rates"]}[
-        "bf16"
-    ] == 989.4  # case S2: dense, not 1,979
-    assert "989.4" in call("device", "H100 SXM", "--root", str(root)).stdout
-    nobody = call("device", "hopperh99", "--root", str(root))
-    assert nobody.returncode == 2
-    assert len(nobody.stderr.strip().splitlines()) == 1
+    rates = {rate["dtype"]: rate["rate"] for rate in answer["dense_rates"]}
+    assert rates["bf16"] == 989.4
+    assert "989.4" in run("device", "H100 SXM", root=root).stdout
 
 
-def test_recommend_and_tco(root):
-    done = call(
-        "recommend",
-        "--parameters",
-        "7B",
-        "--workload",
-        "lora",
-        "--where",
-        "local",
-        "--root",
-        str(root),
-        "--json",
+def test_an_unknown_device_is_an_error_in_one_line(root: Path) -> None:
+    result = run("device", "hopperh99", root=root)
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("flag", ["--model-parameters", "--parameters"])
+def test_recommend_ranks_machines(root: Path, flag: str) -> None:
+    """Both the flag of today and the former one are accepted."""
+    arguments = ["recommend", flag, "7B", "--workload", "lora", "--where", "local"]
+    machines = json.loads(run(*arguments, "--json", root=root).stdout)
+    first = machines[0]
+    assert (first["rank"], first["excluded_reason"], first["purchase_option"]) == (1, None, "tco")
+    assert {machine["where"] for machine in machines} == {"local"}
+
+
+def test_recommend_shows_excluded_machines_with_the_reason(root: Path) -> None:
+    arguments = ["recommend", "--model-parameters", "7B", "--where", "local"]
+    plain, with_excluded = (
+        run(*arguments, *more, root=root).stdout for more in ([], ["--excluded", "3"])
     )
-    found = json.loads(done.stdout)
-    assert any(row["rank"] == 1 and row["excluded"] is None for row in found)
-    assert (
-        "machines fit"
-        in call("recommend", "--parameters", "7B", "--workload", "lora", "--root", str(root)).stdout
+    assert "machines fit" in plain
+    assert len(with_excluded.splitlines()) == len(plain.splitlines()) + 3
+
+
+def test_tco_compares_owning_with_renting(root: Path) -> None:
+    assert "DGX H100" in run("tco", root=root).stdout
+    low, high = (
+        {
+            row["device_id"]: row["tco_usd_per_hour"]
+            for row in json.loads(run("tco", *flags, "--json", root=root).stdout)
+        }
+        for flags in (["--usd-per-kwh", "0"], ["--usd-per-kwh", "1"])
     )
-    assert "DGX" in call("tco", "--root", str(root)).stdout
+    costs = [(float(low[key]), float(high[key])) for key in low if low[key] is not None]
+    assert costs
+    assert all(cheap < expensive for cheap, expensive in costs)
 
 
 @pytest.mark.parametrize(
@@ -111,64 +164,68 @@ def test_recommend_and_tco(root):
         ["query", "select 1"],
         ["device", "l4"],
         ["explain", "m5.large"],
+        ["recommend", "--model-parameters", "7B"],
         ["tco"],
     ],
 )
-def test_no_dataset_is_one_line(command, tmp_path):
-    done = call(*command, "--root", str(tmp_path))
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: no release in")
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path: Path) -> None:
+    result = run(*command, root=tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: no release in")
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_inside_a_checkout_the_root_is_found(root, tmp_path):
-    import shutil
-
-    shutil.copytree(root, tmp_path / "data")
-    (tmp_path / "deep/er").mkdir(parents=True)
-    assert "20260801T000000Z" in call("releases", cwd=tmp_path / "deep/er").stdout
-
-
-def test_brackets_in_a_message_are_words_not_styles(tmp_path):
-    """rich takes [pipeline] for markup and leaves it out."""
-    done = call("releases", "--root", str(tmp_path / "[pipeline]"))
-    assert "[pipeline]" in done.stderr
+def test_the_root_is_the_data_folder_of_a_parent(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy.parent / "deep" / "er"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    assert VERSION in run("releases").stdout
 
 
-def test_prune_asks_first(root, tmp_path):
-    import shutil
-
-    shutil.copytree(root, tmp_path / "data")
-    (tmp_path / "data/releases/left-over").mkdir()
-    (tmp_path / "data/releases/left-over/x.parquet").write_text("of a killed publisher")
-    assert (
-        call("prune", "--root", str(tmp_path / "data")).returncode != 0
-    )  # no answer, nothing deleted
-    assert (tmp_path / "data/releases/left-over/x.parquet").exists()
-    assert "left-over" in call("prune", "--root", str(tmp_path / "data"), "--yes").stdout
+def test_brackets_in_a_message_are_kept(tmp_path: Path) -> None:
+    """rich would take [pipeline] for a style and leave it out."""
+    assert "[pipeline]" in run("releases", root=tmp_path / "[pipeline]").stderr
 
 
-def test_help_names_every_command():
-    text = call("--help").stdout
-    for command in (
-        "releases",
-        "verify",
-        "show",
-        "query",
-        "explain",
-        "device",
-        "recommend",
-        "tco",
-        "prune",
-    ):
-        assert command in text
+def test_prune_asks_before_it_deletes(copy: Path) -> None:
+    remains = copy / "releases/left-over/x.parquet"
+    remains.parent.mkdir()
+    remains.write_text("of an interrupted publication")
+    assert run("prune", root=copy).exit_code != 0, "no answer on stdin"
+    assert remains.exists()
+    assert "left-over" in run("prune", "--yes", root=copy).stdout
+    assert not remains.exists()
 
 
-def test_package_functions_answer_too(root):
-    data = hwprices.open(root)
-    assert hwprices.device(data, "nvidia-l4").height == 1
-    assert hwprices.recommend("7B", "lora", dataset=data).height > 0
-    with pytest.raises(AttributeError):
-        _ = data.no_such_table
-    assert "prices" in dir(data)
-    assert "20260801T000000Z" in repr(data)
+def test_help_lists_every_command_with_a_complete_sentence() -> None:
+    lines = run("--help").stdout.split("Commands:\n")[1].splitlines()
+    described = {line.split()[0]: line for line in lines}
+    assert list(described) == COMMANDS
+    assert all(line.endswith(".") and "..." not in line for line in lines)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_has_an_example(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert re.search(rf"Example:\n\n +hwprices {command}", text)
+    assert "<bool>" not in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[str(Path(sys.executable).with_name("hwprices"))], [sys.executable, "-m", "hwprices"]],
+    ids=["script", "module"],
+)
+def test_the_package_runs_as_script_and_as_module(command: list[str]) -> None:
+    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == f"hwprices {hwprices.__version__}"
+
+
+def test_help_imports_no_polars() -> None:
+    code = "import sys, hwprices.cli; print([m for m in ('polars', 'duckdb') if m in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

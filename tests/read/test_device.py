@@ -1,66 +1,71 @@
-"""One device, one call, one row: every device people ask about answers, and a name that is not clear says what it could be."""
+"""Answers about one device, and the names by which a device is found."""
 
 import io
+from dataclasses import fields
 from decimal import Decimal
+from typing import Any, get_type_hints
 
 import polars as pl
 import pytest
 from rich.console import Console
-from tests.helpers import small_release
-from tests.helpers.asked_devices import ASKED
+from tests.helpers.asked_devices import DEVICE_IDS
+from tests.helpers.small_release import Release
 
 from hwprices.errors import HwpricesError
-from hwprices.read import ownership, terminal
-from hwprices.read.device import lookup
-from hwprices.read.device.device import ANSWER, device
-from hwprices.read.recommend.recommend import recommend
+from hwprices.read.device import answer, lookup
+from hwprices.read.device.device import device
+from hwprices.read.ownership import Ownership
+from hwprices.read.terminal.device import render_device
 
 
-@pytest.fixture(scope="module")
-def release() -> small_release.Release:
-    return small_release.Release(small_release.build().tables)
+def answered(release: Release, name: str, ownership: Ownership | None = None) -> dict[str, Any]:
+    """The row about a device."""
+    return device(release, name, ownership or Ownership()).row(0, named=True)
 
 
-@pytest.mark.parametrize("name", ASKED)
-def test_every_device_people_ask_about_answers(release: small_release.Release, name: str) -> None:
+def test_the_groups_have_exactly_the_declared_columns() -> None:
+    groups = [get_type_hints(answer.Answer)[group.name] for group in fields(answer.Answer)]
+    columns = [column.name for group in groups for column in fields(group)]
+    assert sorted([*columns, "missing"]) == sorted(answer.COLUMNS)
+
+
+@pytest.mark.parametrize("name", DEVICE_IDS)
+def test_every_device_that_people_ask_about_has_an_answer(release: Release, name: str) -> None:
     frame = device(release, name)
-    assert frame.schema == pl.Schema(ANSWER)
+    assert frame.schema == answer.SCHEMA
     row = frame.row(0, named=True)
-    assert row["device_id"] == ASKED[name]
+    assert row["device_id"] == DEVICE_IDS[name]
     assert row["type"]
-    assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media", (
-        "what it computes in, or that nobody says"
-    )
+    assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media"
     assert row["source_url"].startswith("https://")
-    unanswered = [
-        row["cheapest_usd"] or row["part_hourly_usd"] or row["owned_hourly_usd"],
-        row["purchase_usd"],
+    answers = [
+        row["cheapest_usd_per_hour"] or row["part_usd_per_hour"] or row["tco_usd_per_hour"],
+        row["purchase_price"],
         row["measured"],
         row["usd_per_million_tokens"],
         row["tflops_per_watt"],
         row["gco2e_per_hour"],
     ]
-    assert len(row["missing"]) <= sum(1 for value in unanswered if not value), (
-        "a reason for each question without an answer"
-    )
+    without_answer = [value for value in answers if not value]
+    assert len(row["missing"]) == len(without_answer), "one reason for each question"
 
 
-def test_h100_by_hand(release: small_release.Release) -> None:
-    row = device(release, "nvidia-h100-sxm5-80gb").row(0, named=True)
-    assert (row["clouds"], row["regions"]) == (
+def test_h100_by_hand(release: Release) -> None:
+    row = answered(release, "nvidia-h100-sxm5-80gb")
+    assert (row["providers"], row["regions"]) == (
         ["aws", "azure", "gcp"],
         ["aws/us-east-1", "azure/eastus", "gcp/us-central1"],
     )
-    assert (row["hourly_usd"], row["hourly_offer"]) == (
+    assert (row["on_demand_usd_per_hour"], row["on_demand_offer"]) == (
         Decimal("6.88"),
         "aws/us-east-1/p5.48xlarge",
     )
-    assert (row["cheapest_usd"], row["cheapest_offer"]) == (
+    assert (row["cheapest_usd_per_hour"], row["cheapest_offer"]) == (
         Decimal("6.3261926027"),
         "gcp/us-central1/a3-highgpu-8g: spot",
     )
     assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
-    assert row["yearly_usd"] == Decimal("60268.8")
+    assert row["usd_per_year"] == Decimal("60268.8")
     assert row["tflops_per_watt"] == pytest.approx(989.4 / 700)
     assert row["usd_per_million_tokens"] == [
         {
@@ -72,19 +77,23 @@ def test_h100_by_hand(release: small_release.Release) -> None:
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
     # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
-    assert float(row["owned_hourly_usd"]) == pytest.approx(2.1290 + 0.2586, abs=1e-3)
+    assert float(row["tco_usd_per_hour"]) == pytest.approx(2.1290 + 0.2586, abs=1e-3)
 
 
-def test_a_tpu_has_an_estimate_and_says_that_it_is_one(release: small_release.Release) -> None:
-    row = device(release, "TPU v6e").row(0, named=True)
-    assert row["tflops_per_watt"] is None, "case S6: no TDP is published"
+def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:
+    """Known wrong number S6 (docs/known-wrong-numbers.md): no TDP is published."""
+    row = answered(release, "TPU v6e")
+    assert row["tflops_per_watt"] is None
     assert "estimated TDP" in row["gco2e_basis"]
-    assert row["watts_basis"].startswith("estimate")
+    assert row["power_basis"].startswith("estimate")
 
 
-def test_efficiency_says_its_number_format(release: small_release.Release) -> None:
-    """Case S4: dense FP16 of L4 is 1.68 TFLOPS/W; K80 has FP32 alone, 4.37 / 150."""
-    l4, k80 = (device(release, name).row(0, named=True) for name in ("L4", "K80"))
+def test_efficiency_names_its_number_format(release: Release) -> None:
+    """Known wrong number S4 (docs/known-wrong-numbers.md).
+
+    Dense FP16 of L4 is 121 / 72 TFLOPS/W; K80 has only FP32, 4.37 / 150.
+    """
+    l4, k80 = answered(release, "L4"), answered(release, "K80")
     assert (l4["tflops_per_watt"], l4["tflops_per_watt_dtype"]) == (
         pytest.approx(1.68, abs=0.001),
         "bf16",
@@ -95,36 +104,37 @@ def test_efficiency_says_its_number_format(release: small_release.Release) -> No
     )
 
 
-def test_a_device_that_no_one_measured_or_sells_says_so(release: small_release.Release) -> None:
-    row = device(release, "Sohu").row(0, named=True)
+def test_a_device_without_any_figure_has_a_reason_for_each(release: Release) -> None:
+    row = answered(release, "Sohu")
     assert len(row["missing"]) == 6
     assert row["dtypes"] == []
 
 
-def test_a_cpu_answers(release: small_release.Release) -> None:
-    row = device(release, "Graviton3").row(0, named=True)
-    assert (row["type"], row["hourly_usd"], row["hourly_offer"]) == (
+def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
+    row = answered(release, "Graviton3")
+    assert (row["type"], row["on_demand_usd_per_hour"], row["on_demand_offer"]) == (
         "cpu",
         Decimal("0.0408"),
         "aws/us-east-1/m7g.xlarge",
     )
 
 
-def test_a_machine_to_buy_answers(release: small_release.Release) -> None:
-    row = device(release, "DGX H100").row(0, named=True)
-    assert (row["type"], row["purchase_usd"], row["watts"]) == ("server", Decimal(373_000), 10_200)
-    assert "bf16" in row["dtypes"]
-    grid = device(release, "DGX H100", ownership.Ownership(grid_gco2e_per_kwh=100)).row(
-        0, named=True
+def test_a_machine_to_buy_has_the_formats_of_its_accelerator(release: Release) -> None:
+    row = answered(release, "DGX H100")
+    assert (row["type"], row["purchase_price_usd"], row["power_w"]) == (
+        "server",
+        Decimal(373_000),
+        10_200,
     )
-    assert grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
+    assert "bf16" in row["dtypes"]
+    on_grid = answered(release, "DGX H100", Ownership(grid_gco2e_per_kwh=100))
+    assert on_grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
 
 
-def test_a_price_in_euro_is_shown_without_a_rate(release: small_release.Release) -> None:
-    euro = dict(release.tables)
-    euro["local_hardware"] = euro["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
-    row = device(small_release.Release(euro), "DGX H100").row(0, named=True)
-    assert (row["purchase_amount"], row["purchase_currency"], row["purchase_usd"]) == (
+def test_a_price_in_euro_is_shown_without_a_rate(release: Release) -> None:
+    machines = release.tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
+    row = answered(Release({**release.tables, "local_hardware": machines}), "DGX H100")
+    assert (row["purchase_price"], row["purchase_currency"], row["purchase_price_usd"]) == (
         Decimal(373_000),
         "EUR",
         None,
@@ -140,24 +150,23 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: small_release.Release)
         ("  ", "no device was named"),
     ],
 )
-def test_a_name_that_is_not_clear_says_what_it_could_be(
-    release: small_release.Release, name: str, message: str
+def test_an_unclear_name_is_told_the_nearest_devices(
+    release: Release, name: str, message: str
 ) -> None:
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert message in str(caught.value)
 
 
-def test_spelling_does_not_matter() -> None:
-    assert lookup.squeeze("RTX 4090") == lookup.squeeze("rtx-4090") == lookup.squeeze("RTX4090")
+def test_spelling_does_not_matter(release: Release) -> None:
+    devices = lookup.candidates(release)
+    for name in ("RTX 4090", "rtx-4090", "RTX4090", "NVIDIA RTX 4090"):
+        assert lookup.find(devices, name) == ("accelerators", "nvidia-rtx-4090")
 
 
-def test_answers_can_be_read_on_a_screen(release: small_release.Release) -> None:
+def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
     console = Console(file=io.StringIO(), width=200)
-    console.print(terminal.render_device(device(release, "H100 SXM")))
-    console.print(terminal.render_recommendation(recommend("70B", dataset=release), excluded=3))
-    console.print(terminal.render_break_even(ownership.break_even(release)))
+    console.print(render_device(device(release, "H100 SXM")))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
-    assert "machines fit" in text
-    assert "DGX H100" in text
+    assert "bf16 989.4 TFLOPS" in text

@@ -1,4 +1,4 @@
-"""Answers from a release, for people and programs: a device, a recommendation, owning against renting, a custom machine, a summary.
+"""Read a release: open it, and answer questions from its tables.
 
-Reader-light: polars and rich at most; nothing of the pipeline.
+Imports nothing of the pipeline; needs polars, rich, duckdb and obstore.
 """

@@ -1,4 +1,7 @@
-"""The reader: open a release and get lazy frames. Needs polars, duckdb and obstore, nothing of the pipeline."""
+"""Open a release and give its tables as lazy frames.
+
+Needs polars, duckdb and obstore, nothing of the pipeline.
+"""
 
 import hashlib
 import importlib.util
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import LatestRelease, ReleaseManifest, SchemaVersion
 from hwprices.storage.store import Store, storage_options
@@ -17,11 +21,9 @@ from hwprices.storage.store import Store, storage_options
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-SCHEMA_VERSION = "1"
-
 
 def versions(store: Store) -> list[str]:
-    """Versions of the releases that are whole, oldest first."""
+    """List the versions of the complete releases, oldest first."""
     found = (
         layout.release_version(key)
         for key in store.keys(layout.RELEASES)
@@ -31,18 +33,19 @@ def versions(store: Store) -> list[str]:
 
 
 def read_manifest(store: Store, version: str) -> ReleaseManifest:
-    """The manifest of a release.
+    """Read the manifest of a release.
 
     Raises:
-        HwpricesError: there is no such release, its manifest is damaged, or it is of a newer schema than this reader knows.
+        HwpricesError: there is no such release, its manifest is damaged, or its schema is newer
+            than this reader's.
     """
     key = layout.release_manifest(version)
     data = store.get(key)
     if data is None:
-        known = versions(store)
+        available = versions(store)
         hint = (
-            f"There are: {', '.join(known[-5:])}."
-            if known
+            f"There are: {', '.join(available[-5:])}."
+            if available
             else "There are none yet: run the refresh flow (make run)."
         )
         raise HwpricesError(f"no release {version} in {store.root}", hint)
@@ -72,7 +75,7 @@ def latest_version(store: Store) -> str | None:
 
 
 class Dataset:
-    """One release. ``scan(table)`` or an attribute (``dataset.prices``) is a lazy frame."""
+    """One release. ``scan(table)`` or an attribute (``dataset.prices``) gives a lazy frame."""
 
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
@@ -91,11 +94,11 @@ class Dataset:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables in this release."""
+        """Names of the tables of this release."""
         return list(self.manifest["tables"])
 
     def files(self, table: str) -> list[str]:
-        """Paths or URLs of a table's Parquet files, for any program that reads Parquet.
+        """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
 
         Raises:
             HwpricesError: the release has no such table.
@@ -111,7 +114,7 @@ class Dataset:
         ]
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """A table as a lazy frame; nothing is read until it is collected."""
+        """Give a table as a lazy frame; nothing is read until it is collected."""
         return pl.scan_parquet(
             self.files(table),
             hive_partitioning=False,
@@ -134,8 +137,11 @@ class Dataset:
 
     @cached_property
     def duckdb(self) -> "DuckDBPyConnection":
-        """A DuckDB connection with a view for each table. On an object store polars does the reading: DuckDB would have to
-        download an extension, and to be told the credentials again."""
+        """A DuckDB connection with a view for each table.
+
+        On an object store polars reads the files: DuckDB would have to download an extension, and
+        would need the credentials a second time.
+        """
         import duckdb
 
         connection = duckdb.connect()
@@ -144,13 +150,19 @@ class Dataset:
                 self._register(connection, table)
                 continue
             quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in self.files(table))
-            connection.execute(
-                f"create view {table} as select * from read_parquet([{quoted}], hive_partitioning = false)"
-            )  # noqa: S608 - names from the manifest
+            view = f"create view {table} as "
+            # table and file names come from the manifest
+            source = f"read_parquet([{quoted}], hive_partitioning = false)"
+            select = f"select * from {source}"  # noqa: S608
+            connection.execute(view + select)
         return connection
 
     def _register(self, connection: "DuckDBPyConnection", table: str) -> None:
-        """A table read by polars. DuckDB takes it through pyarrow, which the reader does without otherwise."""
+        """Register a table that polars reads. This is the only part of the reader with pyarrow.
+
+        Raises:
+            HwpricesError: pyarrow is not installed.
+        """
         if importlib.util.find_spec("pyarrow") is None:
             raise HwpricesError(
                 f"SQL over {self.store.root} needs pyarrow",
@@ -159,7 +171,7 @@ class Dataset:
         connection.register(table, self.scan(table))
 
     def verify(self) -> list[str]:
-        """Every fault against the manifest: files missing, altered, or there though nobody wrote them. Empty when whole."""
+        """List each file that is missing, altered, or not in the manifest; none means complete."""
         faults = []
         expected = {
             layout.release_manifest(self.version),
@@ -174,7 +186,8 @@ class Dataset:
                     faults.append(f"{self.store.uri(key)} is missing")
                 elif hashlib.sha256(data).hexdigest() != file["sha256"]:
                     faults.append(
-                        f"{self.store.uri(key)} was altered: its checksum does not match the manifest"
+                        f"{self.store.uri(key)} was altered: "
+                        "its checksum does not match the manifest"
                     )
         faults += [
             f"{self.store.uri(key)} is not in the manifest"
@@ -188,23 +201,28 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 
     Raises:
-        HwpricesError: there is no dataset, no such version, or it cannot be read; the line says what to do.
+        HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
+            what to do.
     """
     return Dataset(Store(root), version)
 
 
 def releases(root: str | Path) -> list[dict[str, Any]]:
-    """Every whole release, oldest first: version, created_at, rows by table, providers with origin and status, latest."""
+    """Describe every complete release, oldest first.
+
+    Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
+    origin (live or sample) and status (fresh or kept).
+    """
     store = Store(root)
     latest = latest_version(store)
-    listed = []
+    entries = []
     for version in versions(store):
         manifest = read_manifest(store, version)
         rows = {name: entry.rows for name, entry in manifest.tables.items()}
         providers = {
             name: f"{entry.origin}, {entry.status}" for name, entry in manifest.providers.items()
         }
-        listed.append(
+        entries.append(
             {
                 "version": version,
                 "created_at": manifest.created_at,
@@ -213,4 +231,4 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
                 "providers": providers,
             }
         )
-    return listed
+    return entries

@@ -1,53 +1,48 @@
-"""What a machine of one's own costs an hour, and when that beats the cloud."""
+"""Compute what owning a machine costs per hour, and when that beats renting one in the cloud."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
-
-
-class Tables(Protocol):
-    """Anything with the tables of a release: ``hwprices.open(…)`` is one."""
-
-    def scan(self, table: str) -> pl.LazyFrame: ...
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """What owning is reckoned with. Every default is somebody's average, not yours."""
+    """Assumptions about a machine that one owns. The defaults are averages: give your own."""
 
     lifetime_years: float = 5
-    """Computers are 5-year property for US tax: IRS Publication 946, https://www.irs.gov/publications/p946"""
+    """Years of use. Computers are 5-year property for US tax:
+    IRS Publication 946, https://www.irs.gov/publications/p946"""
 
     utilisation: float = 0.5
-    """Share of all hours in which the machine works; nobody's average, so half."""
+    """Share of all hours in which the machine works. No average is published; half is a guess."""
 
     usd_per_kwh: float = 0.13
-    """US commercial customers, 2024: EIA Electric Power Monthly, table 5.3, https://www.eia.gov/electricity/monthly/"""
+    """Price of electricity. US commercial customers, 2024: EIA Electric Power Monthly, table 5.3,
+    https://www.eia.gov/electricity/monthly/"""
 
     pue: float = 1.56
-    """Average of data centers, 2024: Uptime Institute Global Data Center Survey, https://uptimeinstitute.com/. 1 for a desk."""
+    """Energy of the building over energy of the computers. Average of data centers, 2024: Uptime
+    Institute Global Data Center Survey, https://uptimeinstitute.com/. 1 for a machine on a desk."""
 
     grid_gco2e_per_kwh: float | None = None
-    """Your grid's carbon intensity; without it no emissions are given."""
+    """Carbon intensity of your grid. Without it there are no emissions in the answer."""
 
     usd_per: Mapping[str, float] = field(default_factory=dict)
-    """Exchange rates for prices in other currencies: {"EUR": 1.1}. Without one such a machine has no cost in USD."""
+    """Exchange rates, such as {"EUR": 1.1}. A machine priced in a currency without a rate here has
+    no cost in USD."""
 
     def __post_init__(self) -> None:
-        if not (
-            self.lifetime_years > 0
-            and 0 < self.utilisation <= 1
-            and self.usd_per_kwh >= 0
-            and self.pue >= 1
-        ):
+        positive = self.lifetime_years > 0 and 0 < self.utilisation <= 1
+        if not (positive and self.usd_per_kwh >= 0 and self.pue >= 1):
             raise HwpricesError(
-                "owning needs lifetime_years above 0, utilisation above 0 and at most 1, usd_per_kwh from 0, pue from 1",
+                "owning needs lifetime_years above 0, utilisation above 0 and at most 1, "
+                "usd_per_kwh from 0, pue from 1",
                 "Correct the value; utilisation 1 is a machine that never idles.",
             )
 
@@ -56,91 +51,121 @@ DEFAULTS = Ownership()
 
 
 def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
-    """local_hardware with what an hour of use costs.
+    """Add the cost of one hour of use to each machine of local_hardware.
 
-    Adds usd, watts, watts_basis (maker, estimate), capital_usd_per_hour, energy_usd_per_hour, tco_usd_per_hour (Decimal, USD),
-    kwh_per_hour, gco2e_per_hour. A machine without a price, a power or an exchange rate has null there.
+    Returns the columns of local_hardware and: purchase_price_usd, power_w, power_basis (maker or
+    estimate), capital_usd_per_hour, energy_usd_per_hour, tco_usd_per_hour, energy_kwh_per_hour,
+    operational_gco2e_per_hour, gco2e_per_hour. A figure is null when the machine's price, power or
+    exchange rate is not known.
     """
-    c, o = pl.col, ownership
-    rates = {"USD": 1.0, **o.usd_per}
-    rate = c.price_currency.replace_strict(rates, default=None, return_dtype=pl.Float64)
-    frame = dataset.scan("local_hardware").with_columns(
-        usd=(c.price * rate.cast(Money)).cast(Money),
-        watts=pl.coalesce("max_power_w", "power_estimate_w"),
-        watts_basis=pl.when(c.max_power_w.is_not_null())
+    return _with_costs(_with_price_and_power(dataset, ownership), ownership).collect()
+
+
+def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
+    """Add purchase_price_usd, power_w and power_basis to local_hardware."""
+    c = pl.col
+    rate = c.price_currency.replace_strict(
+        {"USD": 1.0, **ownership.usd_per}, default=None, return_dtype=pl.Float64
+    )
+    power_basis = (
+        pl.when(c.max_power_w.is_not_null())
         .then(pl.lit("maker"))
         .when(c.power_estimate_w.is_not_null())
-        .then(pl.lit("estimate")),
+        .then(pl.lit("estimate"))
     )
-    life, use, pue, kwh = (
-        pl.lit(float(value)) for value in (o.lifetime_years, o.utilisation, o.pue, o.usd_per_kwh)
+    return dataset.scan("local_hardware").with_columns(
+        purchase_price_usd=(c.price * rate.cast(Money)).cast(Money),
+        power_w=pl.coalesce("max_power_w", "power_estimate_w"),
+        power_basis=power_basis,
     )
-    energy = formulas.energy_kwh_per_hour(c.watts, pue)
-    embodied = formulas.embodied_gco2e_per_hour(
-        pl.lit(1.0), c.embodied_kgco2e, life * HOURS_PER_YEAR * use
-    )
-    operational = formulas.operational_gco2e_per_hour(
-        energy, pl.lit(o.grid_gco2e_per_kwh, dtype=pl.Float64)
-    )
-    return frame.with_columns(
-        capital_usd_per_hour=formulas.capital_usd_per_hour(c.usd, life, use),
-        energy_usd_per_hour=formulas.energy_usd_per_hour(c.watts, pue, kwh),
-        tco_usd_per_hour=formulas.tco_usd_per_hour(
-            price_usd=c.usd,
-            lifetime_years=life,
-            utilisation=use,
-            watts=c.watts,
-            pue=pue,
-            usd_per_kwh=kwh,
+
+
+def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
+    """Add cost, energy and emissions of one hour of use."""
+    c = pl.col
+    lifetime_years = pl.lit(float(ownership.lifetime_years))
+    utilisation = pl.lit(float(ownership.utilisation))
+    pue = pl.lit(float(ownership.pue))
+    usd_per_kwh = pl.lit(float(ownership.usd_per_kwh))
+    grid = pl.lit(ownership.grid_gco2e_per_kwh, dtype=pl.Float64)
+
+    energy = formulas.energy_kwh_per_hour(c.power_w, pue)
+    operational = formulas.operational_gco2e_per_hour(energy, grid)
+    hours_of_use = lifetime_years * HOURS_PER_YEAR * utilisation
+    embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, hours_of_use)
+    return machines.with_columns(
+        capital_usd_per_hour=formulas.capital_usd_per_hour(
+            c.purchase_price_usd, lifetime_years, utilisation
         ),
-        kwh_per_hour=energy,
+        energy_usd_per_hour=formulas.energy_usd_per_hour(c.power_w, pue, usd_per_kwh),
+        tco_usd_per_hour=formulas.tco_usd_per_hour(
+            price_usd=c.purchase_price_usd,
+            lifetime_years=lifetime_years,
+            utilisation=utilisation,
+            watts=c.power_w,
+            pue=pue,
+            usd_per_kwh=usd_per_kwh,
+        ),
+        energy_kwh_per_hour=energy,
         operational_gco2e_per_hour=operational,
         gco2e_per_hour=formulas.gco2e_per_hour(operational, embodied),
-    ).collect()
+    )
+
+
+BREAK_EVEN_COLUMNS = [
+    "device_id",
+    "name",
+    "accelerator_id",
+    "accelerator_count",
+    "purchase_price_usd",
+    "tco_usd_per_hour",
+    "cloud_usd_per_hour",
+    "cloud_offer",
+    "break_even_hours",
+    "break_even_years",
+]
 
 
 def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
-    """Each machine one can buy against the cheapest on-demand offer of the same accelerator, device for device.
+    """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 
-    device_id, name, accelerator_id, accelerator_count, usd, tco_usd_per_hour, cloud_usd_per_hour (as many accelerators at the
-    cheapest offer's price of one), cloud_offer (provider/region/type), break_even_hours, break_even_years (at that utilisation).
-    Null where no cloud sells the accelerator, or the power alone costs more than the cloud.
+    Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. cloud_usd_per_hour is the
+    cheapest on-demand price of one accelerator times the machine's number of accelerators;
+    cloud_offer is that offer (provider/region/instance_type). break_even_hours counts hours of use,
+    break_even_years the calendar at that utilisation. Both are null where no cloud sells the
+    accelerator, or where the electricity alone costs more than the cloud.
     """
     c = pl.col
-    offers = dataset.scan("offers").filter(
-        c.usd_per_accelerator_hour.is_not_null(), c.accelerator_id.is_not_null()
+    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
+    machines = (
+        owned(dataset, ownership)
+        .join(_cheapest_offers(dataset), on="accelerator_id", how="left")
+        .with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
     )
-    cheapest = (
-        offers.sort("usd_per_accelerator_hour", "provider", "region", "instance_type")
+    hours = formulas.break_even_hours(
+        c.purchase_price_usd, c.energy_usd_per_hour, c.cloud_usd_per_hour
+    )
+    hours_of_use_per_year = HOURS_PER_YEAR * ownership.utilisation
+    return (
+        machines.with_columns(break_even_hours=hours)
+        .with_columns(break_even_years=c.break_even_hours / hours_of_use_per_year)
+        .select(BREAK_EVEN_COLUMNS)
+        .sort("break_even_hours", "device_id", nulls_last=True)
+    )
+
+
+def _cheapest_offers(dataset: Tables) -> pl.DataFrame:
+    """One row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
+    place = ["provider", "region", "instance_type"]
+    return (
+        dataset.scan("offers")
+        .drop_nulls(["usd_per_accelerator_hour", "accelerator_id"])
+        .sort("usd_per_accelerator_hour", *place)
         .unique("accelerator_id", keep="first", maintain_order=True)
         .select(
             "accelerator_id",
             "usd_per_accelerator_hour",
-            cloud_offer=pl.concat_str("provider", "region", "instance_type", separator="/"),
+            cloud_offer=pl.concat_str(*place, separator="/"),
         )
         .collect()
-    )
-    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
-    frame = (
-        owned(dataset, ownership)
-        .join(cheapest, on="accelerator_id", how="left")
-        .with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
-    )
-    hours = formulas.break_even_hours(c.usd, c.energy_usd_per_hour, c.cloud_usd_per_hour)
-    wanted = [
-        "device_id",
-        "name",
-        "accelerator_id",
-        "accelerator_count",
-        "usd",
-        "tco_usd_per_hour",
-        "cloud_usd_per_hour",
-        "cloud_offer",
-        "break_even_hours",
-    ]
-    years = c.break_even_hours / (HOURS_PER_YEAR * ownership.utilisation)
-    return (
-        frame.with_columns(break_even_hours=hours)
-        .select(*wanted, break_even_years=years)
-        .sort("break_even_hours", "device_id", nulls_last=True)
     )

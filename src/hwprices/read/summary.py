@@ -1,7 +1,8 @@
-"""A release in a screenful: rows, what was refused, what an H100 hour costs, where the files are, what to do next."""
+"""Summarise a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
 
+import sys
 from collections.abc import Mapping
-from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,38 +11,50 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.dataset import Dataset
+from hwprices.read.terminal.tables import money, table
+from hwprices.units import Money
 
 WIDE = 110  # columns of the widest table here
-SHOWN_GPU = "nvidia-h100"
-PROVIDER_NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud"}
+
+SHOWN_GPU = "nvidia-h100"  # every provider rents it out
+
+MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
+
+ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
+
+GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand from"]
 
 
 def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.DataFrame:
-    """The cheapest ways to rent one accelerator for an hour.
+    """Find the cheapest prices of one accelerator for an hour.
 
-    Returns one row per provider and purchase option: provider, accelerator_id, purchase_option, term_months, region,
-    instance_type, usd_per_accelerator_hour. Linux, shared tenancy, USD, licence included, known and unflagged prices only.
+    Returns one row per provider and purchase option: provider, accelerator_id, purchase_option,
+    term_months, region, instance_type, usd_per_accelerator_hour. Only Linux, shared tenancy, USD,
+    license included, and prices that are known and have no flag.
     """
-    machine = pl.col("accelerators").list.first().struct
+    accelerator = pl.col("accelerators").list.first().struct
     machines = (
         dataset.scan("instance_types")
         .filter(pl.col("accelerators").list.len() == 1)
-        .select("provider", "instance_type", machine.field("accelerator_id"), "accelerator_count")
+        .select(
+            "provider", "instance_type", accelerator.field("accelerator_id"), "accelerator_count"
+        )
         .filter(pl.col("accelerator_id").str.starts_with(prefix), pl.col("accelerator_count") > 0)
     )
-    plain = [
-        pl.col("os") == "linux",
-        pl.col("software") == "none",
-        pl.col("license_model") == "included",
-        pl.col("tenancy") == "shared",
-        pl.col("currency") == "USD",
-    ]
-    per_device = pl.col("effective_hourly") / pl.col("accelerator_count").cast(pl.Decimal(20, 10))
+    price = pl.col("effective_hourly") / pl.col("accelerator_count").cast(Money)
     return (
         dataset.scan("prices")
-        .filter(*plain, pl.col("effective_hourly").is_not_null(), pl.col("flags").list.len() == 0)
+        .filter(
+            pl.col("os") == "linux",
+            pl.col("software") == "none",
+            pl.col("license_model") == "included",
+            pl.col("tenancy") == "shared",
+            pl.col("currency") == "USD",
+            pl.col("effective_hourly").is_not_null(),
+            pl.col("flags").list.len() == 0,
+        )
         .join(machines, on=["provider", "instance_type"])
-        .with_columns(per_device.alias("usd_per_accelerator_hour"))
+        .with_columns(usd_per_accelerator_hour=price)
         .sort("usd_per_accelerator_hour", "region", "instance_type")
         .group_by("provider", "purchase_option", "term_months", maintain_order=True)
         .first()
@@ -60,148 +73,137 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
 
 
 def render(dataset: Dataset, *, new: bool | None = None) -> RenderableType:
-    """The summary for a terminal. ``new`` says whether the release was made just now, or nothing new was found."""
+    """Draw the summary. ``new``: the release was made just now, or (False) nothing had changed."""
     headline = {True: "New release", False: "Nothing new: still release", None: "Release"}[new]
+    title = Text.assemble(
+        (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
+    )
     parts: list[RenderableType] = [
         "",
-        Text.assemble(
-            (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
-        ),
+        title,
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
-        _next(dataset),
+        _next_steps(dataset),
     ]
     return Group(*parts)
 
 
+def provider_title(manifest: Mapping[str, Any], provider: str) -> str:
+    """Name a provider for people: the title in the manifest, else the id in suitable case."""
+    default = provider.upper() if len(provider) <= ACRONYM_LETTERS else provider.title()
+    return str(manifest["providers"][provider].get("title", default))
+
+
 def _rows(manifest: Mapping[str, Any]) -> Table:
-    table = Table(
-        title="Rows",
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
-    table.add_column("table")
+    """Count the rows of each table by provider. A dot: the table is not by provider."""
     providers = list(manifest["providers"])
-    for provider in providers:
-        table.add_column(PROVIDER_NAMES.get(provider, provider), justify="right")
-    table.add_column("total", justify="right")
-    for name, entry in manifest["tables"].items():
-        by_provider = [manifest["providers"][p]["rows"].get(name) for p in providers]
-        cells = [
-            f"{n:,}" if n is not None else ("" if any(by_provider) else "·") for n in by_provider
-        ]
-        style = "yellow" if name == "quarantine" else None
-        table.add_row(
-            name if name != "quarantine" else "quarantine (refused, with reasons)",
-            *cells,
-            f"{entry['rows']:,}",
-            style=style,
-        )
-    return table
+    titles = [provider_title(manifest, provider) for provider in providers]
+    rows = [
+        _row_counts(name, entry["rows"], [manifest["providers"][p]["rows"] for p in providers])
+        for name, entry in manifest["tables"].items()
+    ]
+    return table(["table", *titles, "total"], rows, title="Rows", right=[*titles, "total"])
+
+
+def _row_counts(name: str, total: int, by_provider: list[Mapping[str, int]]) -> list[Text]:
+    counts = [rows.get(name) for rows in by_provider]
+    no_count = "" if any(counts) else "·"
+    cells = [f"{count:,}" if count is not None else no_count for count in counts]
+    refused = name == "quarantine"
+    heading = "quarantine (refused, with reasons)" if refused else name
+    return [Text(cell, "yellow" if refused else "") for cell in (heading, *cells, f"{total:,}")]
 
 
 def _gpus(dataset: Dataset) -> Table:
-    table = Table(
+    prices = cheapest_per_accelerator(dataset)
+    rows = [
+        [provider_title(dataset.manifest, provider), *_gpu(prices.filter(provider=provider))]
+        for provider in dataset.manifest["providers"]
+    ]
+    return table(
+        GPU_HEADINGS,
+        rows,
         title="\nOne H100 for an hour",
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
+        right=["cheapest", "on demand from"],
     )
-    for heading in ("", "cheapest", "how", "device", "machine", "region", "on demand from"):
-        table.add_column(
-            heading,
-            justify="right" if heading in ("cheapest", "on demand from") else "left",
-            no_wrap=True,
-        )
-    found = cheapest_per_accelerator(dataset)
-    for provider in dataset.manifest["providers"]:
-        rows = found.filter(provider=provider)
-        on_demand = rows.filter(purchase_option="on_demand")
-        name = PROVIDER_NAMES.get(provider, provider)
-        if rows.is_empty():
-            table.add_row(name, "not sold in these regions")
-            continue
-        best = rows.row(0, named=True)
-        listed = _money(on_demand["usd_per_accelerator_hour"][0]) if on_demand.height else "-"
-        device = str(best["accelerator_id"]).removeprefix("nvidia-")
-        table.add_row(
-            name,
-            _money(best["usd_per_accelerator_hour"]),
-            _how(best),
-            device,
-            best["instance_type"],
-            best["region"],
-            listed,
-        )
-    return table
 
 
-def _how(row: Mapping[str, Any]) -> str:
-    words = str(row["purchase_option"]).replace("_", " ")
-    return f"{words}, {row['term_months'] // 12} y" if row["term_months"] else words
+def _gpu(prices: pl.DataFrame) -> list[str]:
+    """The cells of one provider: its cheapest price, and its cheapest on-demand price."""
+    if prices.is_empty():
+        return ["not sold in these regions"]
+    cheapest = prices.row(0, named=True)
+    on_demand = prices.filter(purchase_option="on_demand")["usd_per_accelerator_hour"]
+    return [
+        f"${money(cheapest['usd_per_accelerator_hour'])}",
+        _purchase(cheapest),
+        str(cheapest["accelerator_id"]).removeprefix("nvidia-"),
+        cheapest["instance_type"],
+        cheapest["region"],
+        f"${money(on_demand[0])}" if on_demand.len() else "-",
+    ]
 
 
-def _money(value: Decimal) -> str:
-    return f"${value:,.4f}"
+def _purchase(row: Mapping[str, Any]) -> str:
+    option = str(row["purchase_option"]).replace("_", " ")
+    return f"{option}, {row['term_months'] // 12} y" if row["term_months"] else option
 
 
 def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
-    """How old each provider's figures are, and what a reader should know of them."""
+    """Say how old each provider's figures are, and which units or spec sheets are missing."""
     notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
-    for name, entry in manifest["providers"].items():
+    for provider, entry in manifest["providers"].items():
         age = f"seen {entry['observed_from'][:10]} to {entry['observed_to'][:10]}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
-        notes.append(f"{PROVIDER_NAMES.get(name, name):<14}{entry['origin']}, {age}{kept}")
+        title = provider_title(manifest, provider)
+        notes.append(f"{title:<14}{entry['origin']}, {age}{kept}")
         notes += [
-            Text(f"  {t['unit']} {t['status']}: {t['reason']}", style="yellow")
-            for t in entry["report"]["troubles"][:5]
+            Text(f"  {unit['unit']} {unit['status']}: {unit['reason']}", style="yellow")
+            for unit in entry["report"]["troubles"][:MAX_ISSUES]
         ]
-    if manifest["unmatched_accelerators"]:
-        notes.append(
-            Text(
-                f"no spec sheet  {'; '.join(_unmatched(entry) for entry in manifest['unmatched_accelerators'][:5])}",
-                style="yellow",
-            )
-        )
+    unmatched = manifest["unmatched_accelerators"][:MAX_ISSUES]
+    if unmatched:
+        names = "; ".join(_unmatched(entry) for entry in unmatched)
+        notes.append(Text(f"no spec sheet  {names}", style="yellow"))
     return notes
 
 
 def _unmatched(entry: Mapping[str, Any]) -> str:
-    name = (
-        entry["accelerator_id"]
-        or entry["vendor_name"]
-        or "an accelerator its maker's API does not name"
-    )
+    """Name an accelerator without a spec sheet, and the machine types that have it."""
+    unnamed = "an accelerator its maker's API does not name"
+    name = entry["accelerator_id"] or entry["vendor_name"] or unnamed
     types = entry["instance_types"]
-    return f"{name} in {entry['provider']} {', '.join(types[:2])}" + (
-        f" and {len(types) - 2} more" if len(types) > 2 else ""
-    )
+    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
+    return f"{name} in {entry['provider']} {', '.join(types[:2])}{more}"
 
 
-def _next(dataset: Dataset) -> RenderableType:
+def _next_steps(dataset: Dataset) -> RenderableType:
+    """Commands to copy; they are never broken into lines."""
     root = dataset.store.root
-    files = f"{root}/releases/{dataset.version}"
+    command = _command()
+    sql = "select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'"
+    steps = {
+        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
+        "SQL": f'{command} query "{sql}"',
+        "one price": f"{command} explain p5.48xlarge --region us-east-1"
+        "   (back to the vendor's line)",
+        "one device": f"{command} device h100-sxm",
+        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference",
+        "Python": f"import hwprices; hwprices.open({root!r}).offers",
+    }
+    if Path("Makefile").is_file():
+        steps["live figures"] = "make live"
     lines = [
-        ("files", f"{files}/  (Parquet; manifest.json has the checksums)"),
-        (
-            "SQL",
-            ".venv/bin/hwprices query \"select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'\"",
-        ),
-        (
-            "one price",
-            ".venv/bin/hwprices explain p5.48xlarge --region us-east-1   (back to the vendor's line)",
-        ),
-        ("one device", ".venv/bin/hwprices device h100-sxm"),
-        ("which machine", ".venv/bin/hwprices recommend --parameters 70e9 --workload inference"),
-        ("Python", f"import hwprices; hwprices.open({root!r}).offers"),
-        ("live figures", "make live"),
+        Text(f"{purpose:<15}{step}", no_wrap=True, overflow="ignore")
+        for purpose, step in steps.items()
     ]
-    # commands are copied: they must not be broken into lines
-    texts = [Text(f"{what:<15}{how}", no_wrap=True, overflow="ignore") for what, how in lines]
-    return Group(Text("\nWhat next", style="bold"), *texts)
+    return Group(Text("\nWhat next", style="bold"), *lines)
+
+
+def _command() -> str:
+    """How to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
+    script = Path(sys.executable).with_name("hwprices")
+    if script.is_file() and script.is_relative_to(Path.cwd()):
+        return str(script.relative_to(Path.cwd()))
+    return "hwprices"

@@ -1,195 +1,233 @@
-"""The figures of one device: rent, measured speed, price of tokens, power, emissions, purchase."""
+"""Compute the figures of one device: rent, speed, price of tokens, power, emissions, purchase."""
 
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.ownership import Ownership, Tables, owned
-from hwprices.units import Money
+from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.ownership import Ownership, owned
+from hwprices.read.tables import Tables
+from hwprices.units import HOURS_PER_YEAR, Money
 
-TOKENS = "usd_per_million_tokens_"
+TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
+
+PLACE = ["provider", "region", "instance_type"]
+"""Key of a row of offers."""
+
+TIMES = ["minutes", "ms"]
+"""Result units in which less is better; the others are rates."""
 
 
-def cheapest(offers: pl.DataFrame, count: str) -> dict[str, Any]:
-    """Cheapest price of one unit in any way it is sold: cheapest_usd, cheapest_offer (provider/region/type: purchase option).
+@dataclass(frozen=True)
+class PriceColumns:
+    """Columns of offers with the prices of one unit, and with the units that a machine has."""
 
-    ``count`` is the column of units that a machine has. Machines with several kinds of accelerators have no accelerator_id and are not here.
+    on_demand: str
+    spot: str | None
+    count: str
+
+
+def regions(offers: pl.DataFrame) -> list[str]:
+    """Every region with an offer, as provider/region."""
+    region = pl.concat_str("provider", "region", separator="/")
+    return offers.select(region.unique().sort()).to_series().to_list()
+
+
+def rent(
+    offers: pl.DataFrame, columns: PriceColumns, part_usd_per_hour: Decimal | None = None
+) -> Rent:
+    """Find the cheapest prices of one unit: on demand, spot, and under any purchase option."""
+    on_demand, on_demand_offer = _lowest(offers, columns.on_demand)
+    spot, spot_offer = _lowest(offers, columns.spot) if columns.spot else (None, None)
+    cheapest, cheapest_offer = _cheapest(offers, columns.count)
+    per_hour = on_demand or part_usd_per_hour
+    return Rent(
+        on_demand_usd_per_hour=on_demand,
+        on_demand_offer=on_demand_offer,
+        spot_usd_per_hour=spot,
+        spot_offer=spot_offer,
+        cheapest_usd_per_hour=cheapest,
+        cheapest_offer=cheapest_offer,
+        part_usd_per_hour=part_usd_per_hour,
+        usd_per_year=None if per_hour is None else per_hour * HOURS_PER_YEAR,
+    )
+
+
+def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
+    """The lowest price of the column, and the offer that has it."""
+    priced = offers.drop_nulls(column).sort(column, *PLACE)
+    if priced.is_empty():
+        return None, None
+    price, offer = priced.select(column, pl.concat_str(*PLACE, separator="/")).row(0)
+    return price, offer
+
+
+def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
+    """The lowest price of one unit under any purchase option, and the offer with that option.
+
+    ``count`` is the column of units that a machine has. Machines that mix accelerators have no
+    accelerator_id, so they are not among the offers of one accelerator.
     """
     suffix = "_usd_per_hour"
     options = [
         name for name in offers.columns if name.endswith(suffix) and not name.startswith("best_")
     ]
-    where = ["provider", "region", "instance_type"]
-    long = offers.unpivot(
-        options, index=[*where, count], variable_name="option", value_name="usd"
+    prices = offers.unpivot(
+        options, index=[*PLACE, count], variable_name="option", value_name="usd"
     ).drop_nulls(["usd", count])
-    if not long.height:
-        return {"cheapest_usd": None, "cheapest_offer": None}
-    best = (
-        long.with_columns(usd=formulas.divide(pl.col("usd"), pl.col(count)))
-        .sort("usd", *where, "option")
-        .row(0, named=True)
-    )
-    offer = "/".join(best[name] for name in where)
-    return {
-        "cheapest_usd": best["usd"],
-        "cheapest_offer": f"{offer}: {best['option'].removesuffix(suffix)}",
-    }
+    if prices.is_empty():
+        return None, None
+    price_of_one = formulas.divide(pl.col("usd"), pl.col(count))
+    best = prices.with_columns(usd=price_of_one).sort("usd", *PLACE, "option").row(0, named=True)
+    place = "/".join(best[name] for name in PLACE)
+    return best["usd"], f"{place}: {best['option'].removesuffix(suffix)}"
 
 
-def rent(offers: pl.DataFrame, price: str, spot: str | None) -> dict[str, Any]:
-    """Cheapest on-demand and spot price of one unit, the offers they are of, and every region with an offer."""
-    where = pl.concat_str("provider", "region", "instance_type", separator="/")
-    found: dict[str, Any] = {
-        "regions": offers.select(pl.concat_str("provider", "region", separator="/").unique().sort())
-        .to_series()
-        .to_list()
-    }
-    for column, value, offer in (
-        (price, "hourly_usd", "hourly_offer"),
-        (spot, "spot_hourly_usd", "spot_offer"),
-    ):
-        best = (
-            None
-            if column is None
-            else offers.drop_nulls(column)
-            .sort(column, "provider", "region", "instance_type")
-            .select(column, where)
-            .head(1)
-        )
-        found[value], found[offer] = (
-            best.row(0) if best is not None and best.height else (None, None)
-        )
-    return found
+def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
+    """Newest results of each model and scenario, the best system first.
 
-
-def measured(dataset: Tables, key: str) -> pl.DataFrame:
-    """Newest results of each model and scenario, the best system first; times (training) have accelerator_hours instead of a rate."""
-    rows = dataset.scan("benchmarks").filter(pl.col("accelerator_id") == key).collect()
-    by = ["model", "scenario", "result_unit"]
-    # the rate of one accelerator; for a time, what it took of one accelerator: minutes × accelerators
-    figure = pl.coalesce(
+    Returns rows of benchmarks with ``per_accelerator`` filled in and ``unit``. For a time it is
+    what one accelerator took: minutes × accelerators, in accelerator-minutes.
+    """
+    kind = ["model", "scenario", "result_unit"]
+    per_accelerator = pl.coalesce(
         "per_accelerator",
         pl.col("accelerator_hours") * 60,
         pl.col("result") / pl.col("accelerator_count"),
     )
-    numbers = pl.col("round").str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int32))
-    dated = rows.with_columns(
-        per_accelerator=figure, age=numbers.list.get(0) * 1000 + numbers.list.get(1)
-    ).drop_nulls("per_accelerator")
+    is_time = pl.col("result_unit").is_in(TIMES)
     unit = (
-        pl.when(pl.col("result_unit").is_in(["minutes", "ms"]))
+        pl.when(is_time)
         .then("accelerator-" + pl.col("result_unit"))
         .otherwise(pl.col("result_unit") + " per accelerator")
     )
-    newest = dated.with_columns(unit=unit).filter(pl.col("age") == pl.col("age").max().over(by))
-    faster = (
-        pl.when(pl.col("result_unit").is_in(["minutes", "ms"]))
-        .then(pl.col("per_accelerator"))
-        .otherwise(-pl.col("per_accelerator"))
+    best_first = (
+        pl.when(is_time).then(pl.col("per_accelerator")).otherwise(-pl.col("per_accelerator"))
     )
+    round_order = formulas.benchmark_round_order(pl.col("round"))
     return (
-        newest.with_columns(order=faster)
-        .sort(*by, "order", "system")
-        .unique(by, keep="first", maintain_order=True)
+        dataset.scan("benchmarks")
+        .filter(pl.col("accelerator_id") == accelerator_id)
+        .with_columns(per_accelerator=per_accelerator, unit=unit, round_order=round_order)
+        .drop_nulls("per_accelerator")
+        .filter(pl.col("round_order") == pl.col("round_order").max().over(kind))
+        .with_columns(best_first=best_first)
+        .collect()
+        .sort(*kind, "best_first", "system")
+        .unique(kind, keep="first", maintain_order=True)
     )
 
 
-def token_prices(offers: pl.DataFrame, measured: pl.DataFrame, hourly: Any) -> list[dict[str, Any]]:
-    """Cheapest offer whose machine was measured; else, marked so, the price of one device over its share of a bigger system."""
-    prices = [
+def measurements(benchmarks: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
+    columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
+    return benchmarks.select(columns).to_dicts()
+
+
+def token_prices(
+    offers: pl.DataFrame, benchmarks: pl.DataFrame, usd_per_hour: Decimal | None
+) -> list[dict[str, Any]]:
+    """Price of a million tokens, by model.
+
+    That of the cheapest offer with as many accelerators as a measured system. Where there is none:
+    the price of one device over its share of a measured system's rate, marked as derived.
+    """
+    measured = [
         {
-            "model": column.removeprefix(TOKENS),
+            "model": column.removeprefix(TOKEN_PRICE_PREFIX),
             "usd": offers[column].min(),
             "basis": "measured on as many accelerators",
         }
         for column in offers.columns
-        if column.startswith(TOKENS) and offers[column].count()
+        if column.startswith(TOKEN_PRICE_PREFIX) and offers[column].count()
     ]
-    if prices or hourly is None:
-        return prices
-    shared = measured.filter(scenario="Offline", result_unit="Tokens/s")
-    price = formulas.usd_per_million_tokens(pl.lit(hourly, dtype=Money), pl.col("per_accelerator"))
-    return shared.select(
-        "model", usd=price, basis=pl.lit("derived: one accelerator's share of a measured system")
-    ).to_dicts()
+    if measured or usd_per_hour is None:
+        return measured
+    price = formulas.usd_per_million_tokens(
+        pl.lit(usd_per_hour, dtype=Money), pl.col("per_accelerator")
+    )
+    basis = pl.lit("derived: one accelerator's share of a measured system")
+    rates = benchmarks.filter(scenario="Offline", result_unit="Tokens/s")
+    return rates.select("model", usd=price, basis=basis).to_dicts()
 
 
-def power(row: dict[str, Any]) -> dict[str, Any]:
-    """Watts of the device at full load, and its dense rate per watt of published TDP: in BF16, else FP16, else FP32."""
-    known = (
+def power(row: dict[str, Any]) -> Power:
+    """Watts of an accelerator at full load, and its dense rate per watt of published TDP.
+
+    The rate is in BF16, else in FP16, else in FP32.
+    """
+    sources = (
         (row["power_limit_default_w"], "power limit"),
         (row["tdp_w"], "TDP"),
         (row["tdp_estimate_w"], f"estimate: {row['tdp_estimate_source']}"),
     )
-    watts, basis = next(((value, what) for value, what in known if value is not None), (None, None))
+    power_w, basis = next((pair for pair in sources if pair[0] is not None), (None, None))
     dtype = next((d for d in ("bf16", "fp16", "fp32") if row[f"{d}_dense_tflops"]), None)
     efficiency = row[f"{dtype}_dense_tflops"] / row["tdp_w"] if dtype and row["tdp_w"] else None
-    return {
-        "watts": watts,
-        "watts_basis": basis,
-        "tflops_per_watt": efficiency,
-        "tflops_per_watt_dtype": dtype if efficiency else None,
-    }
+    return Power(power_w, basis, efficiency, dtype if efficiency else None)
 
 
-def carbon(offers: pl.DataFrame) -> dict[str, Any]:
-    """gCO2e for one hour of one device, in the cheapest offer that has a figure: SCI, else electricity alone, else from a TDP estimate."""
+def emissions(offers: pl.DataFrame) -> Emissions:
+    """gCO2e of one hour of one device, in the cheapest offer that has such a figure.
+
+    SCI where it is known, else electricity alone, else electricity from an estimated TDP.
+    """
     c = pl.col
-    estimate = formulas.operational_gco2e_per_hour(
-        formulas.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue),
-        c.grid_gco2e_per_kwh,
-    )
-    ways = [
+    energy = formulas.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue)
+    from_estimate = formulas.operational_gco2e_per_hour(energy, c.grid_gco2e_per_kwh)
+    figures = [
         (c.gco2e_per_hour, "SCI"),
         (c.operational_gco2e_per_hour, "electricity alone"),
-        (estimate, "electricity alone, from an estimated TDP"),
+        (from_estimate, "electricity alone, from an estimated TDP"),
     ]
-    for figure, what in ways:
-        each = offers.select(
-            "provider",
-            "region",
-            "instance_type",
-            "usd_per_accelerator_hour",
-            figure=figure / formulas.known_positive(c.accelerator_count),
+    for machine_gco2e, basis in figures:
+        device_gco2e = machine_gco2e / formulas.known_positive(c.accelerator_count)
+        priced = (
+            offers.select(*PLACE, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
+            .drop_nulls("gco2e_per_hour")
+            .sort("usd_per_accelerator_hour", *PLACE, nulls_last=True)
         )
-        best = each.drop_nulls("figure").sort(
-            "usd_per_accelerator_hour", "provider", "region", "instance_type", nulls_last=True
-        )
-        if best.height:
-            first = best.row(0, named=True)
-            return {
-                "gco2e_per_hour": first["figure"],
-                "gco2e_basis": f"{what}, {first['provider']}/{first['region']}/{first['instance_type']}",
-            }
-    return {"gco2e_per_hour": None, "gco2e_basis": None}
+        if priced.height:
+            row = priced.row(0, named=True)
+            place = "/".join(row[name] for name in PLACE)
+            return Emissions(row["gco2e_per_hour"], f"{basis}, {place}")
+    return Emissions()
 
 
-def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> dict[str, Any]:
-    """What one device costs to buy, and to own in the cheapest whole machine with it."""
+def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
+    """What one accelerator costs to buy, and to own in the cheapest complete machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
     )
-    each = machines.with_columns(
-        device_usd=formulas.divide(pl.col("usd"), pl.col("accelerator_count")),
-        device_tco=formulas.divide(pl.col("tco_usd_per_hour"), pl.col("accelerator_count")),
+    count = pl.col("accelerator_count")
+    shares = machines.with_columns(
+        device_price_usd=formulas.divide(pl.col("purchase_price_usd"), count),
+        device_tco=formulas.divide(pl.col("tco_usd_per_hour"), count),
     )
-    running = each.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
-    found = {"owned_hourly_usd": running["device_tco"][0] if running.height else None}
+    complete = shares.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
+    price_usd, basis = _purchase_price(row, shares)
+    return Purchase(
+        purchase_price=price_usd,
+        purchase_currency=None if price_usd is None else "USD",
+        purchase_price_usd=price_usd,
+        purchase_basis=basis,
+        tco_usd_per_hour=complete["device_tco"][0] if complete.height else None,
+    )
+
+
+def _purchase_price(row: dict[str, Any], shares: pl.DataFrame) -> tuple[Decimal | None, str | None]:
+    """Price of one device in USD and what it rests on: its own, its share of a machine, at launch.
+
+    ``shares`` are the machines with it: device_id and device_price_usd.
+    """
     if row["purchase_price_usd"] is not None:
-        return found | {
-            "purchase_usd": row["purchase_price_usd"],
-            "purchase_basis": f"one device, {row['purchase_price_date']}",
-        }
-    bought = each.drop_nulls("device_usd").sort("device_usd", "device_id")
-    if bought.height:
-        return found | {
-            "purchase_usd": bought["device_usd"][0],
-            "purchase_basis": f"its share of {bought['device_id'][0]}",
-        }
-    launch = row["launch_price_usd"]
-    return found | {
-        "purchase_usd": launch,
-        "purchase_basis": None if launch is None else "price at launch",
-    }
+        return row["purchase_price_usd"], f"one device, {row['purchase_price_date']}"
+    machines = shares.drop_nulls("device_price_usd").sort("device_price_usd", "device_id")
+    if machines.height:
+        return machines["device_price_usd"][0], f"its share of {machines['device_id'][0]}"
+    if row["launch_price_usd"] is not None:
+        return row["launch_price_usd"], "price at launch"
+    return None, None

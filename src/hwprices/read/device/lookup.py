@@ -1,98 +1,114 @@
-"""Which device somebody means: by id, by name, by the words of it, with suggestions where it is not clear."""
+"""Find the device that a name means: by id, by name or by its words; else suggest near names."""
 
 import difflib
 import re
-
-import polars as pl
+from dataclasses import dataclass
 
 from hwprices.errors import HwpricesError
+from hwprices.read.tables import Tables
 
-SHOWN = 12  # suggestions a person reads
+TABLES = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
+"""Tables of devices, in the order of preference, and their key."""
+
+MAX_SUGGESTIONS = 12  # a longer list does not fit a line that one reads
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A device that a name may mean."""
+
+    table: str
+    device_id: str
+    name: str
+    vendor: str
+
+    @property
+    def short_id(self) -> str:
+        """The id without the maker: nvidia-l4 is l4. The id dgx-h100 stays, DGX is no maker."""
+        maker = words(self.vendor.split(maxsplit=1)[0] if self.vendor else "")
+        prefix, _, rest = self.device_id.partition("-")
+        return rest if rest and words(prefix) == maker else self.device_id
+
+    @property
+    def full_names(self) -> set[str]:
+        """Every spelling that names the device completely, squeezed."""
+        without_remark = re.sub(r"\(.*?\)", "", self.name)
+        spellings = (
+            self.device_id,
+            self.short_id,
+            self.name,
+            f"{self.vendor} {self.name}",
+            without_remark,
+        )
+        return {squeeze(spelling) for spelling in spellings}
+
+    @property
+    def words(self) -> set[str]:
+        """All words of id, name and maker."""
+        return words(f"{self.device_id} {self.name} {self.vendor}")
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits alone, lower case: "RTX 4090", "rtx-4090" and "RTX4090" are the same."""
+    """Keep letters and digits, in lower case: "RTX 4090", "rtx-4090" and "RTX4090" are equal."""
     return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
 def words(text: str) -> set[str]:
-    """Words of a name; where letters meet digits a new one begins: "MI300X" is mi, 300, x."""
+    """Split a name into words, also between letters and digits: "MI300X" is mi, 300, x."""
     return set(re.findall(r"[a-z]+|\d+", text.lower()))
 
 
-def find(sheets: list[tuple[str, pl.DataFrame]], name: str) -> tuple[str, str]:
-    """(sheet, id) of the device somebody means. ``sheets``: name and a frame with id, name, vendor, in the order of preference.
+def candidates(dataset: Tables) -> list[Candidate]:
+    """Every device of the dataset, in the order of preference."""
+    return [
+        Candidate(table, *row)
+        for table, key in TABLES.items()
+        for row in dataset.scan(table).select(key, "name", "vendor").collect().iter_rows()
+    ]
 
-    An exact id or name (with or without the maker's) comes first, in any sheet; then the only device with all the words.
+
+def find(devices: list[Candidate], name: str) -> tuple[str, str]:
+    """Give table and id of the device that ``name`` means.
+
+    An exact id or name (with or without the maker's) comes first, in any table. Else it is the only
+    device of a table that has all the words of the name.
 
     Raises:
-        HwpricesError: none fits, or several do; the line names the nearest ones.
+        HwpricesError: no device fits, or several do; the line names the nearest ones.
     """
-    rows = [
-        (sheet, *row)
-        for sheet, frame in sheets
-        for row in frame.select("id", "name", "vendor").iter_rows()
-    ]
-    wanted = squeeze(name)
-    if not wanted:
+    squeezed = squeeze(name)
+    if not squeezed:
         raise HwpricesError(
             "no device was named", "Give an id or a name, such as nvidia-l4 or RTX 4090."
         )
-    for sheet, key, title, maker in rows:
-        if wanted in _exact(key, title, maker):
-            return sheet, key
-    asked = words(name)
-    for sheet, _ in sheets:
-        fitting = [
-            (key, title)
-            for s, key, title, maker in rows
-            if s == sheet and asked <= words(f"{key} {title} {maker}")
-        ]
-        if len(fitting) == 1:
-            return sheet, fitting[0][0]
-        if fitting:
-            listed = ", ".join(key for key, _ in fitting[:SHOWN])
-            raise HwpricesError(
-                f"{name!r} is {len(fitting)} devices",
-                f"Name one: {listed}{' …' if len(fitting) > SHOWN else ''}.",
-            )
-    raise HwpricesError(
-        f"there is no device {name!r}", _suggestions([row[1:] for row in rows], wanted)
-    )
+    for candidate in devices:
+        if squeezed in candidate.full_names:
+            return candidate.table, candidate.device_id
+    name_words = words(name)
+    for table in TABLES:
+        matches = [d.device_id for d in devices if d.table == table and name_words <= d.words]
+        if len(matches) == 1:
+            return table, matches[0]
+        if matches:
+            raise _ambiguous(name, matches)
+    raise HwpricesError(f"there is no device {name!r}", _suggestions(devices, squeezed))
 
 
-def _exact(key: str, title: str, maker: str) -> set[str]:
-    """Every way in which a device is named in full."""
-    short = _without_maker(key, maker)
-    return {
-        squeeze(key),
-        squeeze(short),
-        squeeze(title),
-        squeeze(f"{maker} {title}"),
-        squeeze(re.sub(r"\(.*?\)", "", title)),
+def _ambiguous(name: str, matches: list[str]) -> HwpricesError:
+    more = " …" if len(matches) > MAX_SUGGESTIONS else ""
+    listed = ", ".join(matches[:MAX_SUGGESTIONS])
+    return HwpricesError(f"{name!r} is {len(matches)} devices", f"Name one: {listed}{more}.")
+
+
+def _suggestions(devices: list[Candidate], squeezed: str) -> str:
+    """The remedy for a name that no device has: near spellings, or where to look."""
+    spellings = {
+        squeeze(spelling): device.device_id
+        for device in devices
+        for spelling in (device.device_id, device.short_id, device.name)
     }
-
-
-def _without_maker(key: str, maker: str) -> str:
-    """nvidia-l4 is l4 to everybody; dgx-h100 is not h100."""
-    first = words(maker.split(maxsplit=1)[0] if maker else "")
-    prefix, _, rest = key.partition("-")
-    return rest if rest and words(prefix) == first else key
-
-
-def _suggestions(rows: list[tuple[str, str, str]], wanted: str) -> str:
-    spelled = {
-        squeeze(spelling): key
-        for key, title, maker in rows
-        for spelling in (key, _without_maker(key, maker), title)
-    }
-    near = list(
-        dict.fromkeys(
-            spelled[match] for match in difflib.get_close_matches(wanted, spelled, n=5, cutoff=0.5)
-        )
-    )
-    return (
-        f"Did you mean {', '.join(near)}?"
-        if near
-        else "The tables accelerators, cpus and local_hardware list those that are known."
-    )
+    close = difflib.get_close_matches(squeezed, spellings, n=5, cutoff=0.5)
+    device_ids = dict.fromkeys(spellings[match] for match in close)
+    if device_ids:
+        return f"Did you mean {', '.join(device_ids)}?"
+    return "The tables accelerators, cpus and local_hardware list those that are known."

@@ -1,0 +1,5 @@
+"""Run the command line: ``python -m hwprices``."""
+
+from hwprices.cli import main
+
+main()

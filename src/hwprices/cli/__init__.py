@@ -1,0 +1,83 @@
+"""The command ``hwprices``: read a dataset from a terminal, and make one.
+
+A command is a plain function in one of the modules here, and one line at the end of this one. Each
+imports what it needs when it runs, so that ``--help`` is quick and needs no part of the pipeline.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from hwprices.cli import answers, pipeline, releases
+from hwprices.cli.common import one_line_errors
+
+app = typer.Typer(
+    no_args_is_help=True,
+    # plain help: rich's shows a type behind each switch, and is slower to import
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        import hwprices
+
+        typer.echo(f"hwprices {hwprices.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def hwprices(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the program's version."
+        ),
+    ] = False,
+) -> None:
+    """Read the hwprices dataset: what AI and cloud hardware costs.
+
+    Every price can be traced to the vendor's line. A dataset is a folder or an object store
+    (s3://, gs://, az://) with releases below it; name it with --root or HWPRICES_ROOT. Without
+    either it is the folder data here or in a parent folder.
+
+    Examples:
+
+        hwprices show
+
+        hwprices device "H100 SXM"
+
+        hwprices recommend --help
+    """
+
+
+def _add(command: Callable[..., None], **settings: Any) -> None:
+    """Register a command. ``settings`` are those of ``typer.Typer.command``."""
+    app.command(**settings)(one_line_errors(command))
+
+
+# in the order in which the help lists them
+_add(releases.show)
+_add(releases.query)
+_add(answers.explain)
+_add(answers.device)
+_add(answers.recommend)
+_add(answers.tco)
+_add(releases.releases)
+_add(releases.verify)
+_add(pipeline.prune)
+# the command has a help of its own, which needs the pipeline: its options are passed on
+_add(
+    pipeline.refresh,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+_add(pipeline.serve)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="hwprices")

@@ -1,0 +1,1 @@
+"""Draw answers as tables for a terminal."""

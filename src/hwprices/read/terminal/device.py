@@ -1,0 +1,96 @@
+"""Draw the answer about one device."""
+
+from typing import Any
+
+import polars as pl
+from rich.table import Table
+
+from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, with_remark
+
+Row = dict[str, Any]
+
+
+def render_device(frame: pl.DataFrame) -> Table:
+    """Draw the row of ``device.device``: a line a question; unanswered ones last, with reasons."""
+    row = frame.row(0, named=True)
+    table = Table(
+        title=f"{row['name']} ({row['device_id']})", show_header=False, title_justify="left"
+    )
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for question, answer in [*_identity(row), *_costs(row), *_performance(row), *_sources(row)]:
+        if answer:
+            table.add_row(question, answer)
+    for reason in row["missing"]:
+        table.add_row("[dim]not known[/dim]", f"[dim]{reason}[/dim]")
+    return table
+
+
+def _identity(row: Row) -> list[tuple[str, str]]:
+    rates = [
+        f"{rate['dtype']} {number(rate['rate'], rate['unit'])}" for rate in row["dense_rates"] or []
+    ]
+    kind = [row["type"], row["vendor"], row["architecture"]]
+    memory = [number(row["memory_gb"], "GB"), number(row["memory_bandwidth_gbs"], "GB/s")]
+    return [
+        ("type", ", ".join(part for part in kind if part)),
+        ("released", str(row["release_year"] or "")),
+        ("memory", ", ".join(part for part in memory if part)),
+        ("computes in", listing(row["dtypes"])),
+        ("dense rates", listing(rates)),
+        ("AI features", listing(row["ai_features"])),
+        ("software", listing(row["software"])),
+        ("clouds", listing(row["providers"])),
+        ("regions", listing(row["regions"])),
+        ("machines to buy", listing(row["local_devices"])),
+    ]
+
+
+def _costs(row: Row) -> list[tuple[str, str]]:
+    purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
+    return [
+        ("USD/h", with_remark(money(row["on_demand_usd_per_hour"]), row["on_demand_offer"])),
+        ("USD/h spot", with_remark(money(row["spot_usd_per_hour"]), row["spot_offer"])),
+        ("USD/h cheapest", with_remark(money(row["cheapest_usd_per_hour"]), row["cheapest_offer"])),
+        ("USD/h as a part", money(row["part_usd_per_hour"])),
+        ("USD/year", money(row["usd_per_year"])),
+        ("to buy", with_remark(purchase, row["purchase_basis"])),
+        ("USD/h owned", money(row["tco_usd_per_hour"])),
+    ]
+
+
+def _performance(row: Row) -> list[tuple[str, str]]:
+    token_prices = [
+        f"{price['model']}: {money(price['usd'])} ({price['basis']})"
+        for price in row["usd_per_million_tokens"] or []
+    ]
+    efficiency = number(row["tflops_per_watt"])
+    return [
+        ("measured", "\n".join(_measurements(row))),
+        ("USD/M tokens", "\n".join(token_prices)),
+        ("power", with_remark(number(row["power_w"], "W"), row["power_basis"])),
+        ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
+        ("gCO2e/h", with_remark(number(row["gco2e_per_hour"]), row["gco2e_basis"])),
+    ]
+
+
+def _measurements(row: Row) -> list[str]:
+    """One line per result, those of language models first."""
+    results = sorted(
+        row["measured"] or [], key=lambda result: not result["unit"].startswith("Tokens")
+    )
+    lines = [
+        f"{result['model']} {result['scenario']} {result['round']}: "
+        f"{number(result['per_accelerator'], result['unit'])}"
+        for result in results[:MAX_LISTED]
+    ]
+    if len(results) > MAX_LISTED:
+        lines.append(f"and {len(results) - MAX_LISTED} more in the benchmarks table")
+    return lines
+
+
+def _sources(row: Row) -> list[tuple[str, str]]:
+    return [
+        ("source", f"{row['source_url']} ({row['confidence']} confidence)"),
+        ("notes", row["notes"] or ""),
+    ]

@@ -1,0 +1,93 @@
+"""Format values, and draw the one kind of table that all answers use."""
+
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+THOUSAND = 1_000
+MILLION = 1_000_000
+
+MAX_LISTED = 8  # regions or machines shown before "and n more"
+
+
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[RenderableType]],
+    *,
+    title: str = "",
+    right: Collection[str] = (),
+    wrap: Collection[str] = (),
+    caption: str = "",
+) -> Table:
+    """Make a table without lines.
+
+    ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be
+    broken into lines; the others keep each value in one line.
+    """
+    drawn = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        caption=caption or None,
+        caption_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for heading in headings:
+        drawn.add_column(
+            heading,
+            justify="right" if heading in right else "left",
+            no_wrap=heading not in wrap,
+        )
+    for row in rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+def money(value: Any) -> str:
+    """Format an amount of money with as many digits as one reads; empty for None."""
+    if value is None:
+        return ""
+    amount = Decimal(value)
+    if amount >= MILLION:
+        return f"{amount / MILLION:,.2f} M"
+    if amount >= THOUSAND:
+        return f"{amount:,.0f}"
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
+
+
+def number(value: Any, unit: str = "") -> str:
+    """Format a number with its unit; empty for None."""
+    if value is None:
+        return ""
+    return f"{_digits(value)} {unit}".strip()
+
+
+def _digits(value: Any) -> str:
+    if abs(value) >= MILLION:
+        return f"{value / MILLION:,.3g} M"
+    if abs(value) >= MILLION / 10:
+        return f"{value / THOUSAND:,.0f} k"
+    return f"{value:,.0f}" if abs(value) >= THOUSAND else f"{value:,.4g}"
+
+
+def listing(values: Sequence[str] | None) -> str:
+    """Join the first MAX_LISTED values, and say how many more there are."""
+    shown = list(values or [])
+    rest = len(shown) - MAX_LISTED
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(shown[:MAX_LISTED]) + more
+
+
+def with_remark(value: str, remark: str | None) -> str:
+    """Put a remark in brackets behind a value; empty without a value."""
+    return f"{value} ({remark})" if value and remark else value
+
+
+def place(row: dict[str, Any], *columns: str) -> str:
+    """Join the columns that have a value with slashes: provider/region."""
+    return "/".join(row[column] for column in columns if row[column])

@@ -1,0 +1,10 @@
+"""What the tests of answers share."""
+
+import pytest
+from tests.helpers.small_release import Release, build
+
+
+@pytest.fixture(scope="session")
+def release() -> Release:
+    """A small release with real prices; see tests/helpers/small_release.py."""
+    return Release(build().tables)

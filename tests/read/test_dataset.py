@@ -1,0 +1,97 @@
+"""The package's functions on a small dataset."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.helpers import make
+
+import hwprices
+from hwprices.publish import release
+from hwprices.storage.store import Store
+
+IMPORT_THE_READER = """
+import importlib, pkgutil, sys
+import hwprices.cli, hwprices.read
+for package in (hwprices.cli, hwprices.read):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+print(*sorted(sys.modules), sep="\\n")
+"""
+
+PIPELINE = {
+    "azure",
+    "boto3",
+    "google.cloud",
+    "httpx",
+    "pandera",
+    "polars_hash",
+    "prefect",
+    "pyarrow",
+    "pydantic_settings",
+}
+"""What only ``hwprices[pipeline]`` installs."""
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
+    folder = tmp_path_factory.mktemp("dataset")
+    make.stage_frames(Store(folder), "r1", make.world(20))
+    release.publish(Store(folder), now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
+    return hwprices.open(folder)
+
+
+def test_a_table_is_an_attribute(dataset: hwprices.Dataset) -> None:
+    assert dataset.prices.collect().height == 20
+    assert "prices" in dir(dataset)
+    with pytest.raises(AttributeError, match="no_such_table"):
+        _ = dataset.no_such_table
+
+
+def test_an_unknown_table_is_told_the_tables(dataset: hwprices.Dataset) -> None:
+    with pytest.raises(
+        hwprices.HwpricesError, match=r"has no table 'nothing'.*There are: .*prices"
+    ):
+        dataset.scan("nothing")
+
+
+def test_repr_shows_version_and_rows(dataset: hwprices.Dataset) -> None:
+    assert "20260801T000000Z" in repr(dataset)
+    assert "prices 20" in repr(dataset)
+
+
+def test_duckdb_and_polars_read_the_same_rows(dataset: hwprices.Dataset) -> None:
+    rows = dataset.duckdb.sql("select count(*), sum(effective_hourly) from prices").fetchall()
+    prices = dataset.prices.collect()
+    assert rows == [(prices.height, prices["effective_hourly"].sum())]
+
+
+def test_files_exist(dataset: hwprices.Dataset) -> None:
+    files = dataset.files("prices")
+    assert files
+    assert all(Path(file).is_file() for file in files)
+
+
+def test_the_package_answers_questions(dataset: hwprices.Dataset) -> None:
+    assert hwprices.device(dataset, "nvidia-l4")["device_id"].to_list() == ["nvidia-l4"]
+    machines = hwprices.recommend("7B", "lora", dataset=dataset)
+    assert machines["rank"].drop_nulls().len() > 0
+
+
+def test_public_names_are_imported_when_used() -> None:
+    assert set(hwprices.__all__) <= set(dir(hwprices))
+    for name in hwprices.__all__:
+        assert getattr(hwprices, name).__name__ == name
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = hwprices.no_such_name
+
+
+def test_no_module_of_the_reader_needs_the_pipeline() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_THE_READER], capture_output=True, text=True, check=True
+    )
+    modules = set(result.stdout.split())
+    assert {"hwprices.read.device.device", "hwprices.read.recommend.recommend"} <= modules
+    assert modules & PIPELINE == set()

@@ -1,0 +1,79 @@
+"""The summary of a release."""
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from hwprices.read import summary
+from hwprices.read.terminal.tables import listing, money, number, table
+
+
+def manifest(**entry: Any) -> dict[str, Any]:
+    """A manifest with one provider."""
+    return {"providers": {"aws": entry}}
+
+
+def text_of(*parts: Any) -> str:
+    console = Console(width=200)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    return capture.get()
+
+
+def test_a_provider_is_named_by_the_title_in_the_manifest() -> None:
+    assert summary.provider_title(manifest(title="Amazon"), "aws") == "Amazon"
+
+
+@pytest.mark.parametrize(("provider", "title"), [("aws", "AWS"), ("azure", "Azure")])
+def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str) -> None:
+    assert summary.provider_title({"providers": {provider: {}}}, provider) == title
+
+
+def test_notes_tell_kept_figures_and_failed_units() -> None:
+    provider = {
+        "origin": "live",
+        "status": "kept",
+        "kept_from": "20260801T000000Z",
+        "observed_from": "2026-08-01T00:00:00Z",
+        "observed_to": "2026-08-02T00:00:00Z",
+        "report": {"troubles": [{"unit": "spot", "status": "failed", "reason": "timed out"}]},
+    }
+    unmatched = {
+        "provider": "aws",
+        "accelerator_id": None,
+        "vendor_name": "Widget 9",
+        "instance_types": ["w9.large", "w9.xlarge", "w9.metal"],
+    }
+    notes = summary._notes({**manifest(**provider), "unmatched_accelerators": [unmatched]})
+    text = text_of(*notes)
+    assert "live, seen 2026-08-01 to 2026-08-02, kept from release 20260801T000000Z" in text
+    assert "spot failed: timed out" in text
+    assert "Widget 9 in aws w9.large, w9.xlarge and 1 more" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0.0123, "0.0123"), (6.88, "6.88"), (1234.5, "1,234"), (2_500_000, "2.50 M")],
+)
+def test_money_has_the_digits_that_one_reads(value: float | None, text: str) -> None:
+    assert money(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0.5, "0.5 W"), (2048, "2,048 W"), (250_000, "250 k W"), (3e6, "3 M W")],
+)
+def test_a_number_has_its_unit(value: float | None, text: str) -> None:
+    assert number(value, "W") == text
+
+
+def test_a_long_listing_is_cut() -> None:
+    assert listing([str(i) for i in range(10)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
+    assert listing(None) == ""
+
+
+def test_columns_of_amounts_are_aligned_right() -> None:
+    lines = text_of(table(["name", "USD"], [["a", "1"], ["b", "100"]], right=["USD"])).splitlines()
+    assert [line.rstrip() for line in lines] == ["name  USD", "a       1", "b     100"]
