@@ -13,9 +13,9 @@ from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
 from hwprices.publish.join import Joined
-from hwprices.read.dataset import SCHEMA_VERSION
 from hwprices.rows import parquet
 from hwprices.schemas.tables import TABLES
+from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
     ProviderEntry,
