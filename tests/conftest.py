@@ -12,7 +12,7 @@ from tests.helpers.stub_server import StubServer
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"
 
-# A busy machine makes one example slow and the next fast; time limits are pytest's (pyproject.toml).
+# Examples of one test may differ in time on a busy machine. pytest has a limit for each test.
 hypothesis.settings.register_profile("hwprices", deadline=None)
 hypothesis.settings.load_profile("hwprices")
 
