@@ -10,6 +10,12 @@ from hwprices.providers.gcp import settings as gcp
 from hwprices.settings import Settings, extend, load, load_as
 
 
+def load_everything() -> None:
+    """Load the common settings and those of each provider."""
+    for name in providers.names():
+        providers.get(name).settings(load())
+
+
 def test_flags_override_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWPRICES_ROOT", "s3://bucket/x")
     monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "12.5")
@@ -47,8 +53,7 @@ def test_a_bad_value_is_one_line_that_names_the_variable(
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(HwpricesError) as raised:
-        for name in providers.names():
-            providers.get(name).settings(load())
+        load_everything()
     assert str(raised.value).startswith(f"{variable}: ")
     assert problem in str(raised.value)
     assert "\n" not in str(raised.value)
