@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.helpers import toy_provider
 
-TOY = Path(__file__).parents[1] / "helpers" / "toy_provider"
 TOY_README = "src/hwprices/providers/toycloud/README.md"
 OTHER = "gcp"
 """The provider that is released beside the toy."""
@@ -49,13 +49,6 @@ def tracked_files(project: Path) -> list[str]:
     return [name for name in names if (project / name).exists()]
 
 
-def toy_files() -> list[str]:
-    """List the files a new provider brings, by their place in the tree."""
-    files = (path for path in sorted(TOY.rglob("*")) if path.is_file())
-    names = [path.relative_to(TOY).as_posix() for path in files]
-    return [name for name in names if name != "ruff.toml" and "__pycache__" not in name]
-
-
 def run(tree: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run Python in the tree, with the tree's own hwprices."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HWPRICES_")}
@@ -80,10 +73,10 @@ def tree(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in tracked_files(project):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project / name, tree / name, follow_symlinks=False)
-    for name in toy_files():
+    for name in toy_provider.files():
         assert not (tree / name).exists(), f"{name} is a file of the project, not a new one"
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(TOY / name, tree / name)
+        shutil.copy2(toy_provider.FOLDER / name, tree / name)
     run(tree, "-m", "tools.sample.toycloud")
     return tree
 
