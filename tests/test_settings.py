@@ -1,4 +1,4 @@
-"""Settings: from the environment or flags, refused in one line."""
+"""Check settings: read from the environment or flags, and refused in one line."""
 
 import pytest
 
@@ -10,7 +10,13 @@ from hwprices.providers.gcp import settings as gcp
 from hwprices.settings import Settings, extend, load, load_as
 
 
-def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
+def load_everything() -> None:
+    """Load the common settings and those of each provider."""
+    for name in providers.names():
+        providers.get(name).settings(load())
+
+
+def test_flags_override_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWPRICES_ROOT", "s3://bucket/x")
     monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "12.5")
     monkeypatch.setenv("HWPRICES_AZURE_CURRENCIES", "usd, eur")
@@ -23,17 +29,16 @@ def test_the_environment_is_read_and_flags_go_over_it(monkeypatch):
     assert load(root="elsewhere").root == "elsewhere"
 
 
-def test_the_key_is_never_shown(monkeypatch):
+def test_the_api_key_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWPRICES_GCP_API_KEY", "SECRET-KEY")
     settings = load_as(gcp.Settings)
-    assert (
-        "SECRET-KEY" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
-    )
+    shown = repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
+    assert "SECRET-KEY" not in shown
     assert settings.gcp_api_key.get_secret_value() == "SECRET-KEY"
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "says"),
+    ("variable", "value", "problem"),
     [
         ("HWPRICES_AWS_PRICE_LIST_URL", "http://pricing.example", "is not https"),
         ("HWPRICES_AZURE_ARM_URL", "https://user:pw@arm.example", "must not carry a user name"),
@@ -43,24 +48,25 @@ def test_the_key_is_never_shown(monkeypatch):
         ("HWPRICES_READ_TIMEOUT", "soon", "valid number"),
     ],
 )
-def test_what_does_not_fit_is_one_line_that_names_the_variable(monkeypatch, variable, value, says):
+def test_a_bad_value_is_one_line_that_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, problem: str
+) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(HwpricesError) as raised:
-        for name in providers.names():
-            providers.get(name).settings(load())
+        load_everything()
     assert str(raised.value).startswith(f"{variable}: ")
-    assert says in str(raised.value)
+    assert problem in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_loopback_may_be_plain():
-    assert (
-        load_as(aws.Settings, aws_price_list_url="http://127.0.0.1:9999/").aws_price_list_url
-        == "http://127.0.0.1:9999"
-    )
+def test_plain_http_is_accepted_for_this_machine() -> None:
+    settings = load_as(aws.Settings, aws_price_list_url="http://127.0.0.1:9999/")
+    assert settings.aws_price_list_url == "http://127.0.0.1:9999"
 
 
-def test_a_provider_adds_its_own_settings_and_keeps_the_common_ones(monkeypatch):
+def test_a_provider_adds_its_own_settings_to_the_common_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HWPRICES_GCP_PROJECT", "a-project")
     common = load(root="elsewhere", source="live", attempts=2)
     settings = extend(common, gcp.Settings)
@@ -70,7 +76,7 @@ def test_a_provider_adds_its_own_settings_and_keeps_the_common_ones(monkeypatch)
     assert not hasattr(common, "gcp_project")
 
 
-def test_each_providers_settings_begin_with_its_name():
+def test_names_of_a_providers_settings_begin_with_its_name() -> None:
     for name in providers.names():
         own = set(providers.get(name).settings_class.model_fields) - set(Settings.model_fields)
         assert all(field.startswith(f"{name}_") for field in own), name

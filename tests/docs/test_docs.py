@@ -1,48 +1,76 @@
-"""Documentation that follows the code."""
+"""Check that the documentation agrees with the code."""
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from hwprices import providers
-from hwprices.settings import describe
+from hwprices.settings import Settings, describe
+
+PROSE_WIDTH = 100
+
+PRIVATE_PATH = re.compile(r"/(?:home|root|Users)/[a-z]+/|/wor" + r"k/")
+"""A path that exists on one machine only."""
+
+MAX_TEXT_FILE = 2_000_000
 
 
-def test_the_readme_lists_every_setting(project):
-    readme = (project / "README.md").read_text()
-    for variable, default, meaning in describe():
-        assert f"| `{variable}` | {default} | {meaning} |" in readme
+def tracked_files(project: Path) -> list[Path]:
+    """List the files that git knows."""
+    command = ["git", "ls-files"]
+    listed = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+    return [project / name for name in listed.stdout.splitlines() if (project / name).is_file()]
+
+
+def documents(project: Path) -> list[Path]:
+    """List every Markdown file of the project, data and toy provider aside."""
+    skipped = (project / "data", project / "tests/helpers")
+    files = [path for path in tracked_files(project) if path.suffix == ".md"]
+    return [path for path in files if not any(path.is_relative_to(folder) for folder in skipped)]
+
+
+def assert_lists_settings(readme: str, model: type[Settings]) -> None:
+    for variable, default, meaning in describe(model):
+        assert f"| `{variable}` | {default} | {meaning} |" in readme, variable
+
+
+def test_the_readme_lists_the_common_settings(project: Path) -> None:
+    assert_lists_settings((project / "README.md").read_text(), Settings)
 
 
 @pytest.mark.parametrize("name", providers.names())
-def test_each_providers_readme_lists_its_settings(name, project):
-    """The settings of a provider are documented in its own folder, so that a new one edits no list."""
+def test_each_providers_readme_lists_its_settings(name: str, project: Path) -> None:
+    """Its own folder documents them, so that a new provider edits no list."""
     readme = (project / "src/hwprices/providers" / name / "README.md").read_text()
     assert readme.startswith(f"# {providers.get(name).about.title}\n")
-    for variable, default, meaning in describe(providers.get(name).settings_class):
-        assert f"| `{variable}` | {default} | {meaning} |" in readme
+    assert_lists_settings(readme, providers.get(name).settings_class)
 
 
-def test_links_lead_somewhere(project):
-    for document in [project / "README.md", *(project / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text()):
+def test_relative_links_lead_to_files(project: Path) -> None:
+    for document in documents(project):
+        text = re.sub(r"```.*?```", "", document.read_text(), flags=re.S)
+        for target in re.findall(r"\]\((?!https?://|mailto:|#)([^)#]+)", text):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_the_commands_of_the_readme_exist(project):
-    readme, makefile = (project / "README.md").read_text(), (project / "Makefile").read_text()
-    for target in set(re.findall(r"(?:^|`)make ([a-z]+)", readme, re.M)):
-        assert re.search(rf"^{target}:", makefile, re.M), f"make {target}"
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/releasing.md"])
+def test_make_targets_in_the_text_exist(name: str, project: Path) -> None:
+    makefile = (project / "Makefile").read_text()
+    targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", (project / name).read_text(), re.M))
+    missing = [t for t in sorted(targets) if not re.search(rf"^{t}:", makefile, re.M)]
+    assert missing == []
 
 
-def test_nothing_names_the_machine_it_was_made_on(project):
-    import subprocess
+def test_prose_of_the_readme_fits_the_width(project: Path) -> None:
+    """Tables and addresses may be longer."""
+    lines = (project / "README.md").read_text().splitlines()
+    long = [line for line in lines if len(line) > PROSE_WIDTH and not line.startswith("|")]
+    assert long == []
 
-    files = subprocess.run(
-        ["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False
-    ).stdout.split()
-    for name in files:
-        path = project / name
-        if path.is_file() and path.stat().st_size < 2_000_000:
-            text = path.read_text(errors="ignore")
-            assert not re.search(r"/(?:home|root|Users)/[a-z]+/|/wor" + r"k/", text), name
+
+def test_no_file_names_a_path_of_one_machine(project: Path) -> None:
+    for path in tracked_files(project):
+        if path.stat().st_size < MAX_TEXT_FILE:
+            assert not PRIVATE_PATH.search(path.read_text(errors="ignore")), path

@@ -1,5 +1,6 @@
-"""What every provider must keep, over all that are discovered: a fourth one is tested by being there."""
+"""Check what every provider must keep. They are found by their folders, a new one too."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hwprices import providers
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing
+from hwprices.landing.pages import Landing, Page
 from hwprices.providers import Pages, Part, Provider
 from hwprices.rows import frames
 from hwprices.rows.prices import price_id
@@ -21,173 +22,200 @@ from hwprices.stage import corrections, validate
 
 MUST_HAVE = {"regions", "instance_types", "prices"}
 
+HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
+"""Packages that take seconds to import."""
+
+SENTINELS = ("0", "0.01", "700")
+"""Numbers that other price tables use for "unknown"."""
+
+LARGE_VCPUS = 8
+"""One cent an hour is a real price for the smallest machines, and a placeholder from here on."""
+
 
 @pytest.fixture(scope="module", params=providers.names())
-def provider(request) -> Provider:
+def provider(request: pytest.FixtureRequest) -> Provider:
     return providers.get(request.param)
 
 
 @pytest.fixture(scope="module")
-def pages(provider, project) -> Pages:
+def pages(provider: Provider, project: Path) -> Pages:
+    """Return the provider's bundled sample."""
     landing = Landing(project / "data/sample")
     run = landing.latest_run(provider.name)
-    assert run is not None, f"data/sample holds no run of {provider.name}"
+    assert run is not None, f"data/sample has no run of {provider.name}"
     return Pages(run, landing)
 
 
 @pytest.fixture(scope="module")
-def parts(provider, pages) -> list[Part]:
+def parts(provider: Provider, pages: Pages) -> list[Part]:
     return list(provider.normalise(pages))
 
 
+def landed_pages(pages: Pages) -> list[Page]:
+    """List all pages of the run."""
+    return [page for result in pages.run.results for page in result.pages]
+
+
 def rows(parts: list[Part], table: str) -> pl.DataFrame:
-    found = [p.frame.lazy().collect() for p in parts if p.table == table]
-    return pl.concat(found) if found else frames.empty(TABLES[table])
+    """Collect the rows of one table, all regions."""
+    collected = [part.frame.lazy().collect() for part in parts if part.table == table]
+    return pl.concat(collected) if collected else frames.empty(TABLES[table])
 
 
-def test_it_is_one(provider):
-    assert isinstance(provider, Provider)
+def read_everything(provider: Provider, pages: Pages) -> None:
+    """Normalise a run and collect every frame of it."""
+    for part in provider.normalise(pages):
+        part.frame.lazy().collect()
+
+
+def table_names(parts: list[Part]) -> list[str]:
+    return sorted({part.table for part in parts})
+
+
+def test_its_name_is_its_folder_and_its_settings_load(provider: Provider) -> None:
     assert provider.name in providers.names()
+    assert provider.about.title
     assert provider.units_at_once(provider.settings(load())) >= 1
 
 
-def test_importing_it_is_cheap(provider):
-    """SDKs cost seconds: the folder's import must not pay for them."""
-    code = f"import sys, hwprices.providers.{provider.name}; print(sorted(m for m in ('boto3', 'google.cloud', 'azure.mgmt', 'prefect') if m in sys.modules))"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == "[]"
+def test_importing_it_does_not_import_an_sdk(provider: Provider) -> None:
+    code = (
+        f"import sys, hwprices.providers.{provider.name}; "
+        f"print([name for name in {HEAVY_IMPORTS} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_sample_fills_the_tables_that_readers_need(parts: list[Part]) -> None:
+    assert {table: rows(parts, table).height > 0 for table in MUST_HAVE} == dict.fromkeys(
+        MUST_HAVE, True
     )
 
 
-def test_the_sample_gives_the_tables_that_readers_need(provider, parts):
-    assert {p.table for p in parts} >= MUST_HAVE
-    for table in MUST_HAVE:
-        assert rows(parts, table).height > 0
-
-
-def test_parts_are_named_once_and_fit_their_tables(parts):
-    names = [(p.table, p.region) for p in parts]
-    assert len(names) == len(set(names))
+def test_a_table_and_region_come_once_and_fit_their_model(parts: list[Part]) -> None:
+    places = [(part.table, part.region) for part in parts]
+    assert len(places) == len(set(places))
     for part in parts:
-        assert dict(part.frame.lazy().collect_schema()) == frames.dtypes(TABLES[part.table]), (
-            part.table
-        )
+        columns = dict(part.frame.lazy().collect_schema())
+        assert columns == frames.dtypes(TABLES[part.table]), part.table
 
 
-def test_rows_pass_validation(provider, parts, pages):
-    """Once corrected, what a normaliser calls good is good: it refuses by itself what it knows to be wrong."""
-    for table in {p.table for p in parts}:
+def test_rows_pass_validation(provider: Provider, parts: list[Part]) -> None:
+    """After corrections: normalising refuses by itself what it knows to be wrong."""
+    for table in table_names(parts):
         frame = rows(parts, table)
         if table == "instance_types":
             frame = corrections.apply(frame, provider.name, corrections.load(provider.name))
         refused = validate.split(frame, TABLES[table], {}).refused
-        assert validate.refused_share(frame.height, refused.height) <= validate.MAX_REFUSED_SHARE, (
-            refused.select("reason", "message").head(5).to_dicts()
-        )
+        share = validate.refused_share(frame.height, refused.height)
+        reasons = refused.select("reason", "message").head(5).to_dicts()
+        assert share <= validate.MAX_REFUSED_SHARE, reasons
 
 
-def test_every_row_is_the_providers_own_and_has_its_page(provider, parts, pages):
-    landed = {page.sha256 for result in pages.run.results for page in result.pages}
-    for table in {p.table for p in parts}:
+def test_every_row_names_the_provider_and_a_landed_page(
+    provider: Provider, parts: list[Part], pages: Pages
+) -> None:
+    checksums = {page.sha256 for page in landed_pages(pages)}
+    for table in table_names(parts):
         frame = rows(parts, table)
         assert set(frame["provider"].unique()) == {provider.name}
-        assert set(frame["raw_sha256"].unique()) <= landed, table
+        assert set(frame["raw_sha256"].unique()) <= checksums, table
         assert frame["observed_at"].null_count() == 0
 
 
-def test_observed_is_when_it_was_fetched_not_now(parts, pages):
-    times = {page.retrieved_at for result in pages.run.results for page in result.pages}
+def test_observed_at_is_when_a_page_was_fetched(parts: list[Part], pages: Pages) -> None:
+    times = {page.retrieved_at for page in landed_pages(pages)}
     assert set(rows(parts, "prices")["observed_at"].unique()) <= times
 
 
-def test_normalising_is_pure(provider, pages, parts):
+def test_normalising_twice_gives_the_same_rows(
+    provider: Provider, pages: Pages, parts: list[Part]
+) -> None:
     again = list(provider.normalise(pages))
     assert [(p.table, p.region) for p in again] == [(p.table, p.region) for p in parts]
-    for one, two in zip(parts, again, strict=True):
-        by_key = key(TABLES[one.table])  # staging sorts
-        assert (
-            one.frame.lazy().collect().sort(by_key).equals(two.frame.lazy().collect().sort(by_key))
-        ), one.table
+    for first, second in zip(parts, again, strict=True):
+        by_key = key(TABLES[first.table])  # staging sorts by it
+        frame, repeated = (part.frame.lazy().collect().sort(by_key) for part in (first, second))
+        assert frame.equals(repeated), first.table
 
 
-def test_money_is_decimal_and_no_price_is_a_sentinel(parts):
-    prices = rows(parts, "prices")
-    assert prices.schema["hourly"] == prices.schema["effective_hourly"] == pl.Decimal(20, 10)
-    known = prices.filter(
-        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
+def test_money_is_decimal(parts: list[Part]) -> None:
+    schema = rows(parts, "prices").schema
+    assert schema["hourly"] == schema["effective_hourly"] == pl.Decimal(20, 10)
+
+
+@pytest.mark.parametrize("sentinel", SENTINELS)
+def test_no_large_machine_has_a_sentinel_as_its_price(parts: list[Part], sentinel: str) -> None:
+    sizes = rows(parts, "instance_types").select("provider", "instance_type", "vcpus")
+    suspicious = (
+        rows(parts, "prices")
+        .filter(
+            pl.col("effective_hourly") == pl.lit(sentinel).str.to_decimal(scale=10),
+            ~pl.col("flags").list.contains("placeholder"),
+            pl.col("purchase_option") != "spot",
+        )
+        .join(sizes, on=["provider", "instance_type"])
+        .filter(pl.col("vcpus") >= LARGE_VCPUS)
     )
-    for sentinel in ("0", "0.01", "700"):
-        odd = known.filter(pl.col("effective_hourly") == pl.lit(sentinel).str.to_decimal(scale=10))
-        # one cent is a real price for the smallest machines; a placeholder puts it on large ones
-        types = rows(parts, "instance_types").select("provider", "instance_type", "vcpus")
-        large = odd.join(types, on=["provider", "instance_type"]).filter(
-            pl.col("vcpus") >= 8, pl.col("purchase_option") != "spot"
-        )
-        assert large.is_empty(), (
-            large.select("region", "instance_type", "purchase_option", "effective_hourly")
-            .head(3)
-            .to_dicts()
-        )
+    assert suspicious.select("region", "instance_type", "purchase_option").rows() == []
 
 
-def test_price_ids_belong_to_their_keys(parts):
+def test_price_ids_are_hashes_of_their_keys(parts: list[Part]) -> None:
     prices = rows(parts, "prices")
     assert prices.select(price_id())["price_id"].equals(prices["price_id"])
     assert prices["price_id"].n_unique() == prices.height
 
 
-def test_every_accelerator_has_a_sheet_or_is_known_to_have_none(parts, project):
-    sheet = set(pl.read_csv(project / "data/specs/accelerators.csv")["accelerator_id"])
-    used = rows(parts, "instance_types").select(
-        pl.col("accelerators").list.explode().struct.field("accelerator_id").drop_nulls().unique()
-    )
-    assert set(used["accelerator_id"]) <= sheet
+def test_every_accelerator_id_has_a_spec_sheet(parts: list[Part], project: Path) -> None:
+    sheet = pl.read_csv(project / "data/specs/accelerators.csv", infer_schema=False)
+    accelerators = rows(parts, "instance_types")["accelerators"].list.explode(empty_as_null=False)
+    used = accelerators.struct.field("accelerator_id").drop_nulls()
+    assert set(used) <= set(sheet["accelerator_id"])
 
 
-def test_components_sum_to_their_price(parts):
+def test_components_sum_to_their_price(parts: list[Part]) -> None:
     components = rows(parts, "price_components")
     if components.is_empty():
-        pytest.skip("nothing is composed here")
-    sums = components.group_by("price_id").agg(
-        (pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64))
-        .sum()
-        .alias("sum")
+        pytest.skip("this provider lists whole prices, none is composed")
+    cost = pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64)
+    sums = components.group_by("price_id").agg(cost.sum().alias("sum"))
+    prices = rows(parts, "prices").filter(
+        pl.col("basis") == "composed", pl.col("hourly").is_not_null()
     )
-    both = (
-        rows(parts, "prices")
-        .filter(pl.col("basis") == "composed", pl.col("hourly").is_not_null())
-        .join(sums, on="price_id", how="left")
-    )
-    assert both["sum"].null_count() == 0
-    assert ((both["sum"] - both["hourly"].cast(pl.Float64)).abs() < 1e-9).all()
+    composed = prices.join(sums, on="price_id", how="left")
+    assert composed["sum"].null_count() == 0
+    assert ((composed["sum"] - composed["hourly"].cast(pl.Float64)).abs() < 1e-9).all()
 
 
-def test_keys_identify(parts):
-    for table in {p.table for p in parts}:
-        frame = rows(parts, table)
-        assert frame.select(key(TABLES[table])).is_duplicated().sum() == 0, table
+def test_a_key_has_one_row(parts: list[Part]) -> None:
+    for table in table_names(parts):
+        duplicated = rows(parts, table).select(key(TABLES[table])).is_duplicated()
+        assert duplicated.sum() == 0, table
 
 
-def test_a_region_that_nobody_has_is_refused(provider):
-    with pytest.raises(HwpricesError, match="nothing to collect"):
-        Collector(provider.name, load(source="sample")).plan(kinds=["no-such-kind"])
+def test_a_kind_that_nobody_has_is_refused(provider: Provider) -> None:
+    with (
+        Collector(provider.name, load(source="sample")) as collector,
+        pytest.raises(HwpricesError, match="nothing to collect"),
+    ):
+        collector.plan(kinds=["no-such-kind"])
 
 
-def test_altered_page_is_an_error(provider, pages, tmp_path, project):
-    import shutil
+def test_a_region_that_nobody_has_adds_no_unit(provider: Provider) -> None:
+    """Units without a region are needed for any region, so they stay."""
+    with Collector(provider.name, load(source="sample")) as collector:
+        units = collector.plan(regions=["no-such-region"])
+    assert {unit.region for unit in units} == {"global"}
 
+
+def test_an_altered_page_is_an_error_that_names_it(
+    provider: Provider, pages: Pages, tmp_path: Path, project: Path
+) -> None:
     shutil.copytree(project / "data/sample" / provider.name, tmp_path / provider.name)
-    landing = Landing(tmp_path)
-    victim = next(
-        page
-        for result in pages.run.results
-        for page in result.pages
-        if result.unit.kind in ("prices", "skus", "retail")
-    )
-    path = Path(tmp_path / victim.key)
+    largest = max(landed_pages(pages), key=lambda page: page.bytes)
+    path = tmp_path / largest.key
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(HwpricesError, match=victim.sha256):
-        [part.frame.lazy().collect() for part in provider.normalise(Pages(pages.run, landing))]
+    with pytest.raises(HwpricesError, match=largest.sha256):
+        read_everything(provider, Pages(pages.run, Landing(tmp_path)))

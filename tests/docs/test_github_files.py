@@ -1,0 +1,61 @@
+"""Check workflows, issue forms and the citation against their schemas, without network."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+SCHEMAS = {
+    "vendor.github-workflows": ".github/workflows/*.yml",
+    "custom.github-workflows-require-timeout": ".github/workflows/*.yml",
+    "vendor.dependabot": ".github/dependabot.yml",
+    "vendor.github-issue-forms": ".github/ISSUE_TEMPLATE/[!c]*.yml",
+    "vendor.github-issue-config": ".github/ISSUE_TEMPLATE/config.yml",
+    "vendor.citation-file-format": "CITATION.cff",
+}
+"""Schemas that check-jsonschema brings along, and the files they are for."""
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_files_fit_their_schema(schema: str, project: Path) -> None:
+    files = sorted(str(path) for path in project.glob(SCHEMAS[schema]))
+    assert files
+    module = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
+    filetype = ["--default-filetype", "yaml"]
+    done = subprocess.run([*module, *filetype, *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_tests_run_on_every_python_that_is_declared(project: Path) -> None:
+    workflow = yaml.safe_load((project / ".github/workflows/tests.yml").read_text())
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
+    declared = re.findall(
+        r"Programming Language :: Python :: (3\.\d+)", (project / "pyproject.toml").read_text()
+    )
+    assert set(declared) <= set(matrix)
+
+
+def test_workflows_may_write_nothing_but_the_nightly_issue(project: Path) -> None:
+    for path in (project / ".github/workflows").glob("*.yml"):
+        workflow = yaml.safe_load(path.read_text())
+        assert workflow["permissions"] == {"contents": "read"}, path.name
+        rights = {
+            right for job in workflow["jobs"].values() for right in job.get("permissions", {})
+        }
+        assert rights <= {"contents", "issues"}, path.name
+
+
+def test_versions_agree(project: Path) -> None:
+    citation = yaml.safe_load((project / "CITATION.cff").read_text())
+    assert f'version = "{citation["version"]}"' in (project / "pyproject.toml").read_text()
+
+
+def test_a_wrong_price_asks_for_what_is_needed_to_find_it(project: Path) -> None:
+    form = yaml.safe_load((project / ".github/ISSUE_TEMPLATE/wrong-price.yml").read_text())
+    required = {
+        field["id"] for field in form["body"] if field.get("validations", {}).get("required")
+    }
+    assert required == {"price_id", "release", "figure", "vendor"}
