@@ -18,7 +18,7 @@ from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.gcp.inventory import instance_types
-from hwprices.providers.gcp.prices import compose, licenses, rates, sheets, skus, vocabulary
+from hwprices.providers.gcp.prices import compose, licenses, rates, skus, vocabulary
 
 SKUS = 40_000
 PAIRS = 36_000
@@ -204,7 +204,7 @@ def land(root: Path) -> Pages:
     everything = catalog(regions)
     bodies = [{"skus": everything[i : i + PAGE]} for i in range(0, SKUS, PAGE)]
     results = []
-    for kind, listed in (("skus", bodies), ("machine-types", [types])):
+    for kind, listed in (("skus", bodies), ("machine_types", [types])):
         unit = Unit("gcp", kind)
         pages = tuple(
             landing.land_bytes(

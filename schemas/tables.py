@@ -9,6 +9,7 @@ from .catalog import Availability, InstanceTypes, Regions, Zones
 from .check import RatioExceptions, SecondSources, SparseFigures
 from .columns import Table, column, key, table_name
 from .footprint import PowerCoefficients, RegionFootprint
+from .gcp_sheets import GCP_SHEETS
 from .offer import Offers, SoldAccelerators
 from .price import ComponentPrices, PriceComponents, Prices
 from .quarantine import Quarantine
@@ -60,4 +61,16 @@ CHECK_SHEETS: dict[str, type[Table]] = {
 }
 """Kept beside the sheets to hold them against; never published."""
 
-__all__ = ["CHECK_SHEETS", "SHEETS", "TABLES", "Table", "column", "key", "table_name"]
+RULE_SHEETS: dict[str, type[Table]] = {**GCP_SHEETS}
+"""Rules of one provider that are data; never published."""
+
+__all__ = [
+    "CHECK_SHEETS",
+    "RULE_SHEETS",
+    "SHEETS",
+    "TABLES",
+    "Table",
+    "column",
+    "key",
+    "table_name",
+]

@@ -149,7 +149,7 @@ def world(
 
     results = (
         land("skus", {"skus": skus}, *({"skus": page} for page in more_skus)),
-        land("machine-types", types),
+        land("machine_types", types),
     )
     return World(
         list(

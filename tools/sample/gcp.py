@@ -21,6 +21,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
+BUNDLED = PROJECT / "data" / "bundled" / "gcp"
 RATES_AS_OF = datetime(2026, 7, 30, tzinfo=UTC)
 TYPES_AS_OF = datetime(2026, 8, 17, tzinfo=UTC)
 PLACES_AS_OF = datetime(2025, 3, 1, tzinfo=UTC)
@@ -421,9 +422,7 @@ def main(research: Path) -> None:
     landing = Landing(SAMPLE)
     types = machine_types(research)
     packed = gzip.compress(dumps(types), 9, mtime=0)
-    (PROJECT / "data" / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(
-        packed
-    )
+    (BUNDLED / "machine_types.json.gz").write_bytes(packed)
     types["items"] = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
     pages = {
         "skus": [
@@ -436,7 +435,7 @@ def main(research: Path) -> None:
             ({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
             ({"skus": list(tpu())}, BILLING, TPU_AS_OF),
         ],
-        "machine-types": [(types, f"{COMPUTE}/aggregated/machineTypes", TYPES_AS_OF)],
+        "machine_types": [(types, f"{COMPUTE}/aggregated/machineTypes", TYPES_AS_OF)],
         "regions": [
             (listed(research, "regions_2025-03.json.gz"), f"{COMPUTE}/regions", PLACES_AS_OF)
         ],
@@ -445,7 +444,7 @@ def main(research: Path) -> None:
     results = []
     for kind, bodies in pages.items():
         unit = Unit("gcp", kind)
-        params = {"source": "bundled"} if kind == "machine-types" else {}
+        params = {"source": "bundled"} if kind == "machine_types" else {}
         landed = [
             landing.land_bytes(unit, dumps(body), url=url, retrieved_at=at, params=params)
             for body, url, at in bodies

@@ -32,9 +32,9 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
         HwpricesError: no such table or file, or a cell that does not fit; names file, line and column.
     """
     from hwprices.schemas.columns import key
-    from hwprices.schemas.tables import CHECK_SHEETS, SHEETS
+    from hwprices.schemas.tables import CHECK_SHEETS, RULE_SHEETS, SHEETS
 
-    sheets = {**SHEETS, **CHECK_SHEETS}
+    sheets = {**SHEETS, **CHECK_SHEETS, **RULE_SHEETS}
     if table not in sheets:
         raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {', '.join(sheets)}.")
     file, model = f"{table}.csv", sheets[table]

@@ -241,7 +241,7 @@ def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(
     }
     server.on(f"{PROJECT}/aggregated/machineTypes", [Reply.json(gap), Reply.json(MACHINES)])
     context = make_context(server.url, tmp_path, slept, gcp_project="example")
-    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine-types"))] == [
+    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine_types"))] == [
         MACHINES
     ]
     assert len(slept) == 1
@@ -329,7 +329,7 @@ def test_key_alone_gives_prices_with_the_bundled_machines(
     two_pages(server)
     server.on(TPU_SKUS, Reply.json({"skus": []}))
     run = run_all(context)
-    assert [r.unit.kind for r in run.results] == ["skus", "tpu-skus", "machine-types"]
+    assert [r.unit.kind for r in run.results] == ["skus", "tpu_skus", "machine_types"]
     parts = list(providers.get("gcp").normalise(Pages(run, context.landing)))
     types = next(p.frame for p in parts if p.table == "instance_types")
     prices = next(p for p in parts if p.table == "prices")
