@@ -8,7 +8,7 @@ landed as they came.
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -34,9 +34,6 @@ https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list."""
 COMPUTE_PAGE_SIZE = 500
 """The most that the Compute API gives at once:
 https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList."""
-
-BUNDLED_TYPES = "machine_types"
-"""Name of the bundled list in data/bundled/gcp: ``.json.gz`` the list, ``.json`` its date."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -182,20 +179,21 @@ def _land(
 
 
 def _land_bundled(context: Context, unit: Unit) -> Page:
-    """Land the machine types that come with the package, with the date of the list."""
+    """Land the page of data/bundled/gcp for this kind, with the date it was collected."""
     folder = data_directory() / "bundled" / "gcp"
-    packed = folder / f"{BUNDLED_TYPES}.json.gz"
-    description = folder / f"{BUNDLED_TYPES}.json"
-    if not packed.is_file() or not description.is_file():
-        raise HwpricesError(
-            "the bundled GCP machine table is missing",
-            "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
-        )
-    as_of = str(json.loads(description.read_bytes())["as_of"])
-    return context.landing.land_bytes(
-        unit,
-        gzip.decompress(packed.read_bytes()),
-        url=f"{context.settings.gcp_compute_url}/compute/v1/projects/-/aggregated/machineTypes",
-        retrieved_at=datetime.fromisoformat(as_of).replace(tzinfo=UTC),
-        params={**unit.params, "source": "bundled", "as_of": as_of},
+    index = folder / "pages.json"
+    pages = json.loads(index.read_bytes())["pages"] if index.is_file() else []
+    for page in pages:
+        packed = folder / page["file"]
+        if page["kind"] == unit.kind and packed.is_file():
+            return context.landing.land_bytes(
+                unit,
+                gzip.decompress(packed.read_bytes()),
+                url=page["url"],
+                retrieved_at=datetime.fromisoformat(page["retrieved_at"]),
+                params={**unit.params, **page["params"]},
+            )
+    raise HwpricesError(
+        "the bundled GCP machine table is missing",
+        "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
     )
