@@ -1,5 +1,6 @@
-"""A small Google: SKUs and machine types in wire shape, landed and normalised."""
+"""Write pages as Google's APIs send them, land them and normalise them."""
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -12,9 +13,15 @@ import polars as pl
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.normalise import normalise
+from hwprices.providers.gcp.sheets import Sheets
 
-AT = datetime(2026, 7, 30, tzinfo=UTC)
+RETRIEVED_AT = datetime(2026, 7, 30, tzinfo=UTC)
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "gcp"
+
+N2_RATES = {"core": "0.031611", "ram": "0.004237"}
 
 
 def sku(
@@ -24,145 +31,164 @@ def sku(
     group: str = "",
     usage: str = "OnDemand",
     regions: Iterable[str] = ("us-central1",),
-    **more: Any,
+    **members: Any,
 ) -> dict[str, Any]:
-    """One SKU. ``group`` is guessed from the description; ``unit``, ``family``, ``sku_id`` and any wire key can be given."""
+    """One SKU as services.skus.list sends it.
+
+    ``group`` is guessed from the description. ``members`` are ``unit``, ``family``, ``sku_id``, or
+    any member of the SKU under Google's own name.
+    """
+    group = group or guess_group(description)
     amount = Decimal(price)
-    guess = (
-        "GPU"
-        if "GPU" in description or "gpu" in description or "RTX" in description
-        else "RAM"
-        if " Ram " in description
-        else "CPU"
-    )
-    guess = "LocalSSD" if "Local S" in description else guess
-    unit = more.pop("unit", {"RAM": "GiBy.h", "LocalSSD": "GiBy.mo"}.get(group or guess, "h"))
-    rate = {
-        "unitPrice": {
-            "currencyCode": "USD",
-            "units": str(int(amount)),
-            "nanos": int(amount % 1 * 10**9),
-        }
+    unit = members.pop("unit", {"RAM": "GiBy.h", "LocalSSD": "GiBy.mo"}.get(group, "h"))
+    unit_price = {
+        "currencyCode": "USD",
+        "units": str(int(amount)),
+        "nanos": int(amount % 1 * 10**9),
     }
-    raw = {
-        "skuId": more.pop("sku_id", description.upper().replace(" ", "-")),
+    expression = {"usageUnit": unit, "tieredRates": [{"unitPrice": unit_price}]}
+    return {
+        "skuId": members.pop("sku_id", description.upper().replace(" ", "-")),
         "description": description,
         "category": {
-            "resourceFamily": more.pop("family", "Compute"),
-            "resourceGroup": group or guess,
+            "resourceFamily": members.pop("family", "Compute"),
+            "resourceGroup": group,
             "usageType": usage,
         },
         "serviceRegions": list(regions),
         "pricingInfo": [
-            {
-                "effectiveTime": "2026-07-01T00:00:00.5Z",
-                "pricingExpression": {"usageUnit": unit, "tieredRates": [rate]},
-            }
+            {"effectiveTime": "2026-07-01T00:00:00.5Z", "pricingExpression": expression}
         ],
+        **members,
     }
-    return {**raw, **more}
 
 
-def machine(
-    name: str, vcpus: int, memory_mb: int, gpu: tuple[str, int] | None = None, **more: Any
+def guess_group(description: str) -> str:
+    """category.resourceGroup of a SKU with this description."""
+    if "Local S" in description:
+        return "LocalSSD"
+    if any(word in description for word in ("GPU", "gpu", "RTX")):
+        return "GPU"
+    return "RAM" if " Ram " in description else "CPU"
+
+
+def n2_skus() -> list[dict[str, Any]]:
+    """Core and memory of N2 on demand in us-central1."""
+    return [
+        sku("N2 Instance Core running in Americas", N2_RATES["core"]),
+        sku("N2 Instance Ram running in Americas", N2_RATES["ram"]),
+    ]
+
+
+def n2_zones() -> dict[str, list[dict[str, Any]]]:
+    """One zone with one N2 machine type."""
+    return {"us-central1-a": [machine_type("n2-standard-2", 2, 8192)]}
+
+
+def machine_type(
+    name: str, vcpus: int, memory_mb: int, gpu: tuple[str, int] | None = None, **members: Any
 ) -> dict[str, Any]:
-    raw: dict[str, Any] = {
+    """One machine type as machineTypes.aggregatedList sends it; ``gpu`` is (name, count)."""
+    listed: dict[str, Any] = {
         "name": name,
         "guestCpus": vcpus,
         "memoryMb": memory_mb,
         "isSharedCpu": False,
         "description": f"{vcpus} vCPUs",
-        **more,
+        **members,
     }
     if gpu:
-        raw["accelerators"] = [{"guestAcceleratorType": gpu[0], "guestAcceleratorCount": gpu[1]}]
-    return raw
+        listed["accelerators"] = [{"guestAcceleratorType": gpu[0], "guestAcceleratorCount": gpu[1]}]
+    return listed
 
 
-class World:
-    """Tables that the provider makes of it."""
+class Tables:
+    """The tables that normalising gave."""
 
     def __init__(self, parts: list[Part]) -> None:
         self.parts = parts
         self.counts: dict[str, int] = {k: v for p in parts for k, v in p.counts.items()}
 
     def table(self, name: str) -> pl.DataFrame:
-        frames = [
-            p.frame.collect() if isinstance(p.frame, pl.LazyFrame) else p.frame
-            for p in self.parts
-            if p.table == name
-        ]
+        """All rows of one table; an empty frame without columns where there are none."""
+        frames = [p.frame.lazy().collect() for p in self.parts if p.table == name]
         return pl.concat(frames) if frames else pl.DataFrame()
 
     @property
     def refused(self) -> list[dict[str, Any]]:
+        """All quarantine rows."""
         return [row for p in self.parts if p.refused is not None for row in p.refused.to_dicts()]
+
+    def instance_type(self, name: str) -> dict[str, Any]:
+        """The one row of instance_types."""
+        return self.table("instance_types").filter(instance_type=name).row(0, named=True)
 
     def prices(
         self, instance_type: str, region: str = "us-central1", os: str = "linux"
     ) -> dict[tuple[str, int], dict[str, Any]]:
-        rows = (
-            self.table("prices")
-            .filter(
-                pl.col("instance_type") == instance_type,
-                pl.col("region") == region,
-                pl.col("os") == os,
-            )
-            .to_dicts()
-        )
-        return {(r["purchase_option"], r["term_months"]): r for r in rows}
+        """Rows of prices by (purchase option, months)."""
+        rows = self.table("prices").filter(instance_type=instance_type, region=region, os=os)
+        return {(r["purchase_option"], r["term_months"]): r for r in rows.to_dicts()}
 
     def hourly(
-        self, instance_type: str, option: str = "on_demand", term: int = 0, **more: str
-    ) -> Decimal | None:
-        return self.prices(instance_type, **more)[(option, term)]["hourly"]  # type: ignore[no-any-return]
+        self, instance_type: str, option: str = "on_demand", term: int = 0, **where: str
+    ) -> Decimal:
+        """Hourly price; ``where`` is region and os. Fails where the price is null."""
+        hourly = self.prices(instance_type, **where)[(option, term)]["hourly"]
+        assert isinstance(hourly, Decimal)
+        return hourly
 
     def components(self, price_id: str) -> dict[str, dict[str, Any]]:
-        return {
-            r["component"]: r
-            for r in self.table("price_components")
-            .filter(pl.col("price_id") == price_id)
-            .to_dicts()
-        }
+        """Rows of price_components of one price by component."""
+        rows = self.table("price_components").filter(price_id=price_id)
+        return {row["component"]: row for row in rows.to_dicts()}
 
 
-def world(
+def normalise_skus(
     root: Path,
     skus: list[dict[str, Any]],
     zones: Mapping[str, list[dict[str, Any]]],
-    more_skus: Iterable[list[dict[str, Any]]] = (),
-) -> World:
-    """Land and normalise. ``zones``: zone → machine types; ``more_skus``: further pages."""
-    landing = Landing(root)
+    more_pages: Iterable[list[dict[str, Any]]] = (),
+    sheets: Sheets | None = None,
+) -> Tables:
+    """Land SKUs and machine types below ``root``, and normalise them.
+
+    ``zones`` has the machine types of each zone, ``more_pages`` further pages of SKUs. ``sheets``
+    are Google's rules, None those of the checkout.
+    """
     types = {"items": {f"zones/{zone}": {"machineTypes": listed} for zone, listed in zones.items()}}
+    bodies = {
+        kinds.SKUS: [{"skus": page} for page in (skus, *more_pages)],
+        kinds.MACHINE_TYPES: [types],
+    }
+    packed = {kind: [json.dumps(b).encode() for b in listed] for kind, listed in bodies.items()}
+    return normalise_pages(root, packed, sheets)
 
-    def land(kind: str, *bodies: Any) -> UnitResult:
+
+def normalise_pages(
+    root: Path, bodies: Mapping[str, Iterable[bytes]], sheets: Sheets | None = None
+) -> Tables:
+    """Land the bodies of each kind below ``root``, and normalise them."""
+    landing = Landing(root)
+    results = []
+    for kind, listed in bodies.items():
         unit = Unit("gcp", kind)
-        return UnitResult(
-            unit,
-            "ok",
-            tuple(
-                landing.land_bytes(unit, json.dumps(b).encode(), url=URL, retrieved_at=AT)
-                for b in bodies
-            ),
+        pages = tuple(
+            landing.land_bytes(unit, body, url=URL, retrieved_at=RETRIEVED_AT) for body in listed
         )
-
-    results = (
-        land("skus", {"skus": skus}, *({"skus": page} for page in more_skus)),
-        land("machine-types", types),
-    )
-    return World(
-        list(
-            providers.get("gcp").normalise(
-                Pages(Run("r", "gcp", "live", AT, "1", results), landing)
-            )
-        )
-    )
+        results.append(UnitResult(unit, "ok", pages))
+    run = Run("r", "gcp", "live", RETRIEVED_AT, "1", tuple(results))
+    return Tables(list(normalise(Pages(run, landing), sheets)))
 
 
-def sample(project: Path) -> World:
-    """The bundled sample."""
+def normalise_sample(project: Path) -> Tables:
+    """Normalise the bundled sample."""
     landing = Landing(project / "data" / "sample")
     run = landing.latest_run("gcp")
     assert run is not None
-    return World(list(providers.get("gcp").normalise(Pages(run, landing))))
+    return Tables(list(providers.get("gcp").normalise(Pages(run, landing))))
+
+
+def recording(name: str) -> bytes:
+    """The bytes of a page recorded from Google (see tests/recordings/gcp/README.md)."""
+    return gzip.decompress((RECORDINGS / f"{name}.json.gz").read_bytes())

@@ -1,26 +1,32 @@
-"""Write the GCP part of the sample: a landing directory of real figures in Google's wire shape.
+"""Write the GCP part of the sample: real figures in the form of Google's pages.
 
-    python -m tools.sample.gcp ../shared
+    python -m tools.sample.gcp ../shared [--into DIR]
 
-What is real: every rate, machine type, zone and region. What is not: SKU ids that are not known begin with ``SAMPLE-``; and
-rates marked ``split`` in gcp_part_rates, of which only the sum over the machine is real, begin with ``SAMPLE-SPLIT-``. See README.md.
+With the default folder data/sample, the bundled machine types in data/bundled/gcp are written too.
+Every rate, machine type, zone and region is real. SKU ids that are not known begin with
+``SAMPLE-``; rates marked ``split`` in gcp_part_rates, of which only the sum over the machine is
+real, begin with ``SAMPLE-SPLIT-``. See data/sample/README.md.
 """
 
+import argparse
 import csv
 import gzip
+import hashlib
 import json
 import shutil
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers.gcp import kinds
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
+BUNDLED = PROJECT / "data" / "bundled" / "gcp"
 RATES_AS_OF = datetime(2026, 7, 30, tzinfo=UTC)
 TYPES_AS_OF = datetime(2026, 8, 17, tzinfo=UTC)
 PLACES_AS_OF = datetime(2025, 3, 1, tzinfo=UTC)
@@ -36,6 +42,7 @@ REGIONS = {
 }
 BILLING = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 COMPUTE = "https://compute.googleapis.com/compute/v1/projects/-"
+MACHINE_TYPES_URL = f"{COMPUTE}/aggregated/machineTypes"
 
 WORDS = {
     **{
@@ -84,6 +91,7 @@ INSTANCE_WORDS = {
     "f1": ("Micro Instance with burstable CPU", "F1Micro"),
     "g1": ("Small Instance with 1 VCPU", "G1Small"),
 }
+PREMIUM_WORDS = "Memory Optimized Upgrade Premium for Memory-optimized"
 USAGE = {"od": "OnDemand", "spot": "Preemptible", "1y": "Commit1Yr", "3y": "Commit3Yr"}
 YEARS = {"1y": "1 Year", "3y": "3 Years"}
 
@@ -137,7 +145,8 @@ def part_rates(research: Path) -> Iterator[dict[str, Any]]:
     """SKUs of truth/gcp_part_rates: cores, memory, GPUs, disks, shared-core machines."""
     for row in csv.DictReader((research / "truth" / "gcp_part_rates_2026-07-30.csv").open()):
         series, region, mode, part = row["series"], row["region"], row["mode"], row["part"]
-        # f1 and g1 have no commitment: those figures are the sustained-use price. M2 is M1 and a premium, below.
+        # f1 and g1 have no commitment: those figures are the sustained-use price. M2 is M1 and a
+        # premium, below.
         if (series in INSTANCE_WORDS and mode in YEARS) or series == "m2":
             continue
         kind = part if part in ("core", "ram") else "gpu"
@@ -186,8 +195,9 @@ def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
     if mode in YEARS:
         what = {"n1": "", "c2": "Compute optimized "}.get(series, f"{WORDS[series]} ")
         version = "" if series == "c2" else " v1"
+        unit = "Cpu" if part == "core" else "Ram"
         return (
-            f"Commitment{version}: {what}{'Cpu' if part == 'core' else 'Ram'} in {place} for {YEARS[mode]}",
+            f"Commitment{version}: {what}{unit} in {place} for {YEARS[mode]}",
             group,
         )
     instance = "" if series == "c2" else " Instance"
@@ -201,10 +211,12 @@ def local_ssd(series: str, mode: str, place: str) -> str:
     if series == "generic":
         if mode in YEARS:
             return f"Commitment v1: Local SSD in {place} for {YEARS[mode]}"
-        return f"SSD backed Local Storage{' attached to Spot Preemptible VMs' if mode == 'spot' else ''} in {place}"
+        attached = " attached to Spot Preemptible VMs" if mode == "spot" else ""
+        return f"SSD backed Local Storage{attached} in {place}"
     if mode in YEARS:
         return f"Commitment v1: {series.upper()} Local SSD in {place} for {YEARS[mode]}"
-    return f"{'Spot Preemptible ' if mode == 'spot' else ''}{series.upper()} Instance Local SSD running in {place}"
+    spot = "Spot Preemptible " if mode == "spot" else ""
+    return f"{spot}{series.upper()} Instance Local SSD running in {place}"
 
 
 def premiums(research: Path) -> Iterator[dict[str, Any]]:
@@ -221,7 +233,7 @@ def premiums(research: Path) -> Iterator[dict[str, Any]]:
             ("ram", "Ram", "RAM", "GiBy.h"),
         ):
             price = rate[("m2", region, part)] - rate[("m1", region, part)]
-            words = f"Memory Optimized Upgrade Premium for Memory-optimized Instance {word} running in {place}"
+            words = f"{PREMIUM_WORDS} Instance {word} running in {place}"
             yield sku(
                 f"SAMPLE-M2-PREMIUM-{part}-{region}".upper(),
                 words,
@@ -382,7 +394,8 @@ def machine_types(research: Path) -> dict[str, Any]:
 
 
 def slim(raw: dict[str, Any]) -> dict[str, Any]:
-    """Without the link that names the project it was listed with, and constants that nobody reads."""
+    """Without the link that names the project it was listed with, and constants that nobody
+    reads."""
     return {
         k: v
         for k, v in raw.items()
@@ -415,40 +428,22 @@ def listed(research: Path, name: str) -> dict[str, Any]:
     }
 
 
-def main(research: Path) -> None:
-    """Write data/sample/gcp and data/specs/gcp_machine_types_<date>.json.gz anew."""
-    shutil.rmtree(SAMPLE / "gcp", ignore_errors=True)
-    landing = Landing(SAMPLE)
+def main(research: Path, into: Path) -> None:
+    """Write the folder ``into``/gcp anew, and data/bundled/gcp with the default folder."""
     types = machine_types(research)
-    packed = gzip.compress(dumps(types), 9, mtime=0)
-    (PROJECT / "data" / "specs" / f"gcp_machine_types_{TYPES_AS_OF:%Y-%m-%d}.json.gz").write_bytes(
-        packed
-    )
-    types["items"] = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
-    pages = {
-        "skus": [
-            (
-                {"skus": [*part_rates(research), *premiums(research), *custom(research), *b200()]},
-                BILLING,
-                RATES_AS_OF,
-            ),
-            ({"skus": list(dws_a3())}, BILLING, DWS_AS_OF),
-            ({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
-            ({"skus": list(tpu())}, BILLING, TPU_AS_OF),
-        ],
-        "machine-types": [(types, f"{COMPUTE}/aggregated/machineTypes", TYPES_AS_OF)],
-        "regions": [
-            (listed(research, "regions_2025-03.json.gz"), f"{COMPUTE}/regions", PLACES_AS_OF)
-        ],
-        "zones": [(listed(research, "zones_2025-03.json"), f"{COMPUTE}/zones", PLACES_AS_OF)],
-    }
+    if into.resolve() == SAMPLE:
+        write_bundled(types)
+    shutil.rmtree(into / "gcp", ignore_errors=True)
+    landing = Landing(into)
     results = []
-    for kind, bodies in pages.items():
+    for kind, listed_pages in pages(research, types).items():
         unit = Unit("gcp", kind)
-        params = {"source": "bundled"} if kind == "machine-types" else {}
+        params = {"source": "bundled"} if kind == kinds.MACHINE_TYPES else {}
         landed = [
-            landing.land_bytes(unit, dumps(body), url=url, retrieved_at=at, params=params)
-            for body, url, at in bodies
+            landing.land_bytes(
+                unit, dumps(page.body), url=page.url, retrieved_at=page.as_of, params=params
+            )
+            for page in listed_pages
         ]
         results.append(UnitResult(unit, "ok", tuple(landed)))
     landing.write_run(
@@ -456,9 +451,62 @@ def main(research: Path) -> None:
     )
 
 
+@dataclass(frozen=True)
+class SamplePage:
+    """One page of the sample, and the day its figures stand for."""
+
+    body: dict[str, Any]
+    url: str
+    as_of: datetime
+
+
+def pages(research: Path, types: dict[str, Any]) -> dict[str, list[SamplePage]]:
+    """Return the pages of each kind, with the machine types of the sample's regions."""
+    catalog = [*part_rates(research), *premiums(research), *custom(research), *b200()]
+    zones = {zone: value for zone, value in types["items"].items() if in_sample(zone)}
+    sample_types = {**types, "items": zones}
+    regions_2025 = listed(research, "regions_2025-03.json.gz")
+    zones_2025 = listed(research, "zones_2025-03.json")
+    return {
+        kinds.SKUS: [
+            SamplePage({"skus": catalog}, BILLING, RATES_AS_OF),
+            SamplePage({"skus": list(dws_a3())}, BILLING, DWS_AS_OF),
+            SamplePage({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
+            SamplePage({"skus": list(tpu())}, BILLING, TPU_AS_OF),
+        ],
+        kinds.MACHINE_TYPES: [SamplePage(sample_types, MACHINE_TYPES_URL, TYPES_AS_OF)],
+        kinds.REGIONS: [SamplePage(regions_2025, f"{COMPUTE}/regions", PLACES_AS_OF)],
+        kinds.ZONES: [SamplePage(zones_2025, f"{COMPUTE}/zones", PLACES_AS_OF)],
+    }
+
+
+def write_bundled(types: dict[str, Any]) -> None:
+    """Write data/bundled/gcp: the machine types of all zones, and pages.json that describes
+    them."""
+    packed = gzip.compress(dumps(types), 9, mtime=0)
+    file = BUNDLED / "machine_types.json.gz"
+    file.write_bytes(packed)
+    described = {
+        "kind": kinds.MACHINE_TYPES,
+        "file": file.name,
+        "sha256": hashlib.sha256(packed).hexdigest(),
+        "url": MACHINE_TYPES_URL,
+        "retrieved_at": TYPES_AS_OF.isoformat(),
+        "params": {"source": "bundled", "as_of": f"{TYPES_AS_OF:%Y-%m-%d}"},
+        "source": "Compute Engine, machineTypes.aggregatedList of all zones, without links, "
+        "disk limits and constants",
+    }
+    (BUNDLED / "pages.json").write_text(json.dumps({"pages": [described]}, indent=1) + "\n")
+
+
 def dumps(body: Any) -> bytes:
+    """Write JSON as the sample's pages have it."""
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("research", type=Path, help="the folder with truth/ and recordings/")
+    parser.add_argument("--into", type=Path, default=SAMPLE, help="landing folder to write")
+    arguments = parser.parse_args()
+    main(arguments.research, arguments.into)

@@ -1,4 +1,4 @@
-"""Composed prices against those that another project composed, and the discounts that are in its monthly figures."""
+"""Compare composed prices and discounts with the figures of another project."""
 
 import csv
 import gzip
@@ -7,9 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.helpers.gcp_pages import World, sample
+from tests.helpers.gcp_pages import Tables, normalise_sample
 
-from hwprices.read.gcp import discounts
+from hwprices.read.gcp import sustained_use
+from hwprices.units import HOURS_PER_MONTH
 
 pytestmark = pytest.mark.shared
 
@@ -22,25 +23,25 @@ OPTIONS = {
 RELATIVE = Decimal("1e-6")
 
 NOT_LISTED = "Compute Engine does not list the type in the region"
-CUSTOM = "a custom machine: priced by hwprices.read.gcp.custom_machine"
-SLICE = "less than a GPU is billed by an all-in SKU that the sample does not have; the other project adds up parts"
+CUSTOM = "a custom machine: priced by hwprices.read.gcp.quote_custom_machine"
+SLICE = "below one GPU an all-in SKU is billed, which the sample lacks; the other adds up parts"
 NOT_SOLD = "a3-highgpu below 8 GPUs is not sold on demand"
 SUSTAINED = "no commitment is sold; the other project gives the sustained-use price"
-PREMIUM = "the other project gives M2's premium with the sustained-use discount (30 %), which is no commitment"
+PREMIUM = "the other gives M2's premium with the sustained-use discount, which is no commitment"
 
 
 @pytest.fixture(scope="module")
-def found(request: pytest.FixtureRequest) -> World:
-    return sample(Path(str(request.config.rootpath)))
+def sample(project: Path) -> Tables:
+    return normalise_sample(project)
 
 
 @pytest.fixture(scope="module")
-def theirs(shared: Path) -> list[dict[str, str]]:
+def other_project(shared: Path) -> list[dict[str, str]]:
     with gzip.open(shared / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
         return list(csv.DictReader(file))
 
 
-def exempt(
+def reason_not_compared(
     name: str, region: str, option: tuple[str, int], listed: set[tuple[str, str]]
 ) -> str | None:
     """Why a figure is not compared."""
@@ -60,28 +61,28 @@ def exempt(
 
 
 def test_prices_agree_with_another_projects_composition(
-    found: World, theirs: list[dict[str, str]]
+    sample: Tables, other_project: list[dict[str, str]]
 ) -> None:
     linux = {
         (r["instance_type"], r["region"], r["purchase_option"], r["term_months"]): r["hourly"]
-        for r in found.table("prices").to_dicts()
+        for r in sample.table("prices").to_dicts()
         if r["os"] == "linux"
     }
-    regions = set(found.table("regions")["region"])
-    listed = set(found.table("availability").select("instance_type", "region").rows())
+    regions = set(sample.table("regions")["region"])
+    listed = set(sample.table("availability").select("instance_type", "region").rows())
     tally: Counter[str] = Counter()
     worst = Decimal(0)
-    for row in theirs:
+    for row in other_project:
         for column, (option, divisor) in OPTIONS.items():
             if row["region"] not in regions or not row[column]:
                 continue
-            if why := exempt(row["instance_type"], row["region"], option, listed):
+            if why := reason_not_compared(row["instance_type"], row["region"], option, listed):
                 tally[why] += 1
                 continue
             expected = Decimal(row[column]) / divisor
-            ours = linux[(row["instance_type"], row["region"], *option)]
-            assert ours is not None, (row["instance_type"], row["region"], option)
-            worst = max(worst, abs(ours / expected - 1))
+            hourly = linux[(row["instance_type"], row["region"], *option)]
+            assert hourly is not None, (row["instance_type"], row["region"], option)
+            worst = max(worst, abs(hourly / expected - 1))
             tally["agree"] += 1
     assert worst < RELATIVE
     assert tally["agree"] == 7212
@@ -109,16 +110,18 @@ def test_prices_agree_with_another_projects_composition(
         "c3-highcpu-8",
     ],
 )
-def test_sustained_use_is_what_their_monthly_figure_has(
-    found: World, theirs: list[dict[str, str]], name: str
+def test_sustained_use_agrees_with_the_other_projects_monthly_figure(
+    sample: Tables, other_project: list[dict[str, str]], name: str
 ) -> None:
-    row = next(r for r in theirs if (r["instance_type"], r["region"]) == (name, "us-central1"))
-    price = found.prices(name)[("on_demand", 0)]
-    series = found.table("instance_types").filter(instance_type=name).row(0, named=True)["series"]
-    parts = [
-        (r["component"], r["quantity"] * r["unit_price"])
-        for r in found.components(price["price_id"]).values()
-    ]
-    month = discounts.sustained_use(series, parts, 1) * 730
-    # they round 20 % of N2, N2D and C2 to what a full month comes to: 0.80020
+    row = next(
+        r for r in other_project if (r["instance_type"], r["region"]) == (name, "us-central1")
+    )
+    price = sample.prices(name)[("on_demand", 0)]
+    series = sample.instance_type(name)["series"]
+    costs = {
+        component: line["quantity"] * line["unit_price"]
+        for component, line in sample.components(price["price_id"]).items()
+    }
+    month = sustained_use(series, costs, 1) * HOURS_PER_MONTH
+    # The other project rounds 20 % of N2, N2D and C2 to what a full month comes to: 0.80020
     assert abs(month / Decimal(row["month_usd"]) - 1) < Decimal("0.0003")

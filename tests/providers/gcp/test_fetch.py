@@ -1,4 +1,4 @@
-"""Google's real clients against a local server: every page, faults on the way, and no key where it must not go."""
+"""Fetch with Google's real clients from a local server: pages, faults, and where the key goes."""
 
 import json
 import logging
@@ -15,6 +15,7 @@ from hwprices.collect.collector import Collector
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
+from hwprices.providers.gcp.api import google_apis
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
@@ -217,10 +218,22 @@ def test_a_refusal_is_not_tried_again(
     assert slept == []
 
 
-def test_a_circle_of_pages_is_noticed(server: StubServer, context: Context) -> None:
+def test_a_page_token_that_comes_twice_is_an_error(server: StubServer, context: Context) -> None:
     server.on(SKUS, Reply.json({"skus": [CORE], "nextPageToken": "again"}))
     with pytest.raises(FetchError, match="circle"):
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+
+
+def test_a_list_without_end_is_an_error(
+    server: StubServer, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page names a new token, so no token comes twice."""
+    monkeypatch.setattr(google_apis, "MAX_PAGES", 5)
+    pages = (Reply.json({"skus": [CORE], "nextPageToken": f"page {n}"}) for n in range(100))
+    server.on(SKUS, lambda _request: next(pages))
+    with pytest.raises(FetchError, match="a list of more than 5 pages"):
+        providers.get("gcp").fetch(context, Unit("gcp", "skus"))
+    assert len(server.requests) == 5
 
 
 def test_redirects_are_not_followed(
@@ -241,7 +254,7 @@ def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(
     }
     server.on(f"{PROJECT}/aggregated/machineTypes", [Reply.json(gap), Reply.json(MACHINES)])
     context = make_context(server.url, tmp_path, slept, gcp_project="example")
-    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine-types"))] == [
+    assert [json.loads(body) for body in landed(context, Unit("gcp", "machine_types"))] == [
         MACHINES
     ]
     assert len(slept) == 1
@@ -264,7 +277,7 @@ def test_plain_http_gets_no_key_and_no_credentials(
 def test_the_key_is_in_no_page_manifest_or_error(
     tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over https the key goes out as a header, and nowhere else. The session's send is the wire here."""
+    """Over https the key is sent as a header, and is nowhere else."""
     import requests
 
     sent: list[requests.PreparedRequest] = []
@@ -307,10 +320,10 @@ def test_without_key_or_login_the_remedy_is_named(
 ) -> None:
     from google.auth import exceptions
 
-    def nobody(**_: Any) -> Any:
+    def no_login(**_: Any) -> Any:
         raise exceptions.DefaultCredentialsError("none")
 
-    monkeypatch.setattr("google.auth.default", nobody)
+    monkeypatch.setattr("google.auth.default", no_login)
     context = make_context("https://cloudbilling.googleapis.com", tmp_path, slept)
     with pytest.raises(FetchError, match="HWPRICES_GCP_API_KEY"):
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
@@ -329,7 +342,7 @@ def test_key_alone_gives_prices_with_the_bundled_machines(
     two_pages(server)
     server.on(TPU_SKUS, Reply.json({"skus": []}))
     run = run_all(context)
-    assert [r.unit.kind for r in run.results] == ["skus", "tpu-skus", "machine-types"]
+    assert [r.unit.kind for r in run.results] == ["skus", "tpu_skus", "machine_types"]
     parts = list(providers.get("gcp").normalise(Pages(run, context.landing)))
     types = next(p.frame for p in parts if p.table == "instance_types")
     prices = next(p for p in parts if p.table == "prices")
@@ -399,7 +412,10 @@ def test_with_a_project_machines_zones_and_tpus_are_live(
 def test_the_documented_settings_are_enough(
     server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the flows do it: variables, plan, fetch, record, stage. What was refused in other regions does not count here."""
+    """Plan, fetch, record and stage with variables alone, as the flows do.
+
+    SKUs that are not understood in other regions do not count against the limit.
+    """
     two_pages(server, Reply(b"{}", status=429, headers={"Retry-After": "0"}))
     elsewhere = [
         sku(f"E{i}", "N9 Instance Core running in Paris", "CPU", 1, serviceRegions=["europe-west9"])

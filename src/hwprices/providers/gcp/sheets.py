@@ -1,29 +1,40 @@
-"""The provider's rules that are data: data/specs/gcp_*.csv, each row with its source and date."""
+"""Load Google's rules that are data: data/specs/gcp_*.csv."""
 
-import csv
-import io
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import sheet_directory
+from hwprices.specs.accelerator_names import Match, accelerator_matcher
+from hwprices.specs.sheets import load
+
+Row = Mapping[str, Any]
+"""One row of a sheet: column name → typed value, None where the cell is empty."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """What a machine type's name tells: the series whose SKUs price it, and its CPU as Google documents it."""
+    """The series whose SKUs price a machine type, and its CPU as Google documents it."""
 
-    series: str
-    arch: str | None
-    cpu_vendor: str | None
-    cpu_models: tuple[str, ...] | None
-    threads_per_core: int | None
+    name: str
+    arch: str | None = None
+    cpu_vendor: str | None = None
+    cpu_models: tuple[str, ...] = ()
+    threads_per_core: int | None = None
 
 
 @dataclass(frozen=True)
-class Disks:
-    """Local disks that come with a type. ``count`` is None where the API tells it; ``in_slice``: paid with the GPU slice."""
+class LocalDisks:
+    """Local disks that come with a machine type.
+
+    ``count`` is None where the API tells it. ``in_slice`` means that the price of the GPU slice
+    contains them.
+    """
 
     count: int | None
     gib_each: int
@@ -31,126 +42,148 @@ class Disks:
 
 
 @dataclass(frozen=True)
-class Tpu:
-    """How a TPU machine maps to SKUs: one unit of the SKU is ``chips_per_unit`` chips of ``generation``."""
+class Network:
+    """Network of a machine type with accelerators; a field is None where it is not known."""
 
+    gbps_max: float | None = None
+    rdma: str | None = None
+    accelerator_interconnect: str | None = None
+
+
+@dataclass(frozen=True)
+class Tpu:
+    """How a TPU maps to SKUs: one unit of the SKU pays for ``chips_per_unit`` chips.
+
+    ``machine_accelerator`` is the guestAcceleratorType of the Compute API. ``generation`` is
+    written as in component ids, such as v5e and v3-pod.
+    """
+
+    machine_accelerator: str
     generation: str
     chips_per_unit: int
     accelerator_id: str
 
 
-@cache
-def sheet(name: str) -> list[dict[str, str]]:
-    """Rows of data/specs/<name>.csv.
+class _Patterns:
+    """The rows of a sheet whose first column is a regular expression for names."""
 
-    Raises:
-        HwpricesError: it is missing.
-    """
-    file = sheet_directory() / f"{name}.csv"
-    if not file.is_file():
-        raise HwpricesError(f"the sheet {name}.csv is missing", "Restore it from the repository.")
-    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
+    def __init__(self, file: str, rows: list[dict[str, Any]], column: str) -> None:
+        self._file = file
+        self._rules = [(re.compile(row[column]), row) for row in rows if row[column]]
 
+    def all(self, name: str) -> list[Row]:
+        """Return every row whose pattern matches the whole name."""
+        return [row for pattern, row in self._rules if pattern.fullmatch(name)]
 
-@cache
-def _patterns(name: str) -> tuple[tuple[re.Pattern[str], dict[str, str]], ...]:
-    return tuple((re.compile(row["instance_type_pattern"]), row) for row in sheet(name))
+    def one(self, name: str) -> Row | None:
+        """Return the row whose pattern matches the whole name, or None.
 
-
-def _only(name: str, instance_type: str) -> dict[str, str] | None:
-    """The one row whose pattern is the whole name; two are a fault of the sheet."""
-    rows = [row for pattern, row in _patterns(name) if pattern.fullmatch(instance_type)]
-    if len(rows) > 1:
-        raise HwpricesError(
-            f"{name}.csv: {len(rows)} patterns fit {instance_type}", "Make them exclude each other."
-        )
-    return rows[0] if rows else None
+        Raises:
+            HwpricesError: two patterns match; the sheet is wrong.
+        """
+        rows = self.all(name)
+        if len(rows) > 1:
+            raise HwpricesError(
+                f"{self._file}.csv: {len(rows)} patterns fit {name}",
+                "Make them exclude each other.",
+            )
+        return rows[0] if rows else None
 
 
-@cache
-def series_of(instance_type: str) -> Series:
-    """The series of a type. A type that the sheet does not know is its own first word, of which nothing else is known."""
-    row = _only("gcp_series", instance_type)
-    if row is None:
-        return Series(instance_type.partition("-")[0], None, None, None, None)
-    models = tuple(row["cpu_models"].split(";")) if row["cpu_models"] else None
-    threads = int(row["threads_per_core"]) if row["threads_per_core"] else None
-    return Series(row["series"], row["arch"] or None, row["cpu_vendor"] or None, models, threads)
+class Sheets:
+    """All the sheets that reading Google's pages needs, as lookups. Made by ``Sheets.load``."""
 
+    def __init__(
+        self,
+        tables: Mapping[str, pl.DataFrame],
+        match_accelerator: Callable[[str | None, str], Match | None],
+    ) -> None:
+        """Index the sheets.
 
-@cache
-def disks_of(instance_type: str) -> Disks | None:
-    """Local disks that are part of the type, or None."""
-    row = _only("gcp_local_ssd", instance_type)
-    return (
-        None
-        if row is None
-        else Disks(
-            int(row["disks"]) if row["disks"] else None,
-            int(row["gib_per_disk"]),
-            row["billed"] == "slice",
-        )
-    )
+        Args:
+            tables: the sheets gcp_* by name, with the columns of ``schemas.gcp_sheets``.
+            match_accelerator: finds the spec sheet of an accelerator from Google's name of it and
+                the
+                machine type, see ``specs.accelerator_names``.
+        """
 
+        def patterns(table: str, column: str = "instance_type_pattern") -> _Patterns:
+            return _Patterns(table, tables[table].to_dicts(), column)
 
-def not_sold(instance_type: str) -> frozenset[str]:
-    """Purchase options that Google does not sell the type by."""
-    return frozenset(
-        row["purchase_option"]
-        for pattern, row in _patterns("gcp_not_sold")
-        if pattern.fullmatch(instance_type)
-    )
-
-
-@cache
-def network_of(instance_type: str) -> dict[str, str]:
-    """network_gbps_max, rdma and accelerator_interconnect of types with accelerators, as documented; empty where not known."""
-    row = _only("gcp_network", instance_type)
-    return (
-        {
-            name: row[name]
-            for name in ("network_gbps_max", "rdma", "accelerator_interconnect")
-            if row[name]
+        self.match_accelerator = match_accelerator
+        self.preferred_places = tables["gcp_places"].select("region", "preferred", "over")
+        self.tpus = {
+            row["machine_accelerator"]: Tpu(
+                row["machine_accelerator"],
+                row["generation"],
+                row["chips_per_unit"],
+                row["accelerator_id"],
+            )
+            for row in tables["gcp_tpu"].to_dicts()
         }
-        if row
-        else {}
-    )
-
-
-@cache
-def billed_vcpus() -> dict[str, str]:
-    """Type → vCPUs billed, where they are not those the API tells."""
-    return {row["instance_type"]: row["vcpus_billed"] for row in sheet("gcp_billed_vcpus")}
-
-
-@cache
-def tpus() -> dict[str, Tpu]:
-    """guestAcceleratorType → how its chips are priced."""
-    return {
-        row["machine_accelerator"]: Tpu(
-            row["generation"], int(row["chips_per_unit"]), row["accelerator_id"]
+        self.regions: dict[str, Row] = {r["region"]: r for r in tables["gcp_regions"].to_dicts()}
+        self._billed_vcpus: dict[str, Decimal] = dict(
+            tables["gcp_billed_vcpus"].select("instance_type", "vcpus_billed").iter_rows()
         )
-        for row in sheet("gcp_tpu")
-    }
+        self._series = patterns("gcp_series")
+        self._local_ssd = patterns("gcp_local_ssd")
+        self._not_sold = patterns("gcp_not_sold")
+        self._network = patterns("gcp_network")
+        self._tpu_slices = patterns("gcp_tpu", "slice_pattern")
 
+    @classmethod
+    def load(cls, directory: Path | None = None) -> Self:
+        """Read the sheets of the checkout or the package, or of another folder.
 
-@cache
-def tpu_slice(name: str) -> tuple[str, Tpu] | None:
-    """A slice of the Cloud TPU API (v5litepod-16): its chip's machine accelerator and how it is priced, or None."""
-    rows = [
-        row
-        for row in sheet("gcp_tpu")
-        if row["slice_pattern"] and re.fullmatch(row["slice_pattern"], name)
-    ]
-    if len(rows) > 1:
-        raise HwpricesError(
-            f"gcp_tpu.csv: {len(rows)} patterns fit {name}", "Make them exclude each other."
+        Raises:
+            HwpricesError: a sheet is missing or a cell does not fit; names file, line and column.
+        """
+        names = (
+            *("gcp_series", "gcp_local_ssd", "gcp_not_sold", "gcp_network"),
+            *("gcp_billed_vcpus", "gcp_tpu", "gcp_places", "gcp_regions"),
         )
-    return (
-        (rows[0]["machine_accelerator"], tpus()[rows[0]["machine_accelerator"]]) if rows else None
-    )
+        tables = {name: load(name, directory) for name in names}
+        return cls(tables, accelerator_matcher("gcp", directory))
 
+    def series_of(self, instance_type: str) -> Series:
+        """Return the series of a machine type.
 
-def preferred_places() -> list[dict[str, str]]:
-    """Rows (region, preferred, over): which of two SKUs for one thing holds."""
-    return sheet("gcp_places")
+        A type that the sheet does not list has its first word as series, of which nothing is known.
+        """
+        row = self._series.one(instance_type)
+        if row is None:
+            return Series(instance_type.partition("-")[0])
+        return Series(
+            row["series"],
+            row["arch"],
+            row["cpu_vendor"],
+            tuple(row["cpu_models"]),
+            row["threads_per_core"],
+        )
+
+    def local_disks_of(self, instance_type: str) -> LocalDisks | None:
+        """Return the local disks that are part of a machine type, or None."""
+        row = self._local_ssd.one(instance_type)
+        if row is None:
+            return None
+        return LocalDisks(row["disks"], row["gib_per_disk"], in_slice=row["billed"] == "slice")
+
+    def network_of(self, instance_type: str) -> Network:
+        """Return the documented network of a machine type with accelerators."""
+        row = self._network.one(instance_type)
+        if row is None:
+            return Network()
+        return Network(row["network_gbps_max"], row["rdma"], row["accelerator_interconnect"])
+
+    def unsold_options(self, instance_type: str) -> frozenset[str]:
+        """Return the purchase options that Google does not sell a machine type by."""
+        return frozenset(row["purchase_option"] for row in self._not_sold.all(instance_type))
+
+    def billed_vcpus(self, instance_type: str, vcpus: int) -> Decimal:
+        """Return the vCPUs on the bill: those of the API, or a fraction for shared-core E2."""
+        return self._billed_vcpus.get(instance_type, Decimal(vcpus))
+
+    def tpu_of_slice(self, name: str) -> Tpu | None:
+        """Return how a slice of the Cloud TPU API (v5litepod-16) is priced, or None."""
+        row = self._tpu_slices.one(name)
+        return None if row is None else self.tpus[row["machine_accelerator"]]

@@ -1,1 +1,9 @@
-"""Price GCP's custom machines and discounts from a release."""
+"""Price what no price list has: GCP's custom machines, and the discounts that are rules.
+
+Needs nothing but polars and the tables of a release.
+"""
+
+from hwprices.read.gcp.custom_machine import Line, Quote, quote_custom_machine
+from hwprices.read.gcp.discounts import flexible_commitment, sustained_use
+
+__all__ = ["Line", "Quote", "flexible_commitment", "quote_custom_machine", "sustained_use"]

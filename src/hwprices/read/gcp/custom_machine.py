@@ -1,23 +1,24 @@
-"""The price of a GCP machine that is in no list: custom cores and memory, GPUs attached to N1, local SSD.
+"""Price a GCP machine that is in no list: custom cores and memory, GPUs attached to N1, local SSD.
 
-Made from the published component_prices; needs nothing but polars.
+Made from the table component_prices of a release.
 """
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import sheet_directory
+from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
 
 
 @dataclass(frozen=True)
 class Line:
-    """One part: quantity × unit_price an hour; ``purchase_option`` is on_demand for what cannot be committed."""
+    """One component: ``quantity × unit_price`` an hour.
+
+    ``purchase_option`` is on_demand for what cannot be committed.
+    """
 
     component: str
     quantity: Decimal
@@ -28,20 +29,58 @@ class Line:
 
     @property
     def hourly(self) -> Decimal:
+        """Cost of the line for one hour."""
         return self.quantity * self.unit_price
 
 
 @dataclass(frozen=True)
 class Quote:
-    """What the machine costs an hour, and the lines it is the sum of."""
+    """What a machine costs an hour, and the lines that add up to it."""
 
     hourly: Decimal
     currency: str
     lines: tuple[Line, ...]
 
 
-def quote(
-    components: pl.LazyFrame | pl.DataFrame,
+@dataclass(frozen=True)
+class _Limits:
+    """How a series can be custom: memory for one vCPU, whether more is sold, GPUs at most."""
+
+    series: str
+    gib_per_vcpu: Decimal
+    extended: bool
+    max_gpus: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What the machine needs of one component.
+
+    On demand and spot, custom cores and memory have a price of their own (``component``). A
+    commitment is to cores and memory of the series, custom or not (``committed_component``).
+    """
+
+    series: str
+    component: str
+    committed_component: str
+    quantity: Decimal
+
+
+@dataclass(frozen=True)
+class _Rate:
+    """Price of one unit of a component for one hour."""
+
+    series: str
+    component: str
+    purchase_option: str
+    term_months: int
+    hourly: Decimal
+    unit: str
+    sku_id: str
+
+
+def quote_custom_machine(
+    component_prices: pl.LazyFrame | pl.DataFrame,
     *,
     region: str,
     series: str,
@@ -52,108 +91,104 @@ def quote(
     purchase_option: str = "on_demand",
     term_months: int = 0,
 ) -> Quote:
-    """Price a custom machine.
+    """Price a custom machine of Google Cloud.
 
     Args:
-        components: the component_prices table of a release.
+        component_prices: the table component_prices of a release.
+        region: the region, such as us-central1.
         series: n1, n2, n2d, n4 or e2: those that can be custom.
-        memory_gib: memory; what is above the series' limit a vCPU is extended memory, at its own price.
-        gpus: GPUs by the Compute API's name, {"nvidia-tesla-t4": 2}; only N1 takes any.
-        local_ssd_gib: local SSD in GiB (375 a disk).
-        purchase_option: on_demand, spot or committed_use (with term_months 12 or 36: at the series' own commitment, which covers
-            custom machines too; what cannot be committed stays on demand).
+        vcpus: vCPUs of the machine.
+        memory_gib: memory; what exceeds the series' limit for each vCPU is extended memory, at its
+            own price.
+        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any.
+        local_ssd_gib: local SSD in GiB, 375 for each disk.
+        purchase_option: on_demand, spot or committed_use. A commitment is the series' own, which
+            covers custom machines too; what cannot be committed stays on demand.
+        term_months: 12 or 36 for committed_use, else 0.
 
     Raises:
-        HwpricesError: the series cannot be custom, or a part has no price there; names the part.
+        HwpricesError: the series cannot be custom, or a component has no price there; names it.
     """
-    rules = _rules(series)
+    limits = _limits(series)
     memory = Decimal(memory_gib)
-    if gpus and not int(rules["max_gpus"]):
+    if gpus and not limits.max_gpus:
         raise HwpricesError(
             f"no GPU can be attached to {series}",
             "Attach it to n1, or choose a machine type that has one.",
         )
-    included = min(memory, Decimal(rules["gib_per_vcpu"]) * vcpus)
-    if memory > included and rules["extended"] != "true":
+    if memory > limits.gib_per_vcpu * vcpus and not limits.extended:
         raise HwpricesError(
-            f"{series} has at most {rules['gib_per_vcpu']} GiB a vCPU",
+            f"{series} has at most {limits.gib_per_vcpu.normalize():f} GiB a vCPU",
             "Ask for less memory, or take n1, n2, n2d or n4.",
         )
-    wanted = [
-        (series, "core", "core_custom", Decimal(vcpus)),
-        (series, "ram", "ram_custom", included),
-        (series, "ram_extended", "ram_extended", memory - included),
-        *(
-            (
-                "any",
-                f"gpu:{name.removesuffix('-vws')}",
-                f"gpu:{name.removesuffix('-vws')}",
-                Decimal(count),
-            )
-            for name, count in (gpus or {}).items()
-        ),
-        ("any", "local_ssd", "local_ssd", Decimal(local_ssd_gib)),
-    ]
-    rates = _rates(components, region, {series, "any"})
+    rates = _rates(component_prices, region, series)
     lines = tuple(
-        _line(rates, *part, purchase_option, term_months, region) for part in wanted if part[3]
+        _line(part, rates, purchase_option, term_months, region)
+        for part in _parts(limits, vcpus, memory, gpus or {}, local_ssd_gib)
+        if part.quantity
     )
     return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", lines)
 
 
-def _rules(series: str) -> dict[str, str]:
-    rows = {
-        r["series"]: r
-        for r in csv.DictReader(
-            io.StringIO((sheet_directory() / "gcp_custom.csv").read_text(encoding="utf-8"))
-        )
+def _limits(series: str) -> _Limits:
+    columns = {
+        "series": pl.String,
+        "gib_per_vcpu": Share,
+        "extended": pl.Boolean,
+        "max_gpus": pl.Int32,
     }
-    if series not in rows:
+    sheet = read_rule_sheet("gcp_custom", columns)
+    by_series = {row["series"]: _Limits(**row) for row in sheet.iter_rows(named=True)}
+    if series not in by_series:
         raise HwpricesError(
             f"there are no custom machines of series {series!r}",
-            f"There are of: {', '.join(rows)}.",
+            f"There are of: {', '.join(by_series)}.",
         )
-    return rows[series]
+    return by_series[series]
 
 
-Rates = dict[tuple[str, str, str, int], tuple[Decimal, str, str]]
+def _parts(
+    limits: _Limits, vcpus: int, memory: Decimal, gpus: Mapping[str, int], local_ssd_gib: int
+) -> Iterator[_Part]:
+    """Yield the components of the machine; some have quantity 0."""
+    series = limits.series
+    included = min(memory, limits.gib_per_vcpu * vcpus)
+    yield _Part(series, "core_custom", "core", Decimal(vcpus))
+    yield _Part(series, "ram_custom", "ram", included)
+    yield _Part(series, "ram_extended", "ram_extended", memory - included)
+    for name, count in gpus.items():
+        # A virtual workstation (-vws) has the same GPU with another license.
+        component = f"gpu:{name.removesuffix('-vws')}"
+        yield _Part("any", component, component, Decimal(count))
+    yield _Part("any", "local_ssd", "local_ssd", Decimal(local_ssd_gib))
 
 
-def _rates(components: pl.LazyFrame | pl.DataFrame, region: str, series: set[str]) -> Rates:
-    here = (
-        (pl.col("provider") == "gcp")
-        & (pl.col("region") == region)
-        & pl.col("series").is_in(sorted(series))
-        & (pl.col("currency") == "USD")
-    )
+def _rates(component_prices: pl.LazyFrame | pl.DataFrame, region: str, series: str) -> list[_Rate]:
+    """Return the rates in USD of the series, and of components that go with any series."""
     columns = ["series", "component", "purchase_option", "term_months", "hourly", "unit", "sku_id"]
-    rows = components.lazy().filter(here).select(columns).collect().iter_rows()
-    return {
-        (s, component, option, term): (hourly, unit, sku)
-        for s, component, option, term, hourly, unit, sku in rows
-    }
+    rows = component_prices.lazy().filter(
+        pl.col("provider") == "gcp",
+        pl.col("region") == region,
+        pl.col("series").is_in([series, "any"]),
+        pl.col("currency") == "USD",
+    )
+    return [_Rate(**row) for row in rows.select(columns).collect().iter_rows(named=True)]
 
 
 def _line(
-    rates: Rates,
-    series: str,
-    committed: str,
-    listed: str,
-    quantity: Decimal,
-    option: str,
-    term: int,
-    region: str,
+    part: _Part, rates: list[_Rate], purchase_option: str, term_months: int, region: str
 ) -> Line:
-    """A commitment is to cores and memory of the series, custom or not; on demand and spot, custom parts have their own price."""
-    choices = (
-        [(committed, option, term), (listed, "on_demand", 0)]
-        if option == "committed_use"
-        else [(listed, option, term)]
-    )
-    for component, how, months in choices:
-        if found := rates.get((series, component, how, months)):
-            return Line(component, quantity, found[1], found[0], how, found[2])
+    """Price one component; under a commitment, at its committed price or else on demand."""
+    choices = [(part.component, purchase_option, term_months)]
+    if purchase_option == "committed_use":
+        committed = (part.committed_component, purchase_option, term_months)
+        choices = [committed, (part.component, "on_demand", 0)]
+    for component, option, months in choices:
+        for rate in rates:
+            key = (rate.series, rate.component, rate.purchase_option, rate.term_months)
+            if key == (part.series, component, option, months):
+                return Line(component, part.quantity, rate.unit, rate.hourly, option, rate.sku_id)
     raise HwpricesError(
-        f"{listed} of {series} has no {option} price in {region}",
+        f"{part.component} of {part.series} has no {purchase_option} price in {region}",
         "Choose another region or purchase option.",
     )

@@ -1,64 +1,80 @@
-"""GCP's discounts that are rules, not prices: sustained use and flexible (spend-based) commitments.
+"""Apply GCP's discounts that are rules, not prices: sustained use and flexible commitments.
 
-The rules are data, with their sources: data/specs/gcp_discounts.csv. Both are given on what is bought on demand, part by part:
-cores and memory, and for N1 the GPUs attached to it; never local SSD or licences. A100, H100 and L4 get none.
+The rules are data with their sources: data/specs/gcp_discounts.csv. Both discounts are given on
+what is bought on demand, component by component: cores and memory, and for N1 the GPUs attached to
+it; never local SSD or licenses. A100, H100 and L4 get none.
 """
 
-import csv
-import io
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+
+import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import sheet_directory
+from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
 
 
 @dataclass(frozen=True)
-class _Rule:
+class DiscountRule:
+    """One rule: hours from a share of the month on pay a share of the on-demand price.
+
+    ``kind`` is sustained_use or flexible_commitment. ``term_months`` is 0 for sustained use.
+    """
+
     kind: str
     series: frozenset[str]
     components: frozenset[str]
     term_months: int
-    start: Decimal
-    pays: Decimal
+    from_share_of_month: Decimal
+    pays_share: Decimal
 
-    def fits(self, kind: str, series: str, component: str) -> bool:
-        return (
-            self.kind == kind
-            and series in self.series
-            and component.removesuffix("_2") in self.components
+    def applies_to(self, kind: str, series: str, component: str) -> bool:
+        """Tell whether the rule is about this discount on this component of this series."""
+        return self.kind == kind and series in self.series and component in self.components
+
+
+def read_discount_rules() -> list[DiscountRule]:
+    """Read data/specs/gcp_discounts.csv.
+
+    Raises:
+        HwpricesError: the sheet is missing, or a cell does not fit.
+    """
+    columns = {
+        "kind": pl.String,
+        "series": pl.String,
+        "components": pl.String,
+        "term_months": pl.Int32,
+        "from_share_of_month": Share,
+        "pays_share": Share,
+    }
+    return [
+        DiscountRule(
+            row["kind"],
+            frozenset(row["series"].split(";")),
+            frozenset(row["components"].split(";")),
+            row["term_months"],
+            row["from_share_of_month"],
+            row["pays_share"],
         )
-
-
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    rows = csv.DictReader(
-        io.StringIO((sheet_directory() / "gcp_discounts.csv").read_text(encoding="utf-8"))
-    )
-    return tuple(
-        _Rule(
-            r["kind"],
-            frozenset(r["series"].split(";")),
-            frozenset(r["components"].split(";")),
-            int(r["term_months"]),
-            Decimal(r["from_share_of_month"]),
-            Decimal(r["pays_share"]),
-        )
-        for r in rows
-    )
+        for row in read_rule_sheet("gcp_discounts", columns).iter_rows(named=True)
+    ]
 
 
 def sustained_use(
-    series: str, parts: Iterable[tuple[str, Decimal]], share_of_month: Decimal | int | str
+    series: str,
+    component_costs: Mapping[str, Decimal],
+    share_of_month: Decimal | int | str,
+    rules: Sequence[DiscountRule] | None = None,
 ) -> Decimal:
-    """Average price of an hour used, when the machine runs for a share of the month (0 to 1).
+    """Return the average cost of an hour used, when a machine runs for a share of the month.
 
     Args:
         series: the machine's series (instance_types.series).
-        parts: (component, on-demand cost an hour) as in price_components.
-        share_of_month: 0.5 for half the month. The discount is on the hours beyond each quarter, so it grows with use.
+        component_costs: on-demand cost of an hour by component, as in price_components.
+        share_of_month: above 0 and at most 1; 0.5 for half the month. The discount is on the hours
+            beyond each quarter, so it grows with use.
+        rules: the rules to apply; None reads those of this installation.
 
     Raises:
         HwpricesError: the share is not above 0 and at most 1.
@@ -68,47 +84,55 @@ def sustained_use(
         raise HwpricesError(
             f"{share_of_month} is not a share of a month", "Give a number above 0 and at most 1."
         )
-    return sum(
-        (cost * _sustained_share(series, component, used) for component, cost in parts), Decimal(0)
+    rules = read_discount_rules() if rules is None else rules
+    costs = (
+        cost * _sustained_share(rules, series, component, used)
+        for component, cost in component_costs.items()
     )
+    return sum(costs, Decimal(0))
 
 
-def _sustained_share(series: str, component: str, used: Decimal) -> Decimal:
-    """What part of the full price is paid on average over the hours used."""
+def _sustained_share(
+    rules: Sequence[DiscountRule], series: str, component: str, used: Decimal
+) -> Decimal:
+    """Return the share of the full price that is paid on average over the hours used."""
     tiers = sorted(
-        (r.start, r.pays) for r in _rules() if r.fits("sustained_use", series, component)
+        (rule for rule in rules if rule.applies_to("sustained_use", series, component)),
+        key=lambda rule: rule.from_share_of_month,
     )
     if not tiers:
         return Decimal(1)
-    ends = [start for start, _ in tiers[1:]] + [Decimal(1)]
-    paid = sum(
-        (
-            pays * max(min(used, end) - start, Decimal(0))
-            for (start, pays), end in zip(tiers, ends, strict=True)
-        ),
-        Decimal(0),
-    )
+    ends = [rule.from_share_of_month for rule in tiers[1:]] + [Decimal(1)]
+    paid = Decimal(0)
+    for rule, end in zip(tiers, ends, strict=True):
+        paid += rule.pays_share * max(min(used, end) - rule.from_share_of_month, Decimal(0))
     return paid / used
 
 
 def flexible_commitment(
-    series: str, parts: Iterable[tuple[str, Decimal]], term_months: int
+    series: str,
+    component_costs: Mapping[str, Decimal],
+    term_months: int,
+    rules: Sequence[DiscountRule] | None = None,
 ) -> Decimal | None:
-    """Price of an hour under a flexible (spend-based) commitment of 12 or 36 months; None where the series takes none.
+    """Return the cost of an hour under a flexible (spend-based) commitment, None if not offered.
 
     Args:
-        parts: (component, on-demand cost an hour) as in price_components; those it does not cover stay at full price.
+        series: the machine's series (instance_types.series).
+        component_costs: on-demand cost of an hour by component, as in price_components; components
+            that the commitment does not cover stay at full price.
+        term_months: 12 or 36.
+        rules: the rules to apply; None reads those of this installation.
     """
-    lines = list(parts)
-    rules = [
-        r for r in _rules() if r.kind == "flexible_commitment" and r.term_months == term_months
-    ]
+    rules = read_discount_rules() if rules is None else rules
     shares = {
-        component: r.pays
-        for component, _ in lines
-        for r in rules
-        if r.fits("flexible_commitment", series, component)
+        component: rule.pays_share
+        for component in component_costs
+        for rule in rules
+        if rule.term_months == term_months
+        and rule.applies_to("flexible_commitment", series, component)
     }
     if not shares:
         return None
-    return sum((cost * shares.get(component, Decimal(1)) for component, cost in lines), Decimal(0))
+    costs = (cost * shares.get(component, 1) for component, cost in component_costs.items())
+    return sum(costs, Decimal(0))

@@ -1,24 +1,40 @@
-"""Google's clients over REST, with what they received: the body of every page, retries, and no credential where it must not go."""
+"""Call Google's generated clients over REST and keep the bytes that they received.
+
+Every call has a timeout and is tried again under the common policy. No credential goes over plain
+http, into a URL or into an error.
+"""
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import tenacity
 from pydantic import SecretStr
 
+from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.providers import Context
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import is_loopback
 
-RETRIED = {408, 429, 500, 502, 503, 504}
-"""https://cloud.google.com/apis/design/errors#error_retries, and what proxies in front of it answer."""
+RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
+"""https://cloud.google.com/apis/design/errors#error_retries, and what proxies before it answer.
+Google answers 403 to a wrong key, which another try does not mend."""
 
 EXPECTED_WARNINGS = {"NO_RESULTS_ON_PAGE"}
-"""Warnings of a scope in an aggregated list that are no gap: there is nothing there, or it is on another page."""
+"""Warnings of a scope in an aggregated list that are no gap: it is empty, or on another page."""
+
+MAX_PAGES = 1000
+"""Most pages of one list. The SKUs of Compute Engine (40,000) take about 10 pages and the machine
+types of all zones (36,000) about 75, so a list that goes on beyond this has no end."""
+
+ERROR_CHARACTERS = 300
+"""How much of Google's own words an error quotes; some are whole HTML pages."""
+
+PageCall = Callable[[Any, str, float], str]
+"""One call for a page: (client, page token, timeout in seconds) → token of the next page, "" if
+none."""
 
 
 class ClientClass(Protocol):
@@ -28,86 +44,123 @@ class ClientClass(Protocol):
         """Make a client."""
 
 
+class IncompleteError(Exception):
+    """The server says itself that its answer has gaps."""
+
+
 @dataclass
-class _Kept:
-    """What the session received last."""
+class _Response:
+    """The response that the client's session received last."""
 
     body: bytes = b""
     url: str = ""
     retry_after: str = ""
 
-    def hook(self, response: Any, **_: Any) -> None:
+    def keep(self, response: Any, **_: Any) -> None:
+        """Keep a response; the session calls it as a hook."""
         self.body, self.url = response.content, public_url(response.url)
         self.retry_after = response.headers.get("Retry-After", "")
 
+    def clear(self) -> None:
+        self.body, self.url, self.retry_after = b"", "", ""
 
-@dataclass
-class Wire:
-    """One client on one endpoint. ``page`` makes one call with retries and gives what came over the wire."""
 
-    client: Any
-    endpoint: str
-    settings: Settings
-    sleep: Callable[[float], None]
-    secret: str = ""
-    _kept: _Kept = field(default_factory=_Kept)
+@dataclass(frozen=True)
+class ReceivedPage:
+    """One page of a list: the bytes as they came, and the URL without secrets."""
 
-    def __post_init__(self) -> None:
-        session = self.client.transport._session
-        # The client's session would follow a redirect and take the key along to wherever it leads.
+    body: bytes
+    url: str
+
+
+class GoogleClient:
+    """One of Google's clients on one endpoint."""
+
+    def __init__(
+        self,
+        client: Any,
+        endpoint: str,
+        settings: Settings,
+        sleep: Callable[[float], None],
+        secret: str = "",
+    ) -> None:
+        """Watch the client's responses.
+
+        Args:
+            client: a generated client with the REST transport.
+            endpoint: its URL, for errors.
+            settings: gives attempts and timeouts.
+            sleep: waits so many seconds between tries.
+            secret: the API key, so that errors can leave it out.
+        """
+        self._client, self._endpoint, self._settings = client, endpoint, settings
+        self._sleep, self._secret = sleep, secret
+        self._response = _Response()
+        session = client.transport._session
+        # The session would follow a redirect and take the key along to wherever it leads.
         session.max_redirects = 0
-        session.hooks["response"].append(self._kept.hook)
+        session.hooks["response"].append(self._response.keep)
 
-    def page(self, call: Callable[[Any, str, float], str], token: str) -> tuple[bytes, str, str]:
-        """(body, URL without secrets, token of the next page).
+    def all_pages(self, call: PageCall) -> list[ReceivedPage]:
+        """Read a list from its first page to its last.
 
         Raises:
-            FetchError: refused, or failed in every try; names the endpoint and the last failure.
+            FetchError: a page is refused or failed in every try, a page token comes twice, or the
+                list
+                has more than MAX_PAGES pages; names the endpoint.
         """
-        retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self.settings.attempts),
-            wait=self._wait,
-            retry=tenacity.retry_if_exception(_passes),
-            sleep=self.sleep,
-            reraise=True,
+        pages: list[ReceivedPage] = []
+        tokens = {""}
+        token = ""
+        while len(pages) < MAX_PAGES:
+            token = self._next_token(call, token)
+            pages.append(ReceivedPage(self._response.body, self._response.url))
+            if not token:
+                return pages
+            if token in tokens:
+                raise FetchError(
+                    f"{self._endpoint} gives the same page token twice: its list goes in a circle",
+                    "Try again later.",
+                )
+            tokens.add(token)
+        raise FetchError(
+            f"{self._endpoint} gives a list of more than {MAX_PAGES} pages",
+            "Try again later; if the list has grown so, raise MAX_PAGES in google_apis.py.",
         )
+
+    def _next_token(self, call: PageCall, token: str) -> str:
+        """Make one call with retries; return the token of the page after it."""
+
+        def once() -> str:
+            self._response.clear()
+            following = call(self._client, token, self._settings.read_timeout)
+            _check_scopes(self._response.body)
+            return following
+
         try:
-            following = retrying(self._once, call, token)
+            return retry.call(once, settings=self._settings, sleep=self._sleep, decide=self._decide)
         except _failures() as error:
-            raise self._failed(error) from None
-        return self._kept.body, self._kept.url, following
+            raise self._fetch_error(error) from None
 
-    def _once(self, call: Callable[[Any, str, float], str], token: str) -> str:
-        self._kept.body, self._kept.url, self._kept.retry_after = b"", "", ""
-        following = call(self.client, token, self.settings.read_timeout)
-        _check_scopes(self._kept.body)
-        return following
+    def _decide(self, error: BaseException) -> retry.TryAgain | None:
+        if not _may_pass(error):
+            return None
+        return retry.TryAgain(retry.parse_retry_after(self._response.retry_after))
 
-    def _wait(self, state: tenacity.RetryCallState) -> float:
-        asked = self._kept.retry_after.strip()
-        if asked.isdigit():
-            return min(float(asked), self.settings.max_retry_after)
-        return float(
-            (tenacity.wait_exponential(multiplier=0.5, max=20) + tenacity.wait_random(0, 0.5))(
-                state
-            )
-        )
-
-    def _failed(self, error: Exception) -> FetchError:
-        """One line. The key is in a header and in no URL; should an error ever quote it, it is blotted out."""
-        words = " ".join(str(error).split())[:300]
-        if self.secret:
-            words = words.replace(self.secret, "(key)")
-        tries = f"failed {self.settings.attempts} times, last: " if _passes(error) else "failed: "
-        return FetchError(f"{self.endpoint} {tries}{type(error).__name__} {words}", _remedy(error))
-
-
-class IncompleteError(Exception):
-    """The server says itself that its answer has gaps."""
+    def _fetch_error(self, error: Exception) -> FetchError:
+        """Say in one line what failed; should an error quote the key, it is replaced."""
+        words = " ".join(str(error).split())[:ERROR_CHARACTERS]
+        if self._secret:
+            words = words.replace(self._secret, "(key)")
+        tries = "failed: "
+        if _may_pass(error):
+            tries = f"failed {self._settings.attempts} times, last: "
+        what = f"{self._endpoint} {tries}{type(error).__name__} {words}"
+        return FetchError(what, _remedy(error))
 
 
 def _check_scopes(body: bytes) -> None:
-    """An aggregated list may come with zones that could not be reached; half a list must not pass for a whole one."""
+    """Refuse an aggregated list with zones that could not be reached: it is not complete."""
     if b'"unreachables"' not in body and b'"warning"' not in body:
         return
     answer = json.loads(body)
@@ -122,7 +175,7 @@ def _check_scopes(body: bytes) -> None:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What a call may raise for reasons that lie outside this program."""
+    """Return what a call may raise for reasons that lie outside this program."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
@@ -138,20 +191,23 @@ def _failures() -> tuple[type[Exception], ...]:
     )
 
 
-def _passes(error: BaseException) -> bool:
-    """Whether the next try may go better: busy or broken servers, cut or garbled bodies, silent connections."""
+def _may_pass(error: BaseException) -> bool:
+    """Tell whether another try may succeed: busy servers, cut bodies, silent connections."""
     import requests
     from google.api_core.exceptions import GoogleAPICallError
 
     if isinstance(error, GoogleAPICallError):
-        return error.code is not None and int(error.code) in RETRIED
+        return error.code is not None and int(error.code) in RETRIED_STATUSES
     return isinstance(error, _failures()) and not isinstance(error, requests.TooManyRedirects)
 
 
 def _remedy(error: Exception) -> str:
     code = int(getattr(error, "code", 0) or 0)
     if code in (400, 401, 403):
-        return "Check HWPRICES_GCP_API_KEY, or the application default credentials and their permissions."
+        return (
+            "Check HWPRICES_GCP_API_KEY, or the application default credentials"
+            " and their permissions."
+        )
     if code == 404:
         return "Check the endpoint and HWPRICES_GCP_PROJECT."
     return "Try again later, or check the endpoint setting."
@@ -159,50 +215,43 @@ def _remedy(error: Exception) -> str:
 
 def connect(
     client_class: ClientClass, context: Context, url: str, *, key: SecretStr | None = None
-) -> Wire:
-    """A client on an endpoint: the API key where there is one, else application default credentials; on loopback neither.
+) -> GoogleClient:
+    """Make a client on an endpoint.
+
+    It gets the API key where there is one, else application default credentials; on plain http,
+    which is allowed on loopback only, neither.
 
     Raises:
-        FetchError: the endpoint is not one to talk to, or there are no credentials.
+        FetchError: the endpoint is not allowed, or there are no credentials.
     """
     check_endpoint(url)
+    options = {"api_endpoint": url.removeprefix("https://")}
+    secret = ""
+    credentials: Any = None
     if urlsplit(url).scheme == "http" and is_loopback(url):
         from google.auth.credentials import AnonymousCredentials
 
-        client = client_class(
-            transport="rest",
-            client_options={"api_endpoint": url},
-            credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
-        )
-        return Wire(client, url, context.settings, context.http.sleep)
-    host = url.removeprefix("https://")
-    if key is not None:
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+    elif key is not None:
         secret = key.get_secret_value()
-        client = client_class(
-            transport="rest",
-            client_options={"api_endpoint": host, "api_key": secret},
-            credentials=None,
-        )
-        return Wire(client, url, context.settings, context.http.sleep, secret)
-    client = client_class(
-        transport="rest",
-        client_options={"api_endpoint": host},
-        credentials=_application_default(url),
-    )
-    return Wire(client, url, context.settings, context.http.sleep)
+        options["api_key"] = secret
+    else:
+        credentials = _application_default_credentials(url)
+    client = client_class(transport="rest", client_options=options, credentials=credentials)
+    return GoogleClient(client, url, context.settings, context.http.sleep, secret)
 
 
-def _application_default(url: str) -> Any:
+def _application_default_credentials(url: str) -> Any:
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
 
+    scopes = ["https://www.googleapis.com/auth/cloud-platform"]
     try:
-        credentials, _ = google.auth.default(
-            scopes=["https://www.googleapis.com/auth/cloud-platform"]
-        )
+        credentials, _ = google.auth.default(scopes=scopes)
     except DefaultCredentialsError:
         raise FetchError(
             f"no credentials for {url}",
-            "Set HWPRICES_GCP_API_KEY (prices), or run: gcloud auth application-default login (machine types).",
+            "Set HWPRICES_GCP_API_KEY (prices), "
+            "or run: gcloud auth application-default login (machine types).",
         ) from None
     return credentials

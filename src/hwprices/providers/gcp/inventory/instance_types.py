@@ -1,62 +1,82 @@
-"""Landed machine types → what they are, where they are offered, and which parts they are made of.
+"""Read machine types from landed pages, and make rows of instance_types.
 
-The wire shape is ``machineTypes.aggregatedList``: https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList.
+The pages hold ``machineTypes.aggregatedList``:
+https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList.
 """
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.gcp import sheets
-from hwprices.providers.gcp.inventory import tpu
-from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.inventory.accelerators import accelerator_columns, read_accelerator
+from hwprices.providers.gcp.inventory.machine_parts import WHOLE_INSTANCE_SERIES, parts_frame
+from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
+from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
+from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.sheets import LocalDisks, Sheets
+from hwprices.rows import frames
+from hwprices.rows.accelerators import accelerator_totals
+from hwprices.schemas.catalog import InstanceTypes
+from hwprices.units import Timestamp
 
-OWN_SSD = {"c4", "c4a", "c4d"}
-"""Series whose local SSD has a SKU of its own (C4 Instance Local SSD …); the others pay "SSD backed Local Storage"."""
+ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64"}
 
-SLICED = {"a4", "a4x", "a4xmax"}
-"""Series sold by the GPU slice, which holds its share of cores, memory and disks: they have no core or memory SKU."""
 
-EIGHTHS = 8  # G4 below one GPU is sold in eighths of a GPU, all-in: "1/8 vGPU no lssd"
+class _Accelerator(msgspec.Struct, rename="camel"):
+    guest_accelerator_type: str
+    guest_accelerator_count: int
 
-SOURCES: dict[str, Any] = {
-    "observed_at": pl.Datetime("us", "UTC"),
-    "source_url": pl.String,
-    "raw_sha256": pl.String,
-}
 
-NEEDS: dict[str, Any] = {
-    "instance_type": pl.String,
-    "series": pl.String,
-    "part": pl.String,
-    "component": pl.String,
-    "quantity": pl.Decimal(20, 10),
-    "unit": pl.String,
-    "main": pl.Boolean,
-}
+class _BundledLocalSsds(msgspec.Struct, rename="camel"):
+    partition_count: int | None = None
+
+
+class _MachineType(msgspec.Struct, rename="camel"):
+    """One machine type as the Compute API lists it in a zone."""
+
+    name: str
+    guest_cpus: int
+    memory_mb: int
+    description: str = ""
+    architecture: str | None = None
+    is_shared_cpu: bool = False
+    accelerators: list[_Accelerator] | None = None
+    bundled_local_ssds: _BundledLocalSsds | None = None
+    deprecated: dict[str, Any] | None = None
+
+
+class _Scope(msgspec.Struct, rename="camel"):
+    """A zone; one without machine types carries a warning instead of a list."""
+
+    machine_types: list[_MachineType] = []
+
+
+class _AggregatedList(msgspec.Struct):
+    items: dict[str, _Scope] = {}
 
 
 @dataclass(frozen=True)
-class Machines:
-    """``specs``: one mapping a type (API fields and what is derived). ``offers``: zone, region, instance_type and source columns.
-    ``needs``: the parts of each type with their quantities; ``main`` marks the part that decides whether an option is sold."""
+class _Offer:
+    """A machine type listed in a zone by a page."""
 
-    specs: list[dict[str, Any]]
-    offers: pl.DataFrame
-    needs: pl.DataFrame
+    zone: str
+    instance_type: str
+    page: Page
 
 
 def nominal_gib(memory_mb: int) -> Decimal:
-    """Memory as it is billed. The API rounds to whole MiB what is sold in tenths of a GiB (14.4 GiB → 14746).
+    """Return the memory that is billed, in GiB.
 
+    The API rounds to whole MiB what is sold in tenths of a GiB: 14.4 GiB comes as 14746 MiB.
     https://cloud.google.com/compute/docs/general-purpose-machines lists the sizes.
     """
     exact = Decimal(memory_mb) / 1024
@@ -64,190 +84,184 @@ def nominal_gib(memory_mb: int) -> Decimal:
     return tenths if abs(tenths * 1024 - memory_mb) < 1 else exact
 
 
-def read(pages: Pages) -> Machines:
-    """Read every machine type and TPU slice of the run. A type is described by the first zone that lists it.
+def read_machines(pages: Pages, sheets: Sheets) -> Machines:
+    """Read every machine type and TPU slice of the run.
+
+    A type is described by the first zone that lists it.
 
     Raises:
-        HwpricesError: a page is not an aggregated list, or a type has local disks and nothing says how many.
+        HwpricesError: a page is not an aggregated list, or a type has local disks and nothing says
+            how many.
     """
-    specs: dict[str, dict[str, Any]] = {}
-    offers: list[tuple[str, str, str, int]] = []
-    sources: list[dict[str, Any]] = []
-    for page in pages.of("machine-types"):
-        sources.append(
-            {"observed_at": page.retrieved_at, "source_url": page.url, "raw_sha256": page.sha256}
-        )
-        origin = {
-            "source": "bundled" if page.params.get("source") == "bundled" else "api",
-            **sources[-1],
-        }
-        for zone, raw in _listed(pages, page):
-            offers.append((zone, zone.rpartition("-")[0], raw["name"], len(sources) - 1))
-            if raw["name"] not in specs:
-                specs[raw["name"]] = _spec({**raw, **origin})
-    for zone, spec in tpu.slices(pages):
-        sources.append({key: spec[key] for key in SOURCES})
-        offers.append((zone, zone.rpartition("-")[0], spec["instance_type"], len(sources) - 1))
-        specs.setdefault(spec["instance_type"], spec)
-    ordered = [specs[name] for name in sorted(specs)]
-    needs = pl.DataFrame(
-        [need for spec in ordered for need in _needs(spec)], schema=NEEDS, orient="row"
+    types: dict[str, MachineType] = {}
+    offers: list[_Offer] = []
+    for page, zone, listed in _listed_types(pages):
+        offers.append(_Offer(zone, listed.name, page))
+        if listed.name not in types:
+            types[listed.name] = _machine_type(listed, page, sheets)
+    for zone, tpu_slice in read_tpu_slices(pages, sheets):
+        offers.append(_Offer(zone, tpu_slice.name, tpu_slice.page))
+        types.setdefault(tpu_slice.name, tpu_slice)
+    ordered = [types[name] for name in sorted(types)]
+    return Machines(
+        types=ordered,
+        offers=_offers_frame(offers),
+        parts=parts_frame(ordered, sheets),
+        unsold=_unsold_frame(ordered, sheets),
     )
-    return Machines(ordered, _offers(offers, sources), needs)
 
 
-def _offers(offers: list[tuple[str, str, str, int]], sources: list[dict[str, Any]]) -> pl.DataFrame:
-    columns: dict[str, Any] = {
-        "zone": pl.String,
-        "region": pl.String,
-        "instance_type": pl.String,
-        "page": pl.UInt32,
-    }
-    places = pl.DataFrame(offers, schema=columns, orient="row").unique(
-        ["zone", "instance_type"], keep="first", maintain_order=True
-    )
-    pages = pl.DataFrame(sources, schema=SOURCES).with_row_index("page")
-    return places.join(pages, on="page", how="left", maintain_order="left").drop("page")
-
-
-def _listed(pages: Pages, page: Page) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Zone and type. A zone without types carries a warning instead of a list."""
-    scopes = json.loads(pages.read(page)).get("items", {})
-    if not isinstance(scopes, dict):
-        raise HwpricesError(
-            f"landed page {page.key} is not an aggregated list",
-            "Fetch again; check HWPRICES_GCP_COMPUTE_URL.",
+def _listed_types(pages: Pages) -> Iterator[tuple[Page, str, _MachineType]]:
+    """Yield (page, zone, type) of every page."""
+    for page in pages.of(kinds.MACHINE_TYPES):
+        listing = decode(
+            pages,
+            page,
+            _AggregatedList,
+            what="an aggregated list",
+            setting="HWPRICES_GCP_COMPUTE_URL",
         )
-    for scope, listed in scopes.items():
-        for raw in listed.get("machineTypes", ()):
-            yield scope.removeprefix("zones/"), raw
+        for scope, zone in listing.items.items():
+            for listed in zone.machine_types:
+                yield page, scope.removeprefix("zones/"), listed
 
 
-def _spec(raw: dict[str, Any]) -> dict[str, Any]:
-    """One type: the API's figures with what its name and description tell."""
-    name = raw["name"]
-    series = sheets.series_of(name)
-    devices = [_accelerator(name, a) for a in raw.get("accelerators") or ()]
-    disks = sheets.disks_of(name)
-    return {
-        "instance_type": name,
-        "series": series,
-        "vcpus": int(raw["guestCpus"]),
-        "gib": nominal_gib(int(raw["memoryMb"])),
-        "arch": {"X86_64": "x86_64", "ARM64": "arm64"}.get(
-            raw.get("architecture", ""), series.arch
+def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineType:
+    """Complete the API's figures with what name, description and sheets tell."""
+    series = sheets.series_of(listed.name)
+    disks = sheets.local_disks_of(listed.name)
+    return MachineType(
+        name=listed.name,
+        series=series,
+        vcpus=listed.guest_cpus,
+        memory_gib=nominal_gib(listed.memory_mb),
+        arch=ARCHITECTURES.get(listed.architecture or "", series.arch),
+        accelerators=tuple(
+            read_accelerator(
+                device.guest_accelerator_type,
+                Decimal(device.guest_accelerator_count),
+                listed.name,
+                sheets,
+            )
+            for device in listed.accelerators or ()
         ),
-        "shared": bool(raw.get("isSharedCpu")),
-        "accelerators": devices,
-        "disks": disks,
-        "disk_count": _disk_count(raw, disks),
-        "deprecated": raw.get("deprecated") or {},
-        **{key: raw[key] for key in ("source", *SOURCES)},
-    }
-
-
-def _accelerator(instance_type: str, raw: dict[str, Any]) -> dict[str, Any]:
-    """One accelerator entry. ``-vws`` is the same GPU with a workstation licence."""
-    name = raw["guestAcceleratorType"]
-    match = accelerator_matcher("gcp")(name, instance_type)
-    count = (
-        Decimal(str(match.count))
-        if match and match.count is not None
-        else Decimal(raw["guestAcceleratorCount"])
+        page=page,
+        spec_source="bundled" if page.params.get("source") == "bundled" else "api",
+        shared_core=listed.is_shared_cpu,
+        disks=disks,
+        disk_count=_disk_count(listed, disks),
+        deprecated=bool(listed.deprecated),
     )
-    return {
-        "accelerator_id": match.accelerator_id if match else None,
-        "vendor_name": name,
-        "count": count,
-        "memory_gib": match.memory_gib if match else None,
-    }
 
 
-def _disk_count(raw: dict[str, Any], disks: sheets.Disks | None) -> int:
-    """Local disks: from bundledLocalSsds, the sheet, or the description ("…, 16 local SSDs"), in this order."""
+def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int:
+    """Count local disks: from the sheet, bundledLocalSsds or the description, in this order.
+
+    Descriptions end like "…, 16 local SSDs".
+    """
     if disks is None:
         return 0
-    bundled = (raw.get("bundledLocalSsds") or {}).get("partitionCount")
-    said = re.search(r"\b(\d+) [Ll]ocal SSDs?$", raw.get("description", ""))
-    count = disks.count or bundled or (said and said[1])
+    bundled = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
+    in_words = re.search(r"\b(\d+) [Ll]ocal SSDs?$", listed.description)
+    count = disks.count or bundled or (in_words and int(in_words[1]))
     if not count:
         raise HwpricesError(
-            f"gcp: {raw['name']} has local SSD, and nothing says how many",
+            f"gcp: {listed.name} has local SSD, and nothing says how many",
             "Give its number in data/specs/gcp_local_ssd.csv.",
         )
-    return int(count)
+    return count
 
 
-def _needs(spec: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of NEEDS for one type, the main part first."""
-    name, series = spec["instance_type"], spec["series"].series
-    accelerators = spec["accelerators"]
-    if accelerators and accelerators[0]["vendor_name"] in sheets.tpus():
-        device = accelerators[0]
-        sold = sheets.tpus()[device["vendor_name"]]
-        yield (
-            name,
-            "tpu",
-            f"tpu:{sold.generation}",
-            "tpu",
-            device["count"] / sold.chips_per_unit,
-            _chips(sold.chips_per_unit),
-            True,
-        )
-        return
-    if series in SLICED and accelerators:
-        yield (
-            name,
-            series,
-            f"slice:{accelerators[0]['vendor_name']}",
-            "slice",
-            accelerators[0]["count"],
-            "gpu",
-            True,
-        )
-        return
-    if series == "g4" and accelerators and accelerators[0]["count"] < 1:
-        part = f"slice:{accelerators[0]['vendor_name']}-eighth"
-        yield name, series, part, "slice", accelerators[0]["count"] * EIGHTHS, "eighth_gpu", True
-        return
-    if series in ("f1", "g1"):
-        yield name, series, "instance", "instance", Decimal(1), "instance", True
-        return
-    for device in accelerators:
-        yield (
-            name,
-            "any",
-            f"gpu:{device['vendor_name'].removesuffix('-vws')}",
-            "gpu",
-            device["count"],
-            "gpu",
-            True,
-        )
-    yield from _core_and_memory(spec, main=not accelerators)
-    if spec["disk_count"] and not spec["disks"].in_slice:
-        gib = Decimal(spec["disk_count"] * spec["disks"].gib_each)
-        yield (
-            name,
-            series if series in OWN_SSD else "any",
-            "local_ssd",
-            "local_ssd",
-            gib,
-            "gib",
-            False,
-        )
+def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
+    """Return one row for each zone and type, from the first page that lists the pair."""
+    columns = {
+        "zone": [offer.zone for offer in offers],
+        "region": [offer.zone.rpartition("-")[0] for offer in offers],
+        "instance_type": [offer.instance_type for offer in offers],
+        "observed_at": [offer.page.retrieved_at for offer in offers],
+        "source_url": [offer.page.url for offer in offers],
+        "raw_sha256": [offer.page.sha256 for offer in offers],
+    }
+    schema = {name: Timestamp if name == "observed_at" else pl.String for name in columns}
+    pairs = ["zone", "instance_type"]
+    return pl.DataFrame(columns, schema=schema).unique(pairs, keep="first", maintain_order=True)
 
 
-def _core_and_memory(spec: dict[str, Any], *, main: bool) -> Iterator[tuple[Any, ...]]:
-    """Core and memory. M2 is M1 with an upgrade premium on both."""
-    name, series = spec["instance_type"], spec["series"].series
-    vcpus = Decimal(sheets.billed_vcpus().get(name, spec["vcpus"]))
-    base = "m1" if series == "m2" else series
-    yield name, base, "core", "core", vcpus, "vcpu", main
-    yield name, base, "ram", "ram", spec["gib"], "gib", False
-    if series == "m2":
-        yield name, series, "premium_core", "premium", vcpus, "vcpu", False
-        yield name, series, "premium_ram", "premium_2", spec["gib"], "gib", False
+def _unsold_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"instance_type": machine.name, "purchase_option": option}
+            for machine in types
+            for option in sorted(sheets.unsold_options(machine.name))
+        ],
+        schema={"instance_type": pl.String, "purchase_option": pl.String},
+    )
 
 
-def _chips(chips: int) -> str:
-    return "chip" if chips == 1 else f"{chips}_chips"
+def instance_type_rows(machines: Machines, sheets: Sheets) -> pl.DataFrame:
+    """Return one row of instance_types for each machine type, in the order of their names."""
+    rows = [_row(machine, sheets) for machine in machines.types]
+    frame = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
+    return frame.with_columns(*accelerator_totals())
+
+
+def _row(machine: MachineType, sheets: Sheets) -> dict[str, Any]:
+    name, series = machine.name, machine.series
+    network = sheets.network_of(name)
+    return {
+        "provider": "gcp",
+        "instance_type": name,
+        "family": "-".join(name.split("-")[:2]),
+        "series": series.name,
+        "generation": next((c for c in name.split("-")[0] if c.isdigit()), None),
+        "status": "retiring" if machine.deprecated else "current",
+        "cpu_vendor": series.cpu_vendor,
+        "cpu_models": list(series.cpu_models) or None,
+        **_size_columns(machine, sheets),
+        "bare_metal": name.endswith("-metal"),
+        **accelerator_columns(machine.accelerators, sheets),
+        **_disk_columns(machine),
+        "network_gbps_max": network.gbps_max,
+        "rdma": network.rdma,
+        "accelerator_interconnect": network.accelerator_interconnect,
+        "spec_source": machine.spec_source,
+        "corrections": [],
+        "observed_at": machine.page.retrieved_at,
+        "raw_sha256": machine.page.sha256,
+    }
+
+
+def _size_columns(machine: MachineType, sheets: Sheets) -> dict[str, Any]:
+    """Return cores, threads and memory."""
+    memory = machine.memory_gib
+    return {
+        "arch": machine.arch,
+        "vcpus": machine.vcpus,
+        "vcpus_billed": _billed_vcpus(machine, sheets),
+        **_core_columns(machine),
+        "memory_gib": None if memory is None else float(memory),
+        "burstable": machine.shared_core,
+    }
+
+
+def _billed_vcpus(machine: MachineType, sheets: Sheets) -> float | None:
+    if machine.vcpus is None or machine.series.name in WHOLE_INSTANCE_SERIES:
+        return None
+    return float(sheets.billed_vcpus(machine.name, machine.vcpus))
+
+
+def _core_columns(machine: MachineType) -> dict[str, Any]:
+    """Return cores and threads; a shared-core machine has no core of its own."""
+    threads = machine.series.threads_per_core
+    if machine.vcpus is None or machine.shared_core or threads is None:
+        return {"physical_cores": None, "threads_per_core": None}
+    # n1-standard-1 has half a core, which is no whole number and so null.
+    return {"physical_cores": machine.vcpus // threads or None, "threads_per_core": threads}
+
+
+def _disk_columns(machine: MachineType) -> dict[str, Any]:
+    return {
+        "local_disk_gib": float(machine.disk_gib),
+        "local_disk_count": machine.disk_count,
+        "local_disk_kind": "nvme_ssd" if machine.disk_count else None,
+    }

@@ -1,25 +1,44 @@
-"""TPU slices: what the Cloud TPU API lists (v5litepod-16, v3-32 …), as types made of chips.
+"""Read TPU slices from landed pages of the Cloud TPU API as machine types made of chips.
 
-The wire shape is ``projects.locations.acceleratorTypes.list``: https://cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.acceleratorTypes.
-The number in a name counts cores up to v4 and v5p and chips after; the topology always counts chips, and is what is used. Which
-SKU prices a slice is data/specs/gcp_tpu.csv: v2 and v3 by boards of four chips (8 cores), v2-8 and v3-8 as single devices and
-what is larger as pods; v4 as pods; from v5e on by the chip.
+The pages hold ``projects.locations.acceleratorTypes.list``:
+https://cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.acceleratorTypes. The number
+in a slice's name counts cores up to v4 and v5p and chips after; the topology always counts chips,
+and is what is used. Which SKU prices a slice is in data/specs/gcp_tpu.csv: v2 and v3 by boards of
+four chips (8 cores), v2-8 and v3-8 as single devices and larger ones as pods; v4 as pods; from v5e
+on by the chip.
 """
 
-import json
 import math
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+
+import msgspec
 
 from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.gcp import sheets
-from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.inventory.accelerators import read_accelerator
+from hwprices.providers.gcp.inventory.machine_type import MachineType
+from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.sheets import Series, Sheets, Tpu
 
 
-def chips(topology: str) -> int:
-    """Chips of a topology: 4x4 → 16, 2x2x2 → 8.
+class _Config(msgspec.Struct):
+    topology: str = ""
+
+
+class _Slice(msgspec.Struct, rename="camel"):
+    type: str
+    accelerator_configs: list[_Config] = []
+
+
+class _SliceList(msgspec.Struct, rename="camel"):
+    accelerator_types: list[_Slice] = []
+
+
+def count_chips(topology: str) -> int:
+    """Return the chips of a topology: 16 for 4x4, 8 for 2x2x2.
 
     Raises:
         HwpricesError: it is not numbers joined by x.
@@ -32,41 +51,32 @@ def chips(topology: str) -> int:
         ) from None
 
 
-def slices(pages: Pages) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(zone, type) of every slice whose generation is known, in the shape of machines' specs; the vCPUs and memory of its hosts
-    are not told by this API."""
-    for page in pages.of("tpu-types"):
+def read_tpu_slices(pages: Pages, sheets: Sheets) -> Iterator[tuple[str, MachineType]]:
+    """Yield (zone, slice) for every slice whose generation is listed in gcp_tpu.csv.
+
+    Raises:
+        HwpricesError: a page is not a list of accelerator types, or a topology is not one.
+    """
+    for page in pages.of(kinds.TPU_TYPES):
         zone = page.params.get("location", "")
-        for raw in json.loads(pages.read(page)).get("acceleratorTypes", ()):
-            found = sheets.tpu_slice(raw["type"])
-            configs = raw.get("acceleratorConfigs") or ()
-            if found is None or not configs:
-                continue
-            machine_accelerator, _ = found
-            yield zone, _spec(raw["type"], machine_accelerator, chips(configs[0]["topology"]), page)
+        listing = decode(
+            pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
+        )
+        for listed in listing.accelerator_types:
+            tpu = sheets.tpu_of_slice(listed.type)
+            if tpu is not None and listed.accelerator_configs:
+                chips = count_chips(listed.accelerator_configs[0].topology)
+                yield zone, _machine_type(listed.type, tpu, chips, page, sheets)
 
 
-def _spec(name: str, vendor_name: str, count: int, page: Any) -> dict[str, Any]:
-    match = accelerator_matcher("gcp")(vendor_name, name)
-    device = {
-        "accelerator_id": match.accelerator_id if match else None,
-        "vendor_name": vendor_name,
-        "count": Decimal(count),
-        "memory_gib": match.memory_gib if match else None,
-    }
-    return {
-        "instance_type": name,
-        "series": sheets.Series("tpu", None, None, None, None),
-        "vcpus": None,
-        "gib": None,
-        "arch": None,
-        "shared": False,
-        "accelerators": [device],
-        "disks": None,
-        "disk_count": 0,
-        "deprecated": {},
-        "source": "api",
-        "observed_at": page.retrieved_at,
-        "source_url": page.url,
-        "raw_sha256": page.sha256,
-    }
+def _machine_type(name: str, tpu: Tpu, chips: int, page: Page, sheets: Sheets) -> MachineType:
+    device = read_accelerator(tpu.machine_accelerator, Decimal(chips), name, sheets)
+    return MachineType(
+        name=name,
+        series=Series("tpu"),
+        vcpus=None,
+        memory_gib=None,
+        arch=None,
+        accelerators=(device,),
+        page=page,
+    )

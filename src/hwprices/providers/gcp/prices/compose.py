@@ -1,22 +1,20 @@
-"""Parts × what they cost → the price of every machine in every region, by every option it is sold by.
+"""Compose the Linux price of every machine from its parts.
 
-``hourly = Σ quantity × unit price``. Never a partial sum: a machine with a part that has no price has none, and says which. All
-in columns: 36,000 type-zone pairs with 40,000 SKUs are joins, not loops.
+``hourly = Σ quantity × unit price``, in every region and by every purchase option the machine is
+sold by. Never a partial sum: a machine with a part that has no price has none, and price_reason
+names the part. All of it is joins of frames: 36,000 pairs of type and zone with 40,000 SKUs.
 """
 
 from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.providers.gcp import sheets
-from hwprices.providers.gcp.inventory.instance_types import Machines
-from hwprices.providers.gcp.prices.rates import KEY, Rates
-from hwprices.units import Money
+from hwprices.providers.gcp.inventory.machine_type import Machines
+from hwprices.providers.gcp.prices.rates import RATE_KEY, Rates
+from hwprices.rows.origin import ORIGIN
+from hwprices.units import HOURS_PER_MONTH, Money
 
-HOURS_PER_MONTH = 730
-"""Google's own: "prices … based on 730 hours in a month", https://cloud.google.com/compute/all-pricing."""
-
-OPTIONS = pl.DataFrame(
+PURCHASE_OPTIONS = pl.DataFrame(
     [
         ("on_demand", 0),
         ("spot", 0),
@@ -26,141 +24,132 @@ OPTIONS = pl.DataFrame(
         ("dws_defined_duration", 0),
         ("dws_flex_start", 0),
     ],
-    schema={"option": pl.String, "term_months": pl.Int32},
+    schema={"purchase_option": pl.String, "term_months": pl.Int32},
     orient="row",
 )
 
-SOLD = ["region", "instance_type", "option", "term_months"]
+OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
+
+RATE_COLUMNS = [*RATE_KEY, "price", "per", "sku_id", "currency", "effective_from", *ORIGIN]
 
 
 @dataclass(frozen=True)
-class Composed:
-    """``prices``: SOLD, hourly (null with price_reason), flags, effective_from, currency and source columns. ``components``: SOLD,
-    component, part_option, quantity, unit, unit_price, sku_id and source columns of the prices that are known."""
+class MachinePrices:
+    """Prices of machines without a license.
+
+    ``prices`` has OFFER_KEY, hourly (null with price_reason), flags, effective_from, currency and
+    the columns of ``rows.origin``. ``components`` has one row for each part of each known price:
+    OFFER_KEY, component, component_option (on_demand for a part that cannot be committed),
+    quantity, unit, price, sku_id, currency and the columns of ``rows.origin``.
+    """
 
     prices: pl.DataFrame
     components: pl.DataFrame
 
 
-def compose(machines: Machines, rates: Rates) -> Composed:
-    """Linux prices of every type in every region where a zone offers it.
+def compose(machines: Machines, rates: Rates) -> MachinePrices:
+    """Price every machine type in every region where a zone offers it.
 
-    An option exists for a type in a region when its main part (slice, GPU, TPU, instance or core) has a SKU for it; on demand it
-    exists for all that are not listed as not sold, so that a missing SKU shows as a null price. Under a commitment, parts that
-    cannot be committed stay at their on-demand price and the row carries the flag ``uncommitted_parts``.
+    A purchase option exists for a type in a region when its main part (slice, GPU, TPU, instance or
+    core) has a SKU for it. On demand exists for all that are not listed as not sold, so that a
+    missing SKU shows as a null price. Under a commitment, parts that cannot be committed stay at
+    their on-demand price and the row carries the flag ``uncommitted_parts``.
     """
-    lines = _lines(machines, rates)
-    sold = _sold(lines, machines)
-    lines = lines.join(sold, on=SOLD, how="semi")
-    money = _money(lines)
-    prices = _sum(money)
-    known = prices.filter(pl.col("hourly").is_not_null()).select(SOLD)
-    return Composed(prices, money.join(known, on=SOLD, how="semi"))
+    lines = _price_lines(machines, rates)
+    lines = lines.join(_sold(lines, machines), on=OFFER_KEY, how="semi")
+    lines = _add_cost(lines)
+    prices = _sum_lines(lines)
+    priced = prices.filter(pl.col("hourly").is_not_null()).select(OFFER_KEY)
+    return MachinePrices(prices, lines.join(priced, on=OFFER_KEY, how="semi"))
 
 
-def _lines(machines: Machines, rates: Rates) -> pl.DataFrame:
-    """One row for each part of each type in each region and option, with its rate or nulls."""
-    places = machines.offers.select("region", "instance_type").unique()
-    wanted = places.join(machines.needs, on="instance_type").join(OPTIONS, how="cross")
-    rate = rates.rates.select(
-        *KEY,
-        "price",
-        "per",
-        "sku_id",
-        "currency",
-        "effective_from",
-        "observed_at",
-        "source_url",
-        "raw_sha256",
-    )
-    doubtful = rates.ambiguous.with_columns(doubtful=pl.lit(True))
-    lines = (
-        wanted.join(rate, on=KEY, how="left")
-        .join(doubtful, on=KEY, how="left")
-        .with_columns(part_option=pl.col("option"))
-    )
-    # Only a commitment lets some parts stay on demand; a spot or scheduled machine is so as a whole.
-    stays = (
-        (pl.col("option") == "committed_use")
+def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
+    """Return one row for each part of each type in each region and option, with its rate or nulls.
+
+    ``ambiguous`` is true where two SKUs disagree on the rate, else null.
+    """
+    offered = machines.offers.select("region", "instance_type").unique()
+    parts = offered.join(machines.parts, on="instance_type").join(PURCHASE_OPTIONS, how="cross")
+    rate = rates.rates.select(RATE_COLUMNS)
+    ambiguous = rates.ambiguous.with_columns(ambiguous=pl.lit(True))
+    lines = parts.join(rate, on=RATE_KEY, how="left").join(ambiguous, on=RATE_KEY, how="left")
+    lines = lines.with_columns(component_option=pl.col("purchase_option"))
+    # Only a commitment lets some parts stay on demand; a spot or scheduled machine is so as a
+    # whole.
+    stays_on_demand = (
+        (pl.col("purchase_option") == "committed_use")
         & pl.col("price").is_null()
         & ~pl.col("main")
-        & pl.col("doubtful").is_null()
+        & pl.col("ambiguous").is_null()
     )
-    fallback = lines.filter(stays).select(wanted.columns)
-    at_on_demand = rate.filter(pl.col("option") == "on_demand").drop("option", "term_months")
-    filled = fallback.join(at_on_demand, on=["region", "series", "part"], how="left").with_columns(
-        doubtful=pl.lit(None, dtype=pl.Boolean), part_option=pl.lit("on_demand")
-    )
-    return pl.concat([lines.filter(~stays), filled.select(lines.columns)])
+    uncommitted = lines.filter(stays_on_demand).select(parts.columns)
+    return pl.concat([lines.filter(~stays_on_demand), _at_on_demand(uncommitted, rate, lines)])
+
+
+def _at_on_demand(parts: pl.DataFrame, rate: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
+    """Return the parts at their on-demand rate, with the columns of ``lines``."""
+    on_demand = rate.filter(pl.col("purchase_option") == "on_demand")
+    on_demand = on_demand.drop("purchase_option", "term_months")
+    priced = parts.join(on_demand, on=["region", "series", "component_id"], how="left")
+    return priced.with_columns(
+        ambiguous=pl.lit(None, dtype=pl.Boolean), component_option=pl.lit("on_demand")
+    ).select(lines.columns)
 
 
 def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
-    """Which (region, type, option, term) exist."""
-    never = pl.DataFrame(
-        [
-            (s["instance_type"], option)
-            for s in machines.specs
-            for option in sorted(sheets.not_sold(s["instance_type"]))
-        ],
-        schema={"instance_type": pl.String, "option": pl.String},
-        orient="row",
-    )
-    priced = pl.col("price").is_not_null() | pl.col("doubtful").is_not_null()
-    exists = lines.filter(pl.col("main")).filter(priced | (pl.col("option") == "on_demand"))
-    return exists.select(SOLD).unique().join(never, on=["instance_type", "option"], how="anti")
+    """Return the OFFER_KEYs that exist."""
+    has_sku = pl.col("price").is_not_null() | pl.col("ambiguous").is_not_null()
+    exists = pl.col("main") & (has_sku | (pl.col("purchase_option") == "on_demand"))
+    offered = lines.filter(exists).select(OFFER_KEY).unique()
+    return offered.join(machines.unsold, on=["instance_type", "purchase_option"], how="anti")
 
 
-def _money(lines: pl.DataFrame) -> pl.DataFrame:
-    """With the quantity in the SKU's own unit and the cost. A price a month is for 730 hours: one hour uses 1/730 of it."""
-    monthly = pl.col("per") == "month"
-    quantity = (
-        pl.when(monthly)
-        .then(pl.col("quantity") / pl.lit(HOURS_PER_MONTH).cast(Money))
-        .otherwise(pl.col("quantity"))
-        .cast(Money)
-    )
-    unit = pl.when(monthly).then(pl.col("unit") + "_month").otherwise(pl.col("unit"))
-    return lines.with_columns(quantity=quantity, unit=unit).with_columns(
-        cost=(pl.col("quantity") * pl.col("price")).cast(Money)
-    )
+def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
+    """Add the hourly cost of each line, with the quantity in the SKU's own unit.
+
+    A monthly price is for 730 hours, so one hour uses 1/730 of the unit.
+    """
+    is_monthly = pl.col("per") == "month"
+    hourly_share = pl.col("quantity") / pl.lit(HOURS_PER_MONTH).cast(Money)
+    quantity = pl.when(is_monthly).then(hourly_share).otherwise(pl.col("quantity")).cast(Money)
+    unit = pl.when(is_monthly).then(pl.col("unit") + "_month").otherwise(pl.col("unit"))
+    cost = (pl.col("quantity") * pl.col("price")).cast(Money)
+    return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=cost)
 
 
-def _sum(money: pl.DataFrame) -> pl.DataFrame:
-    """One row a price. Decimal sums; a null part makes the sum null."""
-    stem = pl.col("component").str.strip_suffix("_2")
-    fault = (
-        pl.when(pl.col("doubtful").is_not_null())
-        .then(pl.lit("_sku_ambiguous"))
-        .otherwise(pl.lit("_sku_missing"))
-    )
-    reason = pl.when(pl.col("price").is_null()).then(stem + fault)
-    uncommitted = pl.col("part_option") != pl.col("option")
-    rows = (
-        money.with_columns(reason=reason, uncommitted=uncommitted)
-        .group_by(SOLD)
+def _sum_lines(lines: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each OFFER_KEY. A line without a price makes the sum null."""
+    fault = pl.when(pl.col("ambiguous").is_not_null()).then(pl.lit("_sku_ambiguous"))
+    reason = pl.col("kind") + fault.otherwise(pl.lit("_sku_missing"))
+    sums = (
+        lines.with_columns(
+            reason=pl.when(pl.col("price").is_null()).then(reason),
+            uncommitted=pl.col("component_option") != pl.col("purchase_option"),
+        )
+        .group_by(OFFER_KEY)
         .agg(
             pl.col("cost").sum().alias("total"),
-            pl.col("price").null_count().alias("lacking"),
+            pl.col("price").null_count().alias("unpriced"),
             pl.col("reason").drop_nulls().unique().sort().str.join(",").alias("price_reason"),
             pl.col("uncommitted").any(),
             pl.col("effective_from").max(),
             pl.col("currency").drop_nulls().first(),
             pl.col("observed_at").min(),
-            # the page of the main part speaks for the row; each component names its own
-            *(
-                pl.col(c)
-                .sort_by("main", "component", descending=[True, False])
-                .drop_nulls()
-                .first()
-                for c in ("source_url", "raw_sha256")
-            ),
+            _of_main_part("source_url"),
+            _of_main_part("raw_sha256"),
         )
     )
-    whole = pl.col("lacking") == 0
-    return rows.with_columns(
-        hourly=pl.when(whole).then(pl.col("total")).cast(Money),
-        price_reason=pl.when(~whole).then(pl.col("price_reason")),
-        flags=pl.when(whole & pl.col("uncommitted"))
-        .then(pl.lit(["uncommitted_parts"]))
-        .otherwise(pl.lit([], dtype=pl.List(pl.String))),
-    ).drop("total", "lacking", "uncommitted")
+    complete = pl.col("unpriced") == 0
+    no_flags = pl.lit([], dtype=pl.List(pl.String))
+    flagged = pl.when(complete & pl.col("uncommitted")).then(pl.lit(["uncommitted_parts"]))
+    return sums.with_columns(
+        hourly=pl.when(complete).then(pl.col("total")).cast(Money),
+        price_reason=pl.when(~complete).then(pl.col("price_reason")),
+        flags=flagged.otherwise(no_flags),
+    ).drop("total", "unpriced", "uncommitted")
+
+
+def _of_main_part(column: str) -> pl.Expr:
+    """Take a column from the main part's page; each row of price_components names its own page."""
+    main_first = pl.col(column).sort_by("main", "component", descending=[True, False])
+    return main_first.drop_nulls().first()

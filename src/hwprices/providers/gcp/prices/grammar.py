@@ -1,115 +1,165 @@
-"""What a SKU's description says: (series, part, purchase option, term, place), or that it is deliberately no machine price.
+"""Read what a SKU's description says.
 
-Google sells parts, and names them in words. Every rule is anchored at both ends and the rules do not overlap (a test holds
-that), so their order decides nothing. What no rule knows is not guessed at: ``parse`` returns None and the SKU is quarantined.
+Google sells components (a core, a GiB of memory, a GPU) and names each SKU in words: "Spot
+Preemptible N2 Instance Core running in Iowa". ``RULES`` below are those sentences, one rule for
+each form. A rule is a regular expression for the whole description, put together from the word
+lists of ``vocabulary`` and from named groups: ``mode`` (spot and the scheduler's modes),
+``series``, ``unit`` (core or memory), ``gpu``, ``slice``, ``tpu``, ``place``, ``years``.
 
-The descriptions follow the Cloud Billing Catalog, https://cloud.google.com/billing/v1/how-tos/catalog-api, and its SKU list,
-https://cloud.google.com/skus. ``usageType`` alone does not tell on-demand from the Dynamic Workload Scheduler's prices, which
-carry OnDemand too, nor some spot SKUs; so description, resource group and usage type must agree.
+The rules do not overlap (a test holds that), so their order decides nothing. A description that no
+rule matches is not guessed at: ``read_description`` returns None and the SKU is quarantined.
+
+The descriptions follow the Cloud Billing Catalog,
+https://cloud.google.com/billing/v1/how-tos/catalog-api, and its SKU list,
+https://cloud.google.com/skus.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from hwprices.providers.gcp.prices import vocabulary as words
+from hwprices.providers.gcp.component_id import ComponentId
+from hwprices.providers.gcp.prices import vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PricedComponent:
     """What one SKU sells.
 
-    ``series`` is the machine series it belongs to (``any`` for parts that go with several, ``license`` for licences).
-    ``part`` is core, ram, core_custom, ram_custom, ram_extended, gpu:<vendor name>, slice:<vendor name>, tpu:<generation>,
-    local_ssd, instance, premium_core, premium_ram or license:<os>. ``low``/``high`` bound the vCPUs a licence price is for,
-    ``version`` tells releases of the same licence apart.
+    ``series`` is the machine series that the component belongs to: ``any`` for components that go
+    with several, ``license`` for licenses. ``place`` is the place in words (Iowa). ``version``
+    tells releases of the same license apart. ``min_vcpus`` and ``max_vcpus`` bound the machines
+    that a license price is for; both are 0 where it is for all.
     """
 
     series: str
-    part: str
-    option: str
+    component: ComponentId
+    purchase_option: str
     term_months: int
     place: str
     version: int = 0
-    low: int = 0
-    high: int = 0
+    min_vcpus: int = 0
+    max_vcpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """A SKU that is understood and is not a price of a machine or of a part of one."""
+class NotAMachinePrice:
+    """A SKU that is understood and prices no component; ``reason`` is the rule's name."""
 
-    why: str
+    reason: str
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Match one of the words, the longest first: "N2D AMD" before "N2D"."""
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return "(?:" + "|".join(re.escape(word) for word in longest_first) + ")"
 
 
 _NAME = r"[^\W\d_][\w .,'’()/&-]*"
-_OTHERS = r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
-_PLACE = rf"(?P<place>(?!.*\b(?:for \d Year|in Calendar Mode|{_OTHERS})\b){_NAME})"
-_MODE = "(?:(?P<mode>" + "|".join(words.MODES) + ") )"
-_DWS = "(?P<mode>" + "|".join(m for m in words.MODES if m.startswith("DWS")) + ") "
-_ATTACHED = "(?:running|attached to (?P<attached>" + "|".join(words.MODES) + ") VMs(?: running)?)"
-_IN = f" in {_PLACE}"
-_TERM = rf" in (?P<place>(?!.*\b(?:{_OTHERS})\b){_NAME}?) for (?P<years>[13]) Years?"
-_CALENDAR = rf" in (?P<place>(?!.*\b(?:{_OTHERS})\b){_NAME}?) in Calendar Mode"
+
+# Words after "in" that are not part of a place: these SKUs have rules of their own.
+_NO_PLACE = (
+    r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
+)
+_IN_PLACE = rf" in (?P<place>(?!.*\b(?:for \d Year|in Calendar Mode|{_NO_PLACE})\b){_NAME})"
+_SHORT_PLACE = rf" in (?P<place>(?!.*\b(?:{_NO_PLACE})\b){_NAME}?)"
+_FOR_YEARS = rf"{_SHORT_PLACE} for (?P<years>[13]) Years?"
+_BY_CALENDAR = rf"{_SHORT_PLACE} in Calendar Mode"
+
+_ANY_MODE = _any_of(vocabulary.MODES)
+_MODE = f"(?:(?P<mode>{_ANY_MODE}) )?"
+_DWS = f"(?P<mode>{_any_of([m for m in vocabulary.MODES if m.startswith('DWS')])}) "
+_RUNNING = f"(?:running|attached to (?P<attached_mode>{_ANY_MODE}) VMs(?: running)?)"
+
 _UNIT = "(?P<unit>Core|Cpu|Ram|RAM)"
-
-
-def _either(names: dict[str, str]) -> str:
-    return "(?:" + "|".join(re.escape(n) for n in sorted(names, key=lambda n: (-len(n), n))) + ")"
-
-
-_SERIES = f"(?P<series>{_either(words.SERIES)})"
-_GPU = f"(?P<gpu>{_either(words.GPUS)})(?: GPU)?"
-_SLICE = f"(?P<slice>{_either(words.SLICES)})"
+_SERIES = f"(?P<series>{_any_of(vocabulary.SERIES)})"
+_GPU = f"(?P<gpu>{_any_of(vocabulary.GPUS)})(?: GPU)?"
+_SLICE = f"(?P<slice>{_any_of(vocabulary.SLICES)})"
+_INSTANCE = f"(?P<instance>{_any_of(vocabulary.INSTANCES)})"
 _TPU = r"(?P<tpu>[vV][2-9][a-z]?)"
+_TPU_POD = rf"Tpu-?{_TPU}(?P<pod> Pod)?"
+_CUSTOM = "(?P<custom>Custom )"
+_EXTENDED = "(?P<extended>Extended )?"
+_SSD = "(?P<ssd>SSD backed Local Storage)"
+_LOCAL_SSD = "(?P<ssd>Local SSD)"
+_PREMIUM = "(?P<premium>Memory Optimized Upgrade Premium) for Memory-optimized"
 _COMMITMENT = r"Commitment(?: v1)?: "
 
-# One rule: its name and what a whole description must look like. Names are what tests and `Other.why` speak of.
-PRICED: Final[dict[str, str]] = {
-    "machine": f"{_MODE}?{_SERIES} (?P<custom>Custom )?(?P<extended>Extended )?Instance {_UNIT} running{_IN}",
-    "n1_custom": f"{_MODE}?(?P<custom>Custom )(?P<extended>Extended )?Instance {_UNIT} running{_IN}",
-    # Since 2018 C2 has been sold without the word Instance and for a whole continent; newer regions have it.
-    "c2_plain": f"{_MODE}?(?P<series>Compute optimized) {_UNIT} running{_IN}",
-    # The scheduler's SKUs drop the word Instance for A2 and A3 and keep it for H4D.
-    "dws_machine": f"{_DWS}{_SERIES} {_UNIT} running{_IN}",
-    "reserved_machine": f"Reserved {_SERIES} (?:Instance )?{_UNIT}{_CALENDAR}",
-    "upgrade_premium": f"{_MODE}?(?P<premium>Memory Optimized Upgrade Premium) for Memory-optimized Instance {_UNIT} running{_IN}",
-    "whole_instance": f"{_MODE}?(?P<instance>{_either(words.INSTANCES)}) running{_IN}",
-    "gpu": f"{_MODE}?{_GPU} {_ATTACHED}{_IN}",
-    "reserved_gpu": f"Reserved {_GPU}{_CALENDAR}",
-    "slice": f"{_MODE}?{_SLICE}(?: {_ATTACHED})?{_IN}",
-    "reserved_slice": f"Reserved {_SLICE}{_CALENDAR}",
-    "local_ssd": f"(?P<ssd>SSD backed Local Storage)(?: {_ATTACHED})?(?:{_IN})?",
-    "dws_local_ssd": f"{_DWS}(?P<ssd>SSD backed Local Storage)(?: running)?{_IN}",
-    "series_local_ssd": f"{_MODE}?{_SERIES} Instance (?P<ssd>Local SSD) running{_IN}",
-    "reserved_local_ssd": f"Reserved (?P<ssd>SSD backed Local Storage){_CALENDAR}",
-    "tpu": f"{_MODE}?Tpu-?{_TPU}(?P<pod> Pod)? {_ATTACHED}{_IN}",
-    "dws_tpu": f"{_DWS}{_TPU} running{_IN}",
-    "reserved_tpu": f"Reserved (?:Tpu{_TPU}|{_TPU.replace('tpu', 'tpu2')} TPU){_CALENDAR}",
-    "commitment_n1": f"{_COMMITMENT}{_UNIT}{_TERM}",
-    "commitment_machine": f"{_COMMITMENT}{_SERIES} {_UNIT}{_TERM}",
-    "commitment_gpu": f"{_COMMITMENT}{_GPU}(?: running)?{_TERM}",
-    "commitment_slice": f"{_COMMITMENT}{_SLICE}(?: running)?{_TERM}",
-    "commitment_local_ssd": f"{_COMMITMENT}(?:{_SERIES} )?(?P<ssd>Local SSD){_TERM}",
-    "commitment_tpu": f"{_COMMITMENT}Tpu-?{_TPU}(?P<pod> Pod)?(?: running)?{_TERM}",
-    "windows": r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?(?: Edition)? (?:\(CPU cost\)|on VM)",
-    "windows_shared_core": r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?(?: Edition)? on (?P<shared>f1-micro|g1-small)",
-    "sles": r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d+)(?: SP\d+)? \(CPU cost\)",
-    "sles_shared_core": r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d+)(?: SP\d+)? on (?P<shared>f1-micro|g1-small)",
-    "sles_sap": r"Licensing Fee for SLES (?P<version>\d+) For SAP(?: License)? on VM with (?P<band>[\w ]+?) VCPU",
-    "rhel": r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d+) on VM with (?P<band>up to 8|9 to 127|128) VCPU(?: or more)?",
-    "rhel_sap": (
-        r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d+) for SAP with High Availability and Update Services"
-        r" on VM with (?P<band>up to 8|9 to 127|128 or more) VCPU"
-    ),
+COMPONENT_RULES: Final[dict[str, str]] = {
+    # N2 Custom Extended Instance Ram running in Iowa
+    "machine": f"{_MODE}{_SERIES} {_CUSTOM}?{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
+    # Custom Instance Core running in Iowa: without a series it is N1
+    "n1_custom": f"{_MODE}{_CUSTOM}{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
+    # C2 has been sold since 2018 without the word Instance and for a whole continent; newer regions
+    # have the word.
+    "c2_plain": f"{_MODE}(?P<series>Compute optimized) {_UNIT} running{_IN_PLACE}",
+    # The scheduler's SKUs leave out the word Instance for A2 and A3 and keep it for H4D.
+    "dws_machine": f"{_DWS}{_SERIES} {_UNIT} running{_IN_PLACE}",
+    "reserved_machine": f"Reserved {_SERIES} (?:Instance )?{_UNIT}{_BY_CALENDAR}",
+    "upgrade_premium": f"{_MODE}{_PREMIUM} Instance {_UNIT} running{_IN_PLACE}",
+    # Micro Instance with burstable CPU running in Americas
+    "whole_instance": f"{_MODE}{_INSTANCE} running{_IN_PLACE}",
+    # Nvidia L4 GPU attached to Spot Preemptible VMs running in Iowa
+    "gpu": f"{_MODE}{_GPU} {_RUNNING}{_IN_PLACE}",
+    "reserved_gpu": f"Reserved {_GPU}{_BY_CALENDAR}",
+    # A4 Nvidia B200 (1 gpu slice) running in Iowa
+    "slice": f"{_MODE}{_SLICE}(?: {_RUNNING})?{_IN_PLACE}",
+    "reserved_slice": f"Reserved {_SLICE}{_BY_CALENDAR}",
+    "local_ssd": f"{_SSD}(?: {_RUNNING})?(?:{_IN_PLACE})?",
+    "dws_local_ssd": f"{_DWS}{_SSD}(?: running)?{_IN_PLACE}",
+    # C4A Instance Local SSD running in Iowa
+    "series_local_ssd": f"{_MODE}{_SERIES} Instance {_LOCAL_SSD} running{_IN_PLACE}",
+    "reserved_local_ssd": f"Reserved {_SSD}{_BY_CALENDAR}",
+    # TpuV6e running in Columbus
+    "tpu": f"{_MODE}{_TPU_POD} {_RUNNING}{_IN_PLACE}",
+    "dws_tpu": f"{_DWS}{_TPU} running{_IN_PLACE}",
+    "reserved_tpu": f"Reserved Tpu{_TPU}{_BY_CALENDAR}",
+    "reserved_tpu_short": f"Reserved {_TPU} TPU{_BY_CALENDAR}",
+    # Commitment v1: Cpu in Iowa for 1 Year: without a series it is N1
+    "commitment_n1": f"{_COMMITMENT}{_UNIT}{_FOR_YEARS}",
+    "commitment_machine": f"{_COMMITMENT}{_SERIES} {_UNIT}{_FOR_YEARS}",
+    "commitment_gpu": f"{_COMMITMENT}{_GPU}(?: running)?{_FOR_YEARS}",
+    "commitment_slice": f"{_COMMITMENT}{_SLICE}(?: running)?{_FOR_YEARS}",
+    "commitment_local_ssd": f"{_COMMITMENT}(?:{_SERIES} )?{_LOCAL_SSD}{_FOR_YEARS}",
+    "commitment_tpu": f"{_COMMITMENT}{_TPU_POD}(?: running)?{_FOR_YEARS}",
 }
+"""Sentences that name a component: rule name → regular expression of the whole description."""
 
-# Understood, and not a machine's price. Each excludes what the priced rules take, which a test holds.
-_OTHER: Final[dict[str, str]] = {
+_WINDOWS = (
+    r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?"
+    r"(?: Edition)?"
+)
+_SLES = r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d+)(?: SP\d+)?"
+_RHEL = r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d+)"
+_RHEL_SAP = f"{_RHEL} for SAP with High Availability and Update Services"
+_SHARED_CORE = r" on (?P<shared_core>f1-micro|g1-small)"
+
+LICENSE_RULES: Final[dict[str, str]] = {
+    "windows": rf"{_WINDOWS} (?:\(CPU cost\)|on VM)",
+    "windows_shared_core": f"{_WINDOWS}{_SHARED_CORE}",
+    "sles": rf"{_SLES} \(CPU cost\)",
+    "sles_shared_core": f"{_SLES}{_SHARED_CORE}",
+    "sles_sap": (
+        r"Licensing Fee for SLES (?P<version>\d+) For SAP(?: License)?"
+        r" on VM with (?P<band>[\w ]+?) VCPU"
+    ),
+    "rhel": rf"{_RHEL} on VM with (?P<band>up to 8|9 to 127|128) VCPU(?: or more)?",
+    "rhel_sap": rf"{_RHEL_SAP} on VM with (?P<band>up to 8|9 to 127|128 or more) VCPU",
+}
+"""Sentences that name a license.
+
+A rule's name without ``_shared_core`` is the operating system.
+"""
+
+PRICED_RULES: Final[dict[str, str]] = {**COMPONENT_RULES, **LICENSE_RULES}
+
+OTHER_RULES: Final[dict[str, str]] = {
     "sole_tenancy": r"(?:Commitment(?: v1)?: )?(?:.+ )?Sole Tenancy .+",
     "cpu_overcommit": r".+ Overcommit(?: .+)?|Overcommit .+",
     "suspended": r"(?:.+ )?[Ss]uspended(?: .+)?",
-    # Paid already by the reservation that holds them: $0. Those "in Calendar Mode" are a price, and are rules above.
+    # Paid already by the reservation that holds them: $0. Those "in Calendar Mode" are a price, and
+    # have rules above.
     "reserved": r"Reserved (?!.* in Calendar Mode$).+",
     "flexible_commitment": r"Commitment - dollar based v1: .+",
     "commitment_premium": r"Committed Use Discount Premium for .+",
@@ -120,126 +170,102 @@ _OTHER: Final[dict[str, str]] = {
     "snapshot_transfer": r"PD snapshot egress .+",
     "network_bandwidth": r"(?:.+ )?fee for total VM network bandwidth .+",
 }
+"""Sentences that are understood and are not the price of a component."""
 
-_RULES: Final = {name: re.compile(pattern) for name, pattern in {**PRICED, **_OTHER}.items()}
-_LICENSES: Final = (
-    "windows",
-    "windows_shared_core",
-    "sles",
-    "sles_shared_core",
-    "sles_sap",
-    "rhel",
-    "rhel_sap",
-)
+_COMPILED: Final = {
+    name: re.compile(pattern) for name, pattern in {**PRICED_RULES, **OTHER_RULES}.items()
+}
 
 
-def matching(description: str) -> list[str]:
-    """Names of the rules that take the whole description; more than one would be a fault of the grammar."""
-    return [name for name, rule in _RULES.items() if rule.fullmatch(description)]
+def matching_rules(description: str) -> list[str]:
+    """Return the names of the rules that match the whole description; more than one is a fault."""
+    return [name for name, rule in _COMPILED.items() if rule.fullmatch(description)]
 
 
-def parse(
-    description: str, *, family: str = "Compute", group: str, usage: str
-) -> Part | Other | None:
-    """What a SKU sells, or None when it is not understood.
-
-    Args:
-        description: the SKU's ``description``.
-        family: ``category.resourceFamily``; licences are read only from License.
-        group: ``category.resourceGroup``, which must fit the part.
-        usage: ``category.usageType``, which must fit the purchase option.
-    """
-    if family == "License" and not description.startswith("Licensing Fee for "):
-        return Other("license")
-    found = _match(description)
-    if found is None:
-        return Other("license") if family == "License" else None
-    name, match = found
-    if name in _OTHER:
-        return Other(name)
-    part = _license(name, match) if name in _LICENSES else _part(name, match)
-    return part if part is not None and _agrees(part, family, group, usage) else None
-
-
-def _match(description: str) -> tuple[str, re.Match[str]] | None:
-    for name, rule in _RULES.items():
-        if match := rule.fullmatch(description):
-            return name, match
+def read_description(description: str) -> PricedComponent | NotAMachinePrice | None:
+    """Return what a description says, or None when no rule matches it."""
+    for name, rule in _COMPILED.items():
+        match = rule.fullmatch(description)
+        if match is None:
+            continue
+        if name in OTHER_RULES:
+            return NotAMachinePrice(name)
+        groups = {group: text for group, text in match.groupdict().items() if text}
+        return _license(name, groups) if name in LICENSE_RULES else _component(name, groups)
     return None
 
 
-def _part(name: str, match: re.Match[str]) -> Part | None:
-    said = match.groupdict()
-    modes = [m for m in (said.get("mode"), said.get("attached")) if m]
-    if len(modes) > 1:  # "Spot Preemptible … attached to DWS …" would say two things
+def _component(rule: str, groups: dict[str, str]) -> PricedComponent | None:
+    modes = [groups[group] for group in ("mode", "attached_mode") if group in groups]
+    if len(modes) > 1:  # "Spot Preemptible … attached to DWS …" contradicts itself
         return None
-    option, term = "on_demand", 0
-    if said.get("years"):
-        option, term = "committed_use", 12 * int(said["years"])
-    elif name.startswith("reserved_"):
+    option, term_months = "on_demand", 0
+    if "years" in groups:
+        option, term_months = "committed_use", 12 * int(groups["years"])
+    elif rule.startswith("reserved_"):
         option = "dws_calendar"
     elif modes:
-        option = words.MODES[modes[0]]
-    series, part = _what(said)
-    return Part(series, part, option, term, said.get("place") or "")
+        option = vocabulary.MODES[modes[0]]
+    series, component = _series_and_component(groups)
+    return PricedComponent(series, component, option, term_months, groups.get("place", ""))
 
 
-def _what(said: dict[str, str | None]) -> tuple[str, str]:
-    """Series and part, from the groups of the rule that matched."""
-    if gpu := said.get("gpu"):
-        return "any", f"gpu:{words.GPUS[gpu]}"
-    if one := said.get("slice"):
-        return words.SLICES[one], f"slice:{words.SLICED[one]}"
-    if tpu := (said.get("tpu") or said.get("tpu2")):
-        return "tpu", f"tpu:{tpu.lower()}" + ("-pod" if said.get("pod") else "")
-    if instance := said.get("instance"):
-        return words.INSTANCES[instance], "instance"
-    return _piece(said)
+def _series_and_component(groups: dict[str, str]) -> tuple[str, ComponentId]:
+    """Return the series and the component that the groups of the matched rule name."""
+    if "gpu" in groups:
+        return "any", ComponentId("gpu", vocabulary.GPUS[groups["gpu"]])
+    if "slice" in groups:
+        gpu_slice = vocabulary.SLICES[groups["slice"]]
+        return gpu_slice.series, ComponentId("slice", gpu_slice.gpu, gpu_slice.variant)
+    if "tpu" in groups:
+        variant = "pod" if "pod" in groups else ""
+        return "tpu", ComponentId("tpu", groups["tpu"].lower(), variant)
+    if "instance" in groups:
+        return vocabulary.INSTANCES[groups["instance"]], ComponentId("instance")
+    if "ssd" in groups:
+        return vocabulary.SERIES.get(groups.get("series", ""), "any"), ComponentId("local_ssd")
+    return _core_or_memory(groups)
 
 
-def _piece(said: dict[str, str | None]) -> tuple[str, str]:
-    """Series and part of what goes by core, GiB or disk. A name without a series is N1's: it was the only one."""
-    series = words.SERIES[said["series"]] if said.get("series") else None  # type: ignore[index]
-    if said.get("ssd"):
-        return series or "any", "local_ssd"
-    series = series or "n1"
-    unit = "ram" if (said.get("unit") or "").lower() == "ram" else "core"
-    if said.get("premium"):
-        return "m2", f"premium_{unit}"
-    if said.get("extended"):
-        return series, f"{unit}_extended"
-    return series, f"{unit}_custom" if said.get("custom") else unit
+def _core_or_memory(groups: dict[str, str]) -> tuple[str, ComponentId]:
+    """Return series and component of what is sold by the core or GiB; without a series it is N1.
+
+    N1 was the only series when its SKUs were named.
+    """
+    kind = "ram" if groups["unit"].lower() == "ram" else "core"
+    if "premium" in groups:
+        return "m2", ComponentId("premium", kind)
+    variant = next((word for word in ("extended", "custom") if word in groups), "")
+    return vocabulary.SERIES.get(groups.get("series", ""), "n1"), ComponentId(kind, "", variant)
 
 
-def _license(name: str, match: re.Match[str]) -> Part:
-    said = match.groupdict()
-    low, high = _band(said.get("band"))
-    system = name.removesuffix("_shared_core")
-    part = f"license:{system}" + (f":{said['shared']}" if said.get("shared") else "")
-    return Part("license", part, "on_demand", 0, "", int(said["version"]), low, high)
+def _license(rule: str, groups: dict[str, str]) -> PricedComponent:
+    min_vcpus, max_vcpus = _vcpu_band(groups.get("band", ""))
+    system = rule.removesuffix("_shared_core")
+    return PricedComponent(
+        series="license",
+        component=ComponentId("license", system, groups.get("shared_core", "")),
+        purchase_option="on_demand",
+        term_months=0,
+        place="",
+        version=int(groups["version"]),
+        min_vcpus=min_vcpus,
+        max_vcpus=max_vcpus,
+    )
 
 
-def _band(text: str | None) -> tuple[int, int]:
-    """vCPUs a licence price is for, both ends included; (0, 0) where it is for all."""
-    numbers = [int(n) for n in re.findall(r"\d+", text or "")]
+def _vcpu_band(text: str) -> tuple[int, int]:
+    """Return the lowest and highest number of vCPUs a license price is for; (0, 0) for all.
+
+    The words are "up to 8", "9 to 127", "128 or more", "4", and once "128" with "or more" after
+    VCPU.
+    """
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
     if not numbers:
         return 0, 0
-    if (text or "").startswith("up to"):
+    if text.startswith("up to"):
         return 1, numbers[0]
     if len(numbers) == 2:
         return numbers[0], numbers[1]
-    single = (text or "").strip() == str(numbers[0]) and numbers[0] < words.OPEN_BAND_FROM
-    return numbers[0], numbers[0] if single else words.OPEN_BAND_TO
-
-
-def _agrees(part: Part, family: str, group: str, usage: str) -> bool:
-    """Whether category and description say the same."""
-    if part.series == "license":
-        return family == "License" and usage == "OnDemand"
-    kind = (
-        part.part.partition(":")[0]
-        .removeprefix("premium_")
-        .removesuffix("_custom")
-        .removesuffix("_extended")
-    )
-    return group in words.GROUPS[kind] and usage in words.USAGES[(part.option, part.term_months)]
+    one_size = text.strip() == str(numbers[0]) and numbers[0] < vocabulary.OPEN_BAND_FROM
+    return numbers[0], numbers[0] if one_size else vocabulary.OPEN_BAND_TO

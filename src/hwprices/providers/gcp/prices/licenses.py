@@ -1,128 +1,156 @@
-"""What an operating system adds to a machine: Windows Server, RHEL and SLES licences.
+"""Add the licenses of operating systems to the price of machines: Windows Server, RHEL and SLES.
 
-https://cloud.google.com/compute/disks-image-pricing#premiumimages: the same price everywhere and by every purchase option; no fee
-for a licence of one's own (BYOL). Windows and RHEL are by vCPU, SLES by machine. Of several releases the newest is priced.
+https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same
+everywhere and by every purchase option, and there is no fee for a license of one's own (BYOL).
+Windows and RHEL are billed by vCPU, SLES by machine. Of several releases the newest is priced.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from hwprices.providers.gcp.inventory.instance_types import Machines
-from hwprices.providers.gcp.prices.compose import SOLD, Composed
+from hwprices.providers.gcp.component_id import ComponentId
+from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
+from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
 from hwprices.providers.gcp.prices.rates import Rates
-from hwprices.units import Money
+from hwprices.units import Money, Timestamp
 
-BY_VCPU = {"windows", "rhel", "rhel_sap"}
-"""Licences whose SKU is for one vCPU; the others are for the machine. RHEL has been by vCPU since 2024-07-01."""
+BILLED_BY_VCPU = {"windows", "rhel", "rhel_sap"}
+"""Licenses whose SKU is for one vCPU; the others are for the machine.
+
+RHEL has been billed by vCPU since 2024-07-01.
+"""
 
 X86_ONLY = {"windows", "rhel_sap", "sles_sap"}
-"""Images that Google offers for x86 machines only, https://cloud.google.com/compute/docs/images/os-details."""
+"""Images for x86 machines only, https://cloud.google.com/compute/docs/images/os-details."""
 
 LICENSED_OPTIONS = ("on_demand", "spot", "committed_use")
 
-_SCHEMA: dict[str, Any] = {
+_FEES_SCHEMA: dict[str, Any] = {
     "instance_type": pl.String,
     "os": pl.String,
-    "quantity": pl.Decimal(20, 10),
+    "quantity": Money,
     "unit": pl.String,
-    "price": pl.Decimal(20, 10),
+    "price": Money,
     "sku_id": pl.String,
-    "observed_at": pl.Datetime("us", "UTC"),
+    "observed_at": Timestamp,
     "raw_sha256": pl.String,
 }
 
 
 @dataclass(frozen=True)
-class Licensed:
-    """``prices`` as in Composed with an ``os`` column, for all but Linux; ``components`` the licence's own line of each."""
+class LicensedPrices:
+    """Prices of machines with a license, in the columns of ``MachinePrices`` and ``os``.
+
+    ``components`` has only the license's own line of each price. ``refused`` has the license SKUs
+    that contradict each other.
+    """
 
     prices: pl.DataFrame
     components: pl.DataFrame
     refused: pl.DataFrame
 
 
-def license(machines: Machines, rates: Rates, linux: Composed) -> Licensed:
-    """Prices with a licence: each known Linux price plus the fee of each operating system the machine can run."""
-    newest, doubtful = _newest(rates.licenses)
-    fees = pl.DataFrame(list(_fees(machines, newest)), schema=_SCHEMA, orient="row")
-    base = linux.prices.filter(
-        pl.col("hourly").is_not_null() & pl.col("option").is_in(LICENSED_OPTIONS)
-    )
-    joined = base.join(
-        fees.with_columns(fee=(pl.col("quantity") * pl.col("price")).cast(Money)),
-        on="instance_type",
-        suffix="_fee",
-    )
-    prices = joined.with_columns(hourly=(pl.col("hourly") + pl.col("fee")).cast(Money)).select(
-        *base.columns, "os"
-    )
-    lines = joined.select(
-        *SOLD,
-        "os",
-        "quantity",
-        "unit",
-        "price",
-        "sku_id",
-        "currency",
+@dataclass(frozen=True)
+class _License:
+    """One license SKU, for machines of ``min_vcpus`` to ``max_vcpus`` (for all if both are 0)."""
+
+    component: ComponentId
+    min_vcpus: int
+    max_vcpus: int
+    price: Decimal
+    sku_id: str
+    observed_at: datetime
+    raw_sha256: str
+
+    @property
+    def is_by_vcpu(self) -> bool:
+        """Whether the price is for one vCPU; a shared-core machine's license never is."""
+        return self.component.name in BILLED_BY_VCPU and not self.component.variant
+
+    def fits(self, machine: MachineType) -> bool:
+        """Tell whether the machine can run the system and pays this SKU for it."""
+        if self.component.name in X86_ONLY and machine.arch != "x86_64":
+            return False
+        if self.component.variant and self.component.variant != machine.name:
+            return False
+        vcpus = machine.vcpus or 0
+        return not self.max_vcpus or self.min_vcpus <= vcpus <= self.max_vcpus
+
+
+def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> LicensedPrices:
+    """Add the license's fee to each known Linux price, for each system the machine can run."""
+    newest, refused = _newest_releases(rates.licenses)
+    fees = _fees(machines, newest)
+    known = pl.col("hourly").is_not_null() & pl.col("purchase_option").is_in(LICENSED_OPTIONS)
+    base = linux.prices.filter(known)
+    joined = base.join(fees, on="instance_type", suffix="_fee")
+    fee = (pl.col("quantity") * pl.col("price")).cast(Money)
+    prices = joined.with_columns(hourly=(pl.col("hourly") + fee).cast(Money))
+    components = joined.select(
+        *(*OFFER_KEY, "os", "quantity", "unit", "price", "sku_id", "currency"),
         observed_at="observed_at_fee",
         raw_sha256="raw_sha256_fee",
+        component=pl.lit("license"),
+        component_option=pl.lit("on_demand"),
     )
-    lines = lines.with_columns(component=pl.lit("license"), part_option=pl.lit("on_demand"))
-    return Licensed(prices, lines, doubtful)
+    return LicensedPrices(prices.select(*base.columns, "os"), components, refused)
 
 
-def _newest(licenses: pl.DataFrame) -> tuple[list[dict[str, Any]], pl.DataFrame]:
-    """The newest release of each licence and vCPU band; two prices for one are refused."""
-    band = ["part", "low", "high"]
-    newest = licenses.filter(pl.col("version") == pl.col("version").max().over("part"))
+def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
+    """Return the newest release of each license and vCPU band, and the SKUs refused.
+
+    SKUs are refused where two of them price the same license and band differently.
+    """
+    band = ["component_id", "min_vcpus", "max_vcpus"]
+    newest = skus.filter(pl.col("version") == pl.col("version").max().over("component_id"))
     prices = pl.col("price").n_unique().over(band)
-    chosen = (
-        newest.filter(prices == 1)
-        .sort("sku_id")
-        .unique(band, keep="first", maintain_order=True)
-        .sort(band)
-    )
-    return chosen.to_dicts(), newest.filter(prices > 1).with_columns(
-        refused=pl.lit("ambiguous_sku")
-    )
+    unambiguous = newest.filter(prices == 1).sort("sku_id")
+    chosen = unambiguous.unique(band, keep="first", maintain_order=True).sort(band)
+    refused = newest.filter(prices > 1).with_columns(refused=pl.lit("ambiguous_sku"))
+    columns = ("price", "sku_id", "observed_at", "raw_sha256", "min_vcpus", "max_vcpus")
+    licenses = [
+        _License(ComponentId.parse(row["component_id"]), **{name: row[name] for name in columns})
+        for row in chosen.iter_rows(named=True)
+    ]
+    return licenses, refused
 
 
-def _fees(machines: Machines, licenses: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    for spec in machines.specs:
-        if spec["series"].series == "tpu":  # TPU machines run Google's own Linux image
-            continue
-        for sku in _fitting(spec, licenses):
-            system = sku["part"].split(":")[1]
-            quantity, unit = (
-                (Decimal(spec["vcpus"]), "vcpu")
-                if system in BY_VCPU and sku["part"].count(":") == 1
-                else (Decimal(1), "instance")
-            )
-            yield (
-                spec["instance_type"],
-                system,
-                quantity,
-                unit,
-                sku["price"],
-                sku["sku_id"],
-                sku["observed_at"],
-                sku["raw_sha256"],
-            )
+def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:
+    """Return one row for each machine and operating system: what its license costs an hour."""
+    rows = [
+        {
+            "instance_type": machine.name,
+            "os": license_.component.name,
+            "quantity": Decimal(machine.vcpus or 0) if license_.is_by_vcpu else Decimal(1),
+            "unit": "vcpu" if license_.is_by_vcpu else "instance",
+            "price": license_.price,
+            "sku_id": license_.sku_id,
+            "observed_at": license_.observed_at,
+            "raw_sha256": license_.raw_sha256,
+        }
+        for machine in machines.types
+        for license_ in _licenses_of(machine, licenses)
+    ]
+    return pl.DataFrame(rows, schema=_FEES_SCHEMA)
 
 
-def _fitting(spec: dict[str, Any], licenses: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The one SKU of each operating system that a machine pays: that of its own name, else that of its vCPU band."""
-    fitting: dict[str, dict[str, Any]] = {}
-    for sku in licenses:
-        _, system, *only = sku["part"].split(":")
-        wrong_arch = system in X86_ONLY and spec["arch"] != "x86_64"
-        other_band = sku["high"] and not sku["low"] <= spec["vcpus"] <= sku["high"]
-        if wrong_arch or other_band or (only and only[0] != spec["instance_type"]):
-            continue
-        if only or system not in fitting:
-            fitting[system] = sku
-    return list(fitting.values())
+def _licenses_of(machine: MachineType, licenses: Sequence[_License]) -> Iterator[_License]:
+    """Yield the one SKU of each operating system that a machine pays.
+
+    A SKU of the machine's own name goes before one of its vCPU band. TPU machines run Google's own
+    Linux image and pay none.
+    """
+    if machine.series.name == "tpu":
+        return
+    chosen: dict[str, _License] = {}
+    for license_ in licenses:
+        if license_.fits(machine):
+            system = license_.component.name
+            if license_.component.variant or system not in chosen:
+                chosen[system] = license_
+    yield from chosen.values()

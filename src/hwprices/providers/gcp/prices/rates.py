@@ -1,19 +1,23 @@
-"""SKUs → what one unit of a part costs in a region. One key, one price: two SKUs for one thing are decided by rule or refused."""
+"""Find what one unit of a component costs in a region: one price for each key, or none."""
 
 from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.providers.gcp import sheets
-from hwprices.providers.gcp.prices.skus import Catalog
+from hwprices.providers.gcp.prices.skus import SkuCatalog
+from hwprices.providers.gcp.sheets import Sheets
 
-KEY = ["region", "series", "part", "option", "term_months"]
+RATE_KEY = ["region", "series", "component_id", "purchase_option", "term_months"]
 
 
 @dataclass(frozen=True)
 class Rates:
-    """``rates``: KEY, price, per, sku_id, currency, effective_from and source columns, one row a key. ``ambiguous``: keys that two
-    SKUs price differently (those SKUs are in ``refused``). ``licenses``: licence SKUs, which are the same everywhere."""
+    """What components cost.
+
+    ``rates`` has one row for each ``RATE_KEY``, with the other columns of ``skus.SkuCatalog``.
+    ``ambiguous`` has the keys that two SKUs price differently; those SKUs are in ``refused``.
+    ``licenses`` has the license SKUs, which are the same in every region.
+    """
 
     rates: pl.DataFrame
     ambiguous: pl.DataFrame
@@ -21,39 +25,34 @@ class Rates:
     refused: pl.DataFrame
 
 
-def build(catalog: Catalog) -> Rates:
-    """One price for each (region, series, part, purchase option, term).
+def build_rates(catalog: SkuCatalog, sheets: Sheets) -> Rates:
+    """Choose one SKU for each region, series, component, purchase option and term.
 
-    Rules, in this order: a SKU of the region's own name goes before one of an older name (data/specs/gcp_places.csv); SKUs that
-    agree on the price are one. What is left ambiguous is refused, both SKUs, and the key has no price.
+    Rules, in this order: a SKU of the region's own name goes before one of an older name
+    (data/specs/gcp_places.csv); SKUs that agree on the price are one. What is ambiguous after that
+    is refused: both SKUs are, and the key has no price.
     """
-    licenses = catalog.parts.filter(pl.col("series") == "license")
-    parts = (
-        catalog.parts.filter(pl.col("series") != "license")
-        .explode("regions")
-        .rename({"regions": "region"})
-    )
-    parts = _prefer(parts)
-    prices = pl.col("price").n_unique().over(KEY)
-    ambiguous = parts.filter(prices > 1)
-    single = parts.filter(prices == 1).sort("sku_id").unique(KEY, keep="first", maintain_order=True)
+    is_license = pl.col("series") == "license"
+    components = catalog.components.filter(~is_license)
+    components = components.explode("regions").rename({"regions": "region"})
+    components = _drop_older_names(components, sheets.preferred_places)
+    prices = pl.col("price").n_unique().over(RATE_KEY)
+    unambiguous = components.filter(prices == 1).sort("sku_id")
+    ambiguous = components.filter(prices > 1)
     return Rates(
-        single,
-        ambiguous.select(KEY).unique(),
-        licenses,
-        ambiguous.with_columns(refused=pl.lit("ambiguous_sku")),
+        rates=unambiguous.unique(RATE_KEY, keep="first", maintain_order=True),
+        ambiguous=ambiguous.select(RATE_KEY).unique(),
+        licenses=catalog.components.filter(is_license),
+        refused=ambiguous.with_columns(refused=pl.lit("ambiguous_sku")),
     )
 
 
-def _prefer(parts: pl.DataFrame) -> pl.DataFrame:
-    """Drop a SKU of the name that is not preferred, where one of the preferred name exists for the same key."""
-    rule = pl.DataFrame(
-        [(r["region"], r["over"], r["preferred"]) for r in sheets.preferred_places()],
-        schema={"region": pl.String, "place": pl.String, "preferred": pl.String},
-        orient="row",
-    )
-    named = parts.select(*KEY, preferred="place").unique().with_columns(found=pl.lit(True))
-    kept = parts.join(rule, on=["region", "place"], how="left").join(
-        named, on=[*KEY, "preferred"], how="left"
-    )
-    return kept.filter(pl.col("found").is_null()).drop("preferred", "found")
+def _drop_older_names(components: pl.DataFrame, preferred_places: pl.DataFrame) -> pl.DataFrame:
+    """Drop a SKU of an older place name where one of the preferred name exists for the same key."""
+    older_names = preferred_places.rename({"over": "place"})
+    of_place = components.select(*RATE_KEY, preferred="place").unique()
+    of_place = of_place.with_columns(has_preferred=pl.lit(True))
+    joined = components.join(older_names, on=["region", "place"], how="left")
+    joined = joined.join(of_place, on=[*RATE_KEY, "preferred"], how="left")
+    kept = joined.filter(pl.col("has_preferred").is_null())
+    return kept.drop("preferred", "has_preferred")

@@ -1,34 +1,42 @@
-"""Landed SKU pages → one row a SKU, then one row a rate in a region.
+"""Read SKUs from landed pages: one row for each SKU that sells a component of a machine.
 
-The wire shape is ``services.skus.list`` of the Cloud Billing Catalog:
+The pages hold ``services.skus.list`` of the Cloud Billing Catalog:
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.gcp.prices import grammar
-from hwprices.units import Money
-
-SKU_KINDS = ("skus", "tpu-skus")
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.prices.classify import OutOfScope, classify
+from hwprices.providers.gcp.prices.grammar import NotAMachinePrice, PricedComponent
+from hwprices.units import Money, Timestamp, WideMoney
 
 UNKNOWN_LIMIT = 0.05
-"""Above this share of machine SKUs that the grammar does not know, the provider fails: the catalog has changed its words."""
+"""Share of machine SKUs that may be not understood.
+
+Above it the provider fails, because the catalog has changed its words.
+"""
 
 UNKNOWN_FLOOR = 20
 """So few unknown SKUs never fail a provider, however small the catalog; they are quarantined."""
 
-UNITS = {"h": "hour", "GiBy.h": "hour", "GiBy.mo": "month", "mo": "month"}
-"""usageUnit → the time it is for. Others are not prices of a machine."""
+USAGE_UNITS: Final = {"h": "hour", "GiBy.h": "hour", "GiBy.mo": "month", "mo": "month"}
+"""usageUnit → the time that the price is for. Other units are not those of a component."""
 
-_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+NANOS = 10**9
+"""Nanos in one unit of the currency (Money in the reference above)."""
+
+COLUMNS: Final[dict[str, Any]] = {
     "sku_id": pl.String,
     "description": pl.String,
     "family": pl.String,
@@ -37,185 +45,247 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "regions": pl.List(pl.String),
     "currency": pl.String,
     "per": pl.String,
-    "units": pl.String,
+    "units": pl.Int64,
     "nanos": pl.Int64,
     "effective_from": pl.String,
     "series": pl.String,
-    "part": pl.String,
-    "option": pl.String,
+    "component_id": pl.String,
+    "purchase_option": pl.String,
     "term_months": pl.Int32,
     "place": pl.String,
     "version": pl.Int32,
-    "low": pl.Int32,
-    "high": pl.Int32,
+    "min_vcpus": pl.Int32,
+    "max_vcpus": pl.Int32,
     "refused": pl.String,
-    "page": pl.UInt32,
+    "observed_at": Timestamp,
+    "source_url": pl.String,
+    "raw_sha256": pl.String,
 }
+"""Columns of a SKU's row before its price is one number.
+
+``refused`` is a quarantine reason or null.
+"""
+
+
+class _Category(msgspec.Struct, rename="camel"):
+    resource_family: str = ""
+    resource_group: str = ""
+    usage_type: str = ""
+
+
+class _GeoTaxonomy(msgspec.Struct):
+    regions: list[str] = []
+
+
+class _Money(msgspec.Struct, rename="camel"):
+    """An amount; members that are zero are left out."""
+
+    currency_code: str | None = None
+    units: int = 0
+    nanos: int = 0
+
+
+class _TieredRate(msgspec.Struct, rename="camel"):
+    start_usage_amount: float = 0
+    unit_price: _Money | None = None
+
+    @property
+    def is_paid(self) -> bool:
+        return self.unit_price is not None and bool(self.unit_price.units or self.unit_price.nanos)
+
+
+class _Expression(msgspec.Struct, rename="camel"):
+    usage_unit: str = ""
+    tiered_rates: list[_TieredRate] = []
+
+
+class _PricingInfo(msgspec.Struct, rename="camel"):
+    effective_time: str | None = None
+    pricing_expression: _Expression = msgspec.field(default_factory=_Expression)
+
+
+class _Sku(msgspec.Struct, rename="camel"):
+    sku_id: str | None = None
+    description: str = ""
+    category: _Category = msgspec.field(default_factory=_Category)
+    service_regions: list[str] = []
+    geo_taxonomy: _GeoTaxonomy = msgspec.field(default_factory=_GeoTaxonomy)
+    pricing_info: list[_PricingInfo] = []
+
+    @property
+    def regions(self) -> list[str]:
+        """Where it is sold. A few SKUs leave serviceRegions out and say it in geoTaxonomy."""
+        return self.service_regions or self.geo_taxonomy.regions or ["global"]
+
+
+class _SkuList(msgspec.Struct):
+    skus: list[_Sku] = []
 
 
 @dataclass(frozen=True)
-class Catalog:
-    """SKUs as read: ``parts`` the priced ones, ``refused`` those not understood, ``counts`` what became of the others.
+class SkuCatalog:
+    """The SKUs of the run.
 
-    Both frames have the columns of the description, its meaning (series, part, option, term_months …), ``price`` (Decimal, per
-    ``per``: hour or month), ``effective_from``, observed_at, source_url and raw_sha256.
+    ``components`` are those that sell a component, ``refused`` those that are not understood or
+    have no usable price. Both have the columns of ``COLUMNS`` with ``price`` (Decimal, for the time
+    in ``per``: hour or month) instead of units and nanos, and effective_from as a time. ``counts``
+    says how many others there were, by reason.
     """
 
-    parts: pl.DataFrame
+    components: pl.DataFrame
     refused: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def read(pages: Pages) -> Catalog:
+@dataclass(frozen=True)
+class _Price:
+    """The current price of a SKU; ``fault`` is the quarantine reason where it is not usable."""
+
+    fault: str | None
+    currency: str | None = None
+    per: str | None = None
+    units: int | None = None
+    nanos: int | None = None
+    effective_from: str | None = None
+
+
+def read_skus(pages: Pages) -> SkuCatalog:
     """Read every SKU page of the run.
 
     Raises:
         HwpricesError: a page is not a SKU list, or too many descriptions are not understood.
     """
-    rows: list[tuple[Any, ...]] = []
-    sources: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
-    for kind in SKU_KINDS:
+    for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            body = json.loads(pages.read(page))
-            if not isinstance(body.get("skus", []), list):
-                raise HwpricesError(
-                    f"landed page {page.key} is not a list of SKUs",
-                    "Fetch again; check HWPRICES_GCP_BILLING_URL.",
-                )
-            rows += _rows(body.get("skus", []), len(sources), counts)
-            sources.append(
-                {
-                    "observed_at": page.retrieved_at,
-                    "source_url": page.url,
-                    "raw_sha256": page.sha256,
-                }
-            )
-    frame = _frame(rows, sources)
+            rows += _read_page(pages, page, counts)
+    frame = _frame(rows)
     refused = frame.filter(pl.col("refused").is_not_null())
-    _check_share(
-        refused, frame, sum(n for why, n in counts.items() if why.startswith("not_a_machine_price"))
+    not_prices = sum(
+        count for reason, count in counts.items() if reason.startswith(_NOT_A_MACHINE_PRICE)
     )
-    return Catalog(frame.filter(pl.col("refused").is_null()).drop("refused"), refused, dict(counts))
+    _check_unknown_share(refused, frame.height + not_prices)
+    components = frame.filter(pl.col("refused").is_null()).drop("refused")
+    return SkuCatalog(components, refused, dict(counts))
 
 
-def _check_share(refused: pl.DataFrame, read_: pl.DataFrame, others: int) -> None:
-    unknown = refused.filter(pl.col("refused") == "unknown_grammar")
-    total = read_.height + others
-    if unknown.height > max(UNKNOWN_FLOOR, UNKNOWN_LIMIT * total):
-        shown = "; ".join(unknown["description"].head(3))
-        raise HwpricesError(
-            f"gcp: {unknown.height} of {total} machine SKUs are not understood (over {UNKNOWN_LIMIT:.0%}): {shown}",
-            "Google has changed its SKU descriptions: extend providers/gcp/vocabulary.py or grammar.py.",
-        )
+_NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
-def _rows(
-    skus: Iterable[Mapping[str, Any]], page: int, counts: Counter[str]
-) -> list[tuple[Any, ...]]:
-    """Rows of one page. Out of scope (storage, network …) and other kinds of SKU are counted, not kept."""
+def _read_page(pages: Pages, page: Page, counts: Counter[str]) -> list[dict[str, Any]]:
+    """Return one row for each SKU that sells a component or is not understood; count the others."""
+    listing = decode(
+        pages, page, _SkuList, what="a list of SKUs", setting="HWPRICES_GCP_BILLING_URL"
+    )
     rows = []
-    for sku in skus:
-        category = sku.get("category") or {}
-        family, group = category.get("resourceFamily", ""), category.get("resourceGroup", "")
-        if family not in ("Compute", "License") and group != "LocalSSD":
-            counts[f"out_of_scope:resource_family={family}"] += 1
-            continue
-        usage = category.get("usageType", "")
-        meaning = grammar.parse(sku.get("description", ""), family=family, group=group, usage=usage)
-        if isinstance(meaning, grammar.Other):
-            counts[f"not_a_machine_price:{meaning.why}"] += 1
-            continue
-        said = (sku.get("skuId"), sku.get("description"), family, group, usage, _regions(sku))
-        price, fault = _price(sku)
-        if meaning is None:
-            rows.append((*said, *price, *[None] * 8, "unknown_grammar", page))
+    for sku in listing.skus:
+        meaning = classify(
+            sku.description,
+            family=sku.category.resource_family,
+            group=sku.category.resource_group,
+            usage=sku.category.usage_type,
+        )
+        if isinstance(meaning, OutOfScope):
+            counts[f"out_of_scope:resource_family={meaning.resource_family}"] += 1
+        elif isinstance(meaning, NotAMachinePrice):
+            counts[f"{_NOT_A_MACHINE_PRICE}{meaning.reason}"] += 1
         else:
-            what = (
-                meaning.series,
-                meaning.part,
-                meaning.option,
-                meaning.term_months,
-                meaning.place,
-                meaning.version,
-                meaning.low,
-                meaning.high,
-            )
-            rows.append((*said, *price, *what, fault, page))
+            rows.append(_row(sku, meaning, page))
     return rows
 
 
-def _regions(sku: Mapping[str, Any]) -> list[str]:
-    """serviceRegions; a few SKUs leave them out and say where in geoTaxonomy."""
-    return list(
-        sku.get("serviceRegions") or (sku.get("geoTaxonomy") or {}).get("regions") or ["global"]
+def _row(sku: _Sku, meaning: PricedComponent | None, page: Page) -> dict[str, Any]:
+    """Return one row with the columns of ``COLUMNS``."""
+    price = _current_price(sku)
+    row = {
+        "sku_id": sku.sku_id,
+        "description": sku.description,
+        "family": sku.category.resource_family,
+        "group": sku.category.resource_group,
+        "usage": sku.category.usage_type,
+        "regions": sku.regions,
+        "currency": price.currency,
+        "per": price.per,
+        "units": price.units,
+        "nanos": price.nanos,
+        "effective_from": price.effective_from,
+        "refused": "unknown_grammar" if meaning is None else price.fault,
+        "observed_at": page.retrieved_at,
+        "source_url": page.url,
+        "raw_sha256": page.sha256,
+    }
+    return row if meaning is None else row | _meaning_columns(meaning)
+
+
+def _meaning_columns(meaning: PricedComponent) -> dict[str, Any]:
+    return {
+        "series": meaning.series,
+        "component_id": str(meaning.component),
+        "purchase_option": meaning.purchase_option,
+        "term_months": meaning.term_months,
+        "place": meaning.place,
+        "version": meaning.version,
+        "min_vcpus": meaning.min_vcpus,
+        "max_vcpus": meaning.max_vcpus,
+    }
+
+
+def _current_price(sku: _Sku) -> _Price:
+    """Return the newest price of a SKU, of the tier that one machine pays."""
+    newest = max(
+        sku.pricing_info, key=lambda info: info.effective_time or "", default=_PricingInfo()
     )
-
-
-def _price(
-    sku: Mapping[str, Any],
-) -> tuple[tuple[str | None, str | None, str | None, int | None, str | None], str | None]:
-    """((currency, per, units, nanos, effective time), fault): the current price of the SKU for the first paid unit."""
-    current = max(sku.get("pricingInfo") or [{}], key=lambda info: info.get("effectiveTime") or "")
-    expression = current.get("pricingExpression") or {}
-    rate = _tier(expression.get("tieredRates") or [])
-    money = (rate or {}).get("unitPrice")
-    if not money:
-        return (None, None, None, None, None), "no_price"
-    per = UNITS.get(expression.get("usageUnit", ""))
-    # units is an int64 and so a string on the wire; both it and nanos are left out when 0
-    row = (
-        money.get("currencyCode"),
+    rate = _first_paid_tier(newest.pricing_expression.tiered_rates)
+    money = rate.unit_price if rate else None
+    if rate is None or money is None:
+        return _Price("no_price")
+    per = USAGE_UNITS.get(newest.pricing_expression.usage_unit)
+    return _Price(
+        _price_fault(money, per),
+        money.currency_code,
         per,
-        str(money.get("units") or 0),
-        int(money.get("nanos") or 0),
-        current.get("effectiveTime"),
+        money.units,
+        money.nanos,
+        newest.effective_time,
     )
-    return row, _fault(row[0], per, rate)
 
 
-def _fault(currency: str | None, per: str | None, rate: Mapping[str, Any] | None) -> str | None:
-    """Why a price is not one: dollars are asked for, and what a part costs is never nothing."""
-    if currency != "USD":
+def _price_fault(money: _Money, per: str | None) -> str | None:
+    """Return why an amount is no price: dollars are asked for, and no component is free."""
+    if money.currency_code != "USD":
         return "not_usd"
     if per is None:
         return "unknown_unit"
-    return None if rate and _paid(rate) else "zero_price"
+    return None if money.units or money.nanos else "zero_price"
 
 
-def _tier(rates: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The rate that one machine pays: the first, unless it is a free allowance with a paid rate after it."""
-    ordered = sorted(rates, key=lambda r: r.get("startUsageAmount") or 0)
-    return next((r for r in ordered if _paid(r)), ordered[0] if ordered else None)
+def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:
+    """Return the tier that one machine pays: the first that is not a free allowance."""
+    ordered = sorted(rates, key=lambda rate: rate.start_usage_amount)
+    return next((rate for rate in ordered if rate.is_paid), ordered[0] if ordered else None)
 
 
-def _paid(rate: Mapping[str, Any]) -> bool:
-    money = rate.get("unitPrice") or {}
-    return bool(int(money.get("units") or 0) or int(money.get("nanos") or 0))
-
-
-def _frame(rows: list[tuple[Any, ...]], sources: list[dict[str, Any]]) -> pl.DataFrame:
-    pages = pl.DataFrame(
-        sources,
-        schema={
-            "observed_at": pl.Datetime("us", "UTC"),
-            "source_url": pl.String,
-            "raw_sha256": pl.String,
-        },
-        orient="row",
-    ).with_row_index("page")
-    dollars = pl.col("units").cast(pl.Decimal(38, 10), strict=False)
-    billionths = pl.col("nanos").cast(pl.Decimal(38, 10)) / pl.lit(10**9).cast(
-        pl.Decimal(38, 10)
-    )  # nanos: 10^-9 by definition
-    return (
-        pl.DataFrame(rows, schema=_COLUMNS, orient="row")
-        .join(pages, on="page", how="left", maintain_order="left")
-        .with_columns(
-            price=(dollars + billionths).cast(Money),
-            effective_from=pl.col("effective_from").str.to_datetime(
-                "%+", time_zone="UTC", time_unit="us", strict=False
-            ),
-        )
-        .drop("units", "nanos", "page")
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Make the frame, with one number for the price and a time for effective_from."""
+    nanos = pl.col("nanos").cast(WideMoney) / pl.lit(NANOS).cast(WideMoney)
+    effective_from = pl.col("effective_from").str.to_datetime(
+        "%+", time_zone="UTC", time_unit="us", strict=False
     )
+    columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
+    frame = pl.DataFrame(columns, schema=COLUMNS)
+    return frame.with_columns(
+        price=(pl.col("units").cast(WideMoney) + nanos).cast(Money), effective_from=effective_from
+    ).drop("units", "nanos")
+
+
+def _check_unknown_share(refused: pl.DataFrame, total: int) -> None:
+    unknown = refused.filter(pl.col("refused") == "unknown_grammar")
+    if unknown.height > max(UNKNOWN_FLOOR, UNKNOWN_LIMIT * total):
+        examples = "; ".join(unknown["description"].head(3))
+        raise HwpricesError(
+            f"gcp: {unknown.height} of {total} machine SKUs are not understood"
+            f" (over {UNKNOWN_LIMIT:.0%}): {examples}",
+            "Google has changed its SKU descriptions: extend vocabulary.py or grammar.py in "
+            "providers/gcp/prices.",
+        )

@@ -1,8 +1,11 @@
-"""Words of Google's SKU descriptions and what they mean here. A word that is not listed is not understood.
+"""List the words of Google's SKU descriptions with what they mean here.
 
-Series are named on https://cloud.google.com/compute/docs/machine-resource; the words come from the Cloud Billing Catalog.
+A word that is not listed is not understood. Series are named on
+https://cloud.google.com/compute/docs/machine-resource; the words come from the Cloud Billing
+Catalog.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 MODES: Final[dict[str, str]] = {
@@ -12,10 +15,12 @@ MODES: Final[dict[str, str]] = {
     "DWS Calendar Mode": "dws_calendar",
     "DWS Flex Start": "dws_flex_start",
 }
-"""Word → purchase option. DWS: Dynamic Workload Scheduler, https://cloud.google.com/products/dws/pricing.
+"""Word → purchase option.
 
-Google's Flex-start mode of A2, A3, A4, G2, G4 and TPUs is billed by the SKUs that say "DWS Defined Duration"
-(https://cloud.google.com/skus/sku-groups/flex-start-mode-a3-vms); "DWS Flex Start" is the word of H4D's.
+DWS is the Dynamic Workload Scheduler, https://cloud.google.com/products/dws/pricing. The Flex-start
+mode of A2, A3, A4, G2, G4 and TPUs is billed by the SKUs that say "DWS Defined Duration"
+(https://cloud.google.com/skus/sku-groups/flex-start-mode-a3-vms); those of H4D say "DWS Flex
+Start".
 """
 
 SERIES: Final[dict[str, str]] = {
@@ -64,6 +69,7 @@ SERIES: Final[dict[str, str]] = {
     "X4": "x4",
     "Z3": "z3",
 }
+"""Words → series, as the sheet gcp_series names it."""
 
 GPUS: Final[dict[str, str]] = {
     "Nvidia Tesla K80": "nvidia-tesla-k80",
@@ -85,52 +91,37 @@ GPUS: Final[dict[str, str]] = {
 }
 """Words → the name the Compute API gives the accelerator (guestAcceleratorType)."""
 
-SLICES: Final[dict[str, str]] = {
-    "Nvidia B200 (1 gpu slice)": "a4",
-    "A4 Nvidia B200 (1 gpu slice)": "a4",
-    "A4X Nvidia GB200 (1 gpu slice)": "a4x",
-    "A4X Max Nvidia GB300 (1 gpu slice)": "a4xmax",
-    "1/8 vGPU no lssd": "g4",
-}
-"""Words → series. A slice is all-in: its share of cores, memory and disk is in the price."""
 
-SLICED: Final[dict[str, str]] = {
-    "Nvidia B200 (1 gpu slice)": "nvidia-b200",
-    "A4 Nvidia B200 (1 gpu slice)": "nvidia-b200",
-    "A4X Nvidia GB200 (1 gpu slice)": "nvidia-gb200",
-    "A4X Max Nvidia GB300 (1 gpu slice)": "nvidia-gb300",
-    "1/8 vGPU no lssd": "nvidia-rtx-pro-6000-eighth",
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A share of a machine with everything in its price: GPU, cores, memory and disk.
+
+    ``gpu`` is the Compute API's name of the GPU. ``variant`` is eighth for an eighth of one.
+    """
+
+    series: str
+    gpu: str
+    variant: str = ""
+
+
+SLICES: Final[dict[str, Slice]] = {
+    "Nvidia B200 (1 gpu slice)": Slice("a4", "nvidia-b200"),
+    "A4 Nvidia B200 (1 gpu slice)": Slice("a4", "nvidia-b200"),
+    "A4X Nvidia GB200 (1 gpu slice)": Slice("a4x", "nvidia-gb200"),
+    "A4X Max Nvidia GB300 (1 gpu slice)": Slice("a4xmax", "nvidia-gb300"),
+    "1/8 vGPU no lssd": Slice("g4", "nvidia-rtx-pro-6000", "eighth"),
 }
+"""Words → the slice of a GPU machine that they name."""
 
 INSTANCES: Final[dict[str, str]] = {
     "Micro Instance with burstable CPU": "f1",
     "Small Instance with 1 VCPU": "g1",
 }
+"""Words → series of machines that have one SKU for the whole machine."""
 
-GROUPS: Final[dict[str, frozenset[str]]] = {
-    "core": frozenset({"CPU", "N1Standard"}),  # N1 keeps core and memory in one group
-    "ram": frozenset({"RAM", "N1Standard"}),
-    "gpu": frozenset({"GPU"}),
-    "slice": frozenset({"GPU"}),
-    "tpu": frozenset({"TPU"}),
-    "local_ssd": frozenset({"LocalSSD"}),
-    "instance": frozenset({"F1Micro", "G1Small"}),
-}
-"""category.resourceGroup that each kind of part may have."""
+OPEN_BAND_FROM: Final = 100
+"""A vCPU band whose number stands alone is one size (4), except from here on: "128 VCPU or
+more"."""
 
-_ON_DEMAND = frozenset({"OnDemand"})
-USAGES: Final[dict[tuple[str, int], frozenset[str]]] = {
-    ("on_demand", 0): _ON_DEMAND,
-    ("spot", 0): frozenset({"Preemptible", "OnDemand"}),  # B200 spot SKUs carry OnDemand
-    ("dws_defined_duration", 0): _ON_DEMAND,
-    ("dws_calendar", 0): _ON_DEMAND,
-    ("dws_flex_start", 0): _ON_DEMAND,
-    ("committed_use", 12): frozenset({"Commit1Yr"}),
-    ("committed_use", 36): frozenset({"Commit3Yr"}),
-}
-"""category.usageType that each (purchase option, months) may have."""
-
-OPEN_BAND_FROM: Final = (
-    100  # "128 VCPU or more": the one band whose number stands alone and is open
-)
 OPEN_BAND_TO: Final = 100_000
+"""Upper end of an open vCPU band: above every machine."""

@@ -1,0 +1,33 @@
+"""Decode a landed page of a Google API into a typed struct."""
+
+from typing import TypeVar
+
+import msgspec
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages
+
+T = TypeVar("T")
+
+
+def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str) -> T:
+    """Decode a landed page.
+
+    Numbers in quotes are read as numbers, because Google sends 64-bit integers so. Members that
+    ``model`` does not declare are ignored.
+
+    Args:
+        model: the struct of the page.
+        what: what the page should be, for the error ("a list of SKUs").
+        setting: the variable with the endpoint, for the error.
+
+    Raises:
+        HwpricesError: the page does not have the shape of ``model``; names the page and the field.
+    """
+    try:
+        return msgspec.json.decode(pages.read(page), type=model, strict=False)
+    except msgspec.DecodeError as error:
+        raise HwpricesError(
+            f"landed page {page.key} is not {what}: {error}", f"Fetch again; check {setting}."
+        ) from None

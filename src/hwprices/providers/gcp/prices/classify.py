@@ -1,0 +1,81 @@
+"""Decide whether a SKU is the price of a machine's component, and of which.
+
+The description alone does not decide: ``usageType`` does not tell on-demand from the Dynamic
+Workload Scheduler's prices, which carry OnDemand too, nor some spot SKUs. So description, resource
+group and usage type must agree; a SKU where they do not is not understood.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from hwprices.providers.gcp.prices.grammar import (
+    NotAMachinePrice,
+    PricedComponent,
+    read_description,
+)
+
+GROUPS: Final[dict[str, frozenset[str]]] = {
+    "core": frozenset({"CPU", "N1Standard"}),  # N1 keeps core and memory in one group
+    "ram": frozenset({"RAM", "N1Standard"}),
+    "gpu": frozenset({"GPU"}),
+    "slice": frozenset({"GPU"}),
+    "tpu": frozenset({"TPU"}),
+    "local_ssd": frozenset({"LocalSSD"}),
+    "instance": frozenset({"F1Micro", "G1Small"}),
+}
+"""category.resourceGroup that each kind of component may have."""
+
+_ON_DEMAND = frozenset({"OnDemand"})
+USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
+    ("on_demand", 0): _ON_DEMAND,
+    ("spot", 0): frozenset({"Preemptible", "OnDemand"}),  # B200 spot SKUs carry OnDemand
+    ("dws_defined_duration", 0): _ON_DEMAND,
+    ("dws_calendar", 0): _ON_DEMAND,
+    ("dws_flex_start", 0): _ON_DEMAND,
+    ("committed_use", 12): frozenset({"Commit1Yr"}),
+    ("committed_use", 36): frozenset({"Commit3Yr"}),
+}
+"""category.usageType that each (purchase option, months) may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfScope:
+    """A SKU of another product than machines: storage, network, and so on."""
+
+    resource_family: str
+
+
+def classify(
+    description: str, *, family: str, group: str, usage: str
+) -> PricedComponent | NotAMachinePrice | OutOfScope | None:
+    """Return what a SKU sells, why it is none of ours, or None when it is not understood.
+
+    Args:
+        description: the SKU's ``description``.
+        family: ``category.resourceFamily``; licenses are read only from License.
+        group: ``category.resourceGroup``, which must fit the component.
+        usage: ``category.usageType``, which must fit the purchase option.
+    """
+    if family not in ("Compute", "License") and group != "LocalSSD":
+        return OutOfScope(family)
+    if family == "License" and not description.startswith("Licensing Fee for "):
+        return NotAMachinePrice("license")
+    meaning = read_description(description)
+    if meaning is None:
+        return NotAMachinePrice("license") if family == "License" else None
+    if isinstance(meaning, NotAMachinePrice) or _agrees(meaning, family, group, usage):
+        return meaning
+    return None
+
+
+def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> bool:
+    """Tell whether category and description say the same."""
+    kind = component.component.kind
+    if kind == "license":
+        return family == "License" and usage == "OnDemand"
+    if kind == "premium":  # M2's premium on cores and on memory
+        kind = component.component.name
+    return (
+        group in GROUPS[kind]
+        and usage in USAGE_TYPES[(component.purchase_option, component.term_months)]
+    )

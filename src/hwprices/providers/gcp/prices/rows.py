@@ -1,0 +1,116 @@
+"""Make rows of prices and price_components, and quarantine rows of refused SKUs."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from hwprices.providers import Part
+from hwprices.providers.gcp.inventory.machine_type import Machines
+from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
+from hwprices.providers.gcp.prices.licenses import LicensedPrices
+from hwprices.providers.gcp.prices.rates import Rates
+from hwprices.providers.gcp.prices.skus import SkuCatalog
+from hwprices.rows import frames, prices, quarantine
+from hwprices.rows.origin import ORIGIN
+from hwprices.schemas.price import PriceComponents
+
+COMPONENT_COLUMNS = [
+    *("price_id", "region", "instance_type", "component", "component_option"),
+    *("quantity", "unit", "price", "currency", "sku_id", "observed_at", "raw_sha256"),
+]
+
+REFUSED_COLUMNS = [
+    *("sku_id", "description", "family", "group", "usage", "price", "currency", "place", "refused"),
+    *ORIGIN,
+]
+
+
+def price_rows(linux: MachinePrices, licensed: LicensedPrices, machines: Machines) -> pl.DataFrame:
+    """Return rows of prices for all regions, with Linux and with the licensed operating systems."""
+    composed = pl.concat([linux.prices.with_columns(os=pl.lit("linux")), licensed.prices])
+    is_committed = pl.col("purchase_option") == "committed_use"
+    no_payment = pl.lit("none")
+    return prices.price_rows(
+        _fill_origin(composed, machines).lazy(),
+        provider="gcp",
+        # Dollars were asked for; a price that is null has no currency of its own.
+        currency=pl.col("currency").fill_null("USD"),
+        # Billed by the second, at least a minute:
+        # https://cloud.google.com/compute/vm-instance-pricing
+        billing_unit="second",
+        basis="composed",
+        commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
+        payment_option=pl.when(is_committed).then(pl.lit("monthly")).otherwise(no_payment),
+    ).collect()
+
+
+def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
+    """Name the page that lists the type where no part has a price, and so no page."""
+    pair = ["region", "instance_type"]
+    listed = machines.offers.select(*pair, *ORIGIN)
+    listed = listed.unique(pair, keep="first", maintain_order=True)
+    joined = composed.join(listed, on=pair, how="left", suffix="_listed")
+    filled = joined.with_columns(pl.coalesce(name, f"{name}_listed") for name in ORIGIN)
+    return filled.select(composed.columns)
+
+
+def price_component_rows(
+    price_table: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices
+) -> pl.DataFrame:
+    """Return rows of price_components for the rows of prices.
+
+    The price of a licensed machine has the lines of its Linux price and the license's own line.
+    """
+    ids = price_table.select(*OFFER_KEY, "os", "price_id")
+    machine_lines = linux.components.join(ids, on=OFFER_KEY)
+    license_lines = licensed.components.join(ids, on=[*OFFER_KEY, "os"])
+    lines = pl.concat(
+        [machine_lines.select(COMPONENT_COLUMNS), license_lines.select(COMPONENT_COLUMNS)]
+    )
+    rows = lines.lazy().rename({"component_option": "purchase_option", "price": "unit_price"})
+    return frames.conform(rows.with_columns(provider=pl.lit("gcp")), PriceComponents).collect()
+
+
+def refused_rows(
+    catalog: SkuCatalog, rates: Rates, licensed: LicensedPrices, regions: list[str] | None
+) -> pl.DataFrame:
+    """Return quarantine rows of SKUs that are not understood or contradict each other.
+
+    ``regions`` keeps those of these regions and those of no region; None means all.
+    """
+    of_region = rates.refused.with_columns(regions=pl.concat_list("region")).drop("region")
+    refused = pl.concat([catalog.refused, of_region, licensed.refused], how="diagonal_relaxed")
+    if regions is not None:
+        in_regions = pl.col("regions").list.set_intersection([*regions, "global"]).list.len() > 0
+        refused = refused.filter(in_regions.fill_null(True))
+    rows = refused.lazy().select(
+        *REFUSED_COLUMNS,
+        regions=pl.col("regions").list.sort().list.join(","),
+        provider=pl.lit("gcp"),
+    )
+    message = pl.format("{}: {} ({}, {})", "refused", "description", "group", "usage")
+    quarantined = quarantine.refused(
+        rows, table="prices", reason=pl.col("refused"), message=message
+    )
+    return quarantine.merge_refused([quarantined.collect()])
+
+
+def by_region(
+    table: str,
+    rows: pl.DataFrame,
+    regions: list[str] | None,
+    refused: pl.DataFrame | None = None,
+    counts: Mapping[str, int] | None = None,
+) -> Iterator[Part]:
+    """Yield one part for each region, sorted; refused rows and counts go with the first.
+
+    ``regions`` limits them; None means all.
+    """
+    kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
+    frames_of = kept.partition_by("region", as_dict=True)
+    for index, (region,) in enumerate(sorted(frames_of)):
+        frame = frames_of[(region,)]
+        if index == 0:
+            yield Part(table, frame, str(region), refused, dict(counts or {}))
+        else:
+            yield Part(table, frame, str(region))

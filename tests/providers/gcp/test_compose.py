@@ -1,0 +1,396 @@
+"""Compose prices: known wrong numbers (docs/known-wrong-numbers.md) and invariants."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers.gcp_pages import Tables, machine_type, normalise_sample, normalise_skus, sku
+
+from hwprices.providers.gcp.inventory.instance_types import nominal_gib
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return normalise_sample(project)
+
+
+def test_g1_h100_on_demand_is_not_the_schedulers_price(sample: Tables) -> None:
+    prices = sample.prices("a3-highgpu-8g")
+    hourly = prices[("on_demand", 0)]["hourly"]
+    assert abs(hourly - Decimal("88.4900")) < Decimal("0.00001")
+    parts = sample.components(prices[("on_demand", 0)]["price_id"])
+    assert abs(parts["gpu"]["unit_price"] - Decimal("9.79655")) < Decimal("0.00001")
+    assert parts["gpu"]["quantity"] == 8
+    assert abs(
+        parts["core"]["quantity"] * parts["core"]["unit_price"]
+        + parts["ram"]["quantity"] * parts["ram"]["unit_price"]
+        - Decimal("9.4600657")
+    ) < Decimal("0.0001")
+    assert parts["local_ssd"]["unit"] == "gib_month"
+    assert abs(parts["local_ssd"]["quantity"] - Decimal(6000) / 730) < Decimal("1e-9")
+    scheduled = sample.components(prices[("dws_defined_duration", 0)]["price_id"])
+    assert scheduled["gpu"]["unit_price"] == Decimal("4.200761")
+    assert scheduled["gpu"]["sku_id"] == "341A-49A5-0C07"
+
+
+def test_g2_b200_six_prices_of_one_slice(sample: Tables) -> None:
+    parts = sample.table("component_prices").filter(pl.col("component") == "slice:nvidia-b200")
+    rows = {
+        (r["purchase_option"], r["term_months"]): str(r["hourly"].normalize())
+        for r in parts.to_dicts()
+    }
+    assert rows == {
+        ("on_demand", 0): "16.11",
+        ("dws_calendar", 0): "11.277",
+        ("dws_defined_duration", 0): "8.055",
+        ("committed_use", 12): "11.1159",
+        ("committed_use", 36): "7.0884",
+        ("spot", 0): "4.9542",
+    }
+    # Google does not sell the machine on demand; by every other option it is eight slices and
+    # nothing else.
+    machine_prices = {k: v["hourly"] / 8 for k, v in sample.prices("a4-highgpu-8g").items()}
+    assert machine_prices == {k: Decimal(v) for k, v in rows.items() if k != ("on_demand", 0)}
+
+
+@pytest.mark.parametrize(
+    ("name", "hourly"), [("e2-micro", "0.00838"), ("e2-small", "0.01675"), ("e2-medium", "0.03351")]
+)
+def test_g3_shared_core_e2_bills_a_fraction(sample: Tables, name: str, hourly: str) -> None:
+    price = sample.hourly(name)
+    assert price is not None
+    assert round(price, 5) == Decimal(hourly)
+    billed = (
+        sample.table("instance_types").filter(pl.col("instance_type") == name).row(0, named=True)
+    )
+    assert billed["vcpus"] == 2
+    assert billed["vcpus_billed"] == {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}[name]
+
+
+def test_f1_and_g1_have_a_sku_for_the_whole_machine(sample: Tables) -> None:
+    assert sample.hourly("f1-micro") == Decimal("0.0076")
+    assert sample.hourly("g1-small") == Decimal("0.0257")
+
+
+@pytest.mark.parametrize(
+    "option", [("on_demand", 0), ("spot", 0), ("committed_use", 12), ("committed_use", 36)]
+)
+def test_g4_every_type_with_disks_is_dearer_than_its_diskless_twin(
+    sample: Tables, option: tuple[str, int]
+) -> None:
+    types = set(sample.table("instance_types")["instance_type"])
+    twins = sorted(t for t in types if t.endswith("-lssd") and t.removesuffix("-lssd") in types)
+    assert len(twins) > 50
+    rates = {
+        (r["region"], r["series"]): r["hourly"] * 730
+        for r in sample.table("component_prices").to_dicts()
+        if r["component"] == "local_ssd" and (r["purchase_option"], r["term_months"]) == option
+    }
+    disks = dict(sample.table("instance_types").select("instance_type", "local_disk_gib").rows())
+    checked = 0
+    for region in ("us-central1", "europe-west4"):
+        for name in twins:
+            with_disks, without = (
+                sample.prices(name, region),
+                sample.prices(name.removesuffix("-lssd"), region),
+            )
+            if (
+                option not in with_disks
+                or with_disks[option]["hourly"] is None
+                or option not in without
+            ):
+                continue
+            series = name.split("-")[0]
+            rate = rates[(region, series if series in ("c4", "c4a", "c4d") else "any")]
+            expected = Decimal(disks[name]) * rate / 730
+            assert abs(
+                with_disks[option]["hourly"] - without[option]["hourly"] - expected
+            ) < Decimal("1e-5"), name
+            checked += 1
+    assert checked > 60
+
+
+def test_g6_m2_is_m1_and_a_premium(sample: Tables) -> None:
+    price = sample.prices("m2-ultramem-208")
+    assert set(price) == {
+        ("on_demand", 0),
+        ("committed_use", 12),
+        ("committed_use", 36),
+    }  # M2 is not sold as spot
+    parts = sample.components(price[("on_demand", 0)]["price_id"])
+    assert set(parts) == {"core", "ram", "premium", "premium_2"}
+    assert parts["core"]["unit_price"] == Decimal("0.0348")
+    assert parts["premium"]["unit_price"] == Decimal("0.004524")
+    committed = sample.components(price[("committed_use", 12)]["price_id"])
+    assert {c: r["purchase_option"] for c, r in committed.items()} == {
+        "core": "committed_use",
+        "ram": "committed_use",
+        "premium": "on_demand",
+        "premium_2": "on_demand",
+    }
+    assert price[("committed_use", 12)]["flags"] == ["uncommitted_parts"]
+
+
+def test_g6_m4_ultramem_224_has_its_own_skus(sample: Tables) -> None:
+    parts = sample.components(sample.prices("m4-ultramem-224")[("on_demand", 0)]["price_id"])
+    assert parts["core"]["unit_price"] == Decimal("0.041568854")
+    assert sample.components(sample.prices("m4-ultramem-56")[("on_demand", 0)]["price_id"])["core"][
+        "unit_price"
+    ] == Decimal("0.0182784")
+
+
+@pytest.mark.parametrize(
+    "word", ["Nvidia H100 80GB Mega GPU", "Nvidia H100 80GB Plus GPU", "Nvidia H100 Mega 80GB GPU"]
+)
+def test_g6_a3_mega_under_each_of_its_names(tmp_path: Path, word: str) -> None:
+    skus = [
+        sku("A3Plus Instance Core running in Iowa", "0.022001048"),
+        sku("A3Plus Instance Ram running in Iowa", "0.002861"),
+        sku(f"{word} running in Iowa", "10.285286312"),
+        sku("Nvidia H100 80GB GPU running in Iowa", "9.79655"),
+        sku("SSD backed Local Storage in Iowa", "0.088"),
+    ]
+    tables = normalise_skus(
+        tmp_path,
+        skus,
+        {
+            "us-central1-a": [
+                machine_type("a3-megagpu-8g", 208, 1916928, ("nvidia-h100-mega-80gb", 8))
+            ]
+        },
+    )
+    exact = (
+        208 * Decimal("0.022001048")
+        + 1872 * Decimal("0.002861")
+        + 8 * Decimal("10.285286312")
+        + 6000 * Decimal("0.088") / 730
+    )
+    assert abs(tables.hourly("a3-megagpu-8g") - exact) < Decimal("1e-8")
+    row = tables.table("instance_types").row(0, named=True)
+    assert row["accelerators"] == [
+        {
+            "accelerator_id": "nvidia-h100-sxm5-80gb",
+            "vendor_name": "nvidia-h100-mega-80gb",
+            "count": 8.0,
+            "memory_gib": 80.0,
+        }
+    ]
+
+
+def test_g6_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
+    skus = [
+        sku("G4 Instance Core running in Iowa", "0.04891"),
+        sku("G4 Instance Ram running in Iowa", "0.00587"),
+        sku("RTX 6000 96GB running in Iowa", "1.09565"),
+        sku("1/8 vGPU no lssd running in Iowa", "0.64688", group="GPU"),
+    ]
+    sizes = {
+        "g4-standard-6": (6, 22528),
+        "g4-standard-12": (12, 46080),
+        "g4-standard-24": (24, 92160),
+        "g4-standard-48": (48, 184320),
+    }
+    types = [
+        machine_type(name, vcpus, mb, ("nvidia-rtx-pro-6000", 1))
+        for name, (vcpus, mb) in sizes.items()
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    assert {t: tables.hourly(t) for t in sizes} == {
+        "g4-standard-6": Decimal("0.64688"),
+        "g4-standard-12": Decimal("1.29376"),
+        "g4-standard-24": Decimal("2.58752"),
+        "g4-standard-48": Decimal("4.49993"),
+    }
+    counts = {
+        r["instance_type"]: r["accelerator_count"]
+        for r in tables.table("instance_types").to_dicts()
+    }
+    assert counts == {
+        "g4-standard-6": 0.125,
+        "g4-standard-12": 0.25,
+        "g4-standard-24": 0.5,
+        "g4-standard-48": 1.0,
+    }
+
+
+def test_g7_a_missing_gpu_sku_leaves_no_price(tmp_path: Path) -> None:
+    skus = [
+        sku("A2 Instance Core running in Iowa", "0.0316"),
+        sku("A2 Instance Ram running in Iowa", "0.0042"),
+    ]
+    tables = normalise_skus(
+        tmp_path,
+        skus,
+        {"us-central1-a": [machine_type("a2-highgpu-1g", 12, 87040, ("nvidia-tesla-a100", 1))]},
+    )
+    prices = tables.prices("a2-highgpu-1g")
+    assert set(prices) == {("on_demand", 0)}
+    assert prices[("on_demand", 0)]["hourly"] is None
+    assert prices[("on_demand", 0)]["price_reason"] == "gpu_sku_missing"
+    assert tables.table("price_components").is_empty()
+
+
+def test_g7_the_other_parts_too(tmp_path: Path) -> None:
+    skus = [
+        sku("C3 Instance Core running in Iowa", "0.03"),
+        sku("Spot Preemptible C3 Instance Core running in Iowa", "0.01", usage="Preemptible"),
+    ]
+    zones = {
+        "us-central1-a": [
+            machine_type(
+                "c3-standard-4-lssd", 4, 16384, description="4 vCPUs, 16 GB RAM, 1 local SSD"
+            ),
+            machine_type("x4-960-12t-metal", 960, 12582912),
+        ]
+    }
+    tables = normalise_skus(tmp_path, skus, zones)
+    assert {k: r["price_reason"] for k, r in tables.prices("c3-standard-4-lssd").items()} == {
+        ("on_demand", 0): "local_ssd_sku_missing,ram_sku_missing",
+        ("spot", 0): "local_ssd_sku_missing,ram_sku_missing",
+    }
+    assert (
+        tables.prices("x4-960-12t-metal")[("on_demand", 0)]["price_reason"]
+        == "core_sku_missing,ram_sku_missing"
+    )
+
+
+def committed(what: str, price: str, years: int = 1, **more: Any) -> dict[str, Any]:
+    return sku(
+        f"Commitment v1: {what} in Iowa for {years} Year", price, usage=f"Commit{years}Yr", **more
+    )
+
+
+def test_g12_each_part_at_its_own_commitment_and_the_rest_marked(tmp_path: Path) -> None:
+    skus = [
+        *(
+            sku("A2 Instance Core running in Iowa", "0.03"),
+            sku("A2 Instance Ram running in Iowa", "0.004"),
+            sku("Nvidia Tesla A100 80GB GPU running in Iowa", "3.9"),
+        ),
+        *(
+            committed("A2 Cpu", "0.02", group="CPU"),
+            committed("A2 Ram", "0.003", group="RAM"),
+            committed("Nvidia Tesla A100 80GB GPU", "2.5"),
+        ),
+        sku("SSD backed Local Storage in Iowa", "0.08"),
+        sku("Commitment - dollar based v1: A2 Cpu in Iowa for 1 Year", "0.72", usage="Commit1Yr"),
+    ]
+    tables = normalise_skus(
+        tmp_path,
+        skus,
+        {
+            "us-central1-a": [
+                machine_type(
+                    "a2-ultragpu-1g",
+                    12,
+                    174080,
+                    ("nvidia-a100-80gb", 1),
+                    description="170GB RAM, 1 local SSD",
+                )
+            ]
+        },
+    )
+    row = tables.prices("a2-ultragpu-1g")[("committed_use", 12)]
+    parts = tables.components(row["price_id"])
+    assert {c: r["purchase_option"] for c, r in parts.items()} == {
+        "gpu": "committed_use",
+        "core": "committed_use",
+        "ram": "committed_use",
+        "local_ssd": "on_demand",
+    }
+    assert abs(
+        row["hourly"]
+        - (
+            12 * Decimal("0.02")
+            + 170 * Decimal("0.003")
+            + Decimal("2.5")
+            + 375 * Decimal("0.08") / 730
+        )
+    ) < Decimal("1e-9")
+    assert (row["flags"], row["commitment_plan"], row["payment_option"]) == (
+        ["uncommitted_parts"],
+        "resource",
+        "monthly",
+    )
+    assert ("committed_use", 36) not in tables.prices("a2-ultragpu-1g")
+    assert tables.counts["not_a_machine_price:flexible_commitment"] == 1
+
+
+def test_g12_a_commitment_needs_the_main_part(tmp_path: Path) -> None:
+    skus = [
+        *(
+            sku("A2 Instance Core running in Iowa", "0.03"),
+            sku("A2 Instance Ram running in Iowa", "0.004"),
+            sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
+        ),
+        *(committed("A2 Cpu", "0.02", group="CPU"), committed("A2 Ram", "0.003", group="RAM")),
+    ]
+    tables = normalise_skus(
+        tmp_path,
+        skus,
+        {"us-central1-a": [machine_type("a2-highgpu-1g", 12, 87040, ("nvidia-tesla-a100", 1))]},
+    )
+    assert set(tables.prices("a2-highgpu-1g")) == {("on_demand", 0)}
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus", "mb", "cpu", "ram"),
+    [
+        ("n1-standard-1", 1, 3840, "", ""),
+        ("m1-ultramem-40", 40, 984064, "Memory-optimized ", "Memory-optimized "),
+    ],
+)
+def test_g12_n1_plain_and_m1(
+    tmp_path: Path, name: str, vcpus: int, mb: int, cpu: str, ram: str
+) -> None:
+    skus = [
+        committed(f"{cpu}Cpu", "0.02", group="CPU"),
+        committed(f"{ram}Ram", "0.003", group="RAM"),
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": [machine_type(name, vcpus, mb)]})
+    assert tables.hourly(name, "committed_use", 12) == vcpus * Decimal("0.02") + nominal_gib(
+        mb
+    ) * Decimal("0.003")
+
+
+def test_components_sum_to_the_price_and_every_price_has_them(sample: Tables) -> None:
+    prices = sample.table("prices").filter(pl.col("hourly").is_not_null())
+    cost = (pl.col("quantity") * pl.col("unit_price")).cast(pl.Decimal(20, 10))
+    sums = sample.table("price_components").group_by("price_id").agg(cost.sum().alias("total"))
+    joined = prices.join(sums, on="price_id", how="full", coalesce=True)
+    assert joined.filter(
+        pl.col("hourly").is_null()
+        | pl.col("total").is_null()
+        | (pl.col("hourly") != pl.col("total"))
+    ).is_empty()
+
+
+def test_longer_commitments_are_cheaper_and_windows_is_dearer(sample: Tables) -> None:
+    known = sample.table("prices").filter(pl.col("hourly").is_not_null())
+    offer = pl.concat_str("os", "purchase_option", pl.col("term_months"), separator=" ")
+    by_offer = known.with_columns(offer=offer).pivot(
+        "offer", index=["region", "instance_type"], values="hourly"
+    )
+    cheaper_than = [
+        ("linux committed_use 12", "linux on_demand 0"),
+        ("linux committed_use 36", "linux committed_use 12"),
+        ("linux on_demand 0", "windows on_demand 0"),
+        ("linux spot 0", "linux on_demand 0"),
+    ]
+    for cheaper, dearer in cheaper_than:
+        both = by_offer.filter(pl.col(cheaper).is_not_null() & pl.col(dearer).is_not_null())
+        assert both.height > 100, (cheaper, dearer)
+        assert both.filter(pl.col(cheaper) > pl.col(dearer)).is_empty(), (cheaper, dearer)
+
+
+def test_prices_are_linear_in_size_inside_a_series(sample: Tables) -> None:
+    for series, sizes in {
+        "n2-standard": (2, 4, 8, 32),
+        "c3-highmem": (4, 8, 22, 88),
+        "e2-highcpu": (2, 4, 8, 16),
+    }.items():
+        for option in (("on_demand", 0), ("spot", 0), ("committed_use", 36)):
+            each = {sample.prices(f"{series}-{n}")[option]["hourly"] / n for n in sizes}
+            assert max(each) - min(each) < Decimal("1e-9"), (series, option)

@@ -1,0 +1,103 @@
+"""Machine types: what is read from the API, the sheets and names."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.helpers.gcp_pages import (
+    Tables,
+    machine_type,
+    n2_skus,
+    normalise_sample,
+    normalise_skus,
+    sku,
+)
+
+from hwprices.providers.gcp.inventory.instance_types import nominal_gib
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return normalise_sample(project)
+
+
+@pytest.mark.parametrize(
+    ("name", "gib"),
+    [
+        ("a2-ultragpu-4g", 1500),
+        ("a3-highgpu-1g", 750),
+        ("z3-highmem-88-highlssd", 36000),
+        ("c4-standard-288-lssd-metal", 18000),
+    ],
+)
+def test_g4_disks_that_the_name_does_not_tell(sample: Tables, name: str, gib: int) -> None:
+    row = sample.table("instance_types").filter(pl.col("instance_type") == name).row(0, named=True)
+    assert row["local_disk_gib"] == gib
+    price = sample.prices(name)[("spot", 0)]
+    if price["hourly"] is not None:
+        assert "local_ssd" in sample.components(price["price_id"])
+
+
+def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
+    c3 = [
+        sku("C3 Instance Core running in Iowa", "0.03465"),
+        sku("C3 Instance Ram running in Iowa", "0.003938"),
+        sku("SSD backed Local Storage in Iowa", "0.08"),
+    ]
+    type_ = machine_type(
+        "c3-standard-22-lssd",
+        22,
+        90112,
+        bundledLocalSsds={"defaultInterface": "NVME", "partitionCount": 4},
+    )
+    tables = normalise_skus(tmp_path, c3, {"us-central1-a": [type_]})
+    exact = 22 * Decimal("0.03465") + 88 * Decimal("0.003938") + 1500 * Decimal("0.08") / 730
+    assert abs(tables.hourly("c3-standard-22-lssd") - exact) < Decimal("1e-9")
+
+
+def test_a_workstation_gpu_is_the_same_gpu(tmp_path: Path) -> None:
+    skus = [
+        sku("G2 Instance Core running in Iowa", "0.024"),
+        sku("G2 Instance Ram running in Iowa", "0.003"),
+        sku("Nvidia L4 GPU running in Iowa", "0.56"),
+    ]
+    tables = normalise_skus(
+        tmp_path,
+        skus,
+        {"us-central1-a": [machine_type("g2-standard-4", 4, 16384, ("nvidia-l4-vws", 1))]},
+    )
+    assert tables.hourly("g2-standard-4") == Decimal("0.704")
+    assert (
+        tables.table("instance_types")["accelerators"].to_list()[0][0]["accelerator_id"]
+        == "nvidia-l4"
+    )
+
+
+def test_g11_a_type_of_an_unknown_series_is_listed_without_a_price(tmp_path: Path) -> None:
+    tables = normalise_skus(
+        tmp_path, n2_skus(), {"us-central1-a": [machine_type("n9-standard-2", 2, 8192)]}
+    )
+    assert (
+        tables.prices("n9-standard-2")[("on_demand", 0)]["price_reason"]
+        == "core_sku_missing,ram_sku_missing"
+    )
+    assert tables.table("instance_types").row(0, named=True)["series"] == "n9"
+
+
+@pytest.mark.parametrize(
+    ("mb", "gib"),
+    [
+        (14746, "14.4"),
+        (1843, "1.8"),
+        (614, "0.6"),
+        (1740, "1.7"),
+        (3840, "3.75"),
+        (1468006, "1433.6"),
+        (8192, "8"),
+        (22528, "22"),
+        (5000, "4.8828125"),
+    ],
+)
+def test_memory_is_what_is_sold_not_what_was_rounded(mb: int, gib: str) -> None:
+    assert nominal_gib(mb) == Decimal(gib)

@@ -1,0 +1,53 @@
+"""Licenses of operating systems."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.gcp_pages import machine_type, n2_skus, normalise_skus, sku
+
+
+def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
+    def fee(text: str, price: str) -> dict[str, Any]:
+        return sku(
+            f"Licensing Fee for {text}", price, family="License", group="Google", regions=["global"]
+        )
+
+    skus = [
+        *n2_skus(),
+        fee("Windows Server 2019 Datacenter Edition (CPU cost)", "0.04"),
+        fee("Windows Server 2025 Datacenter Edition on VM", "0.046"),
+        fee("Windows Server 2025 Datacenter Edition on f1-micro", "0.02"),
+        fee("Windows Server 2025 Datacenter Edition (RAM cost)", "0"),
+        fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144"),
+        fee("Red Hat Enterprise Linux 9 on VM with 9 to 127 VCPU", "0.0108"),
+        fee("SUSE Linux Enterprise Server 15 (CPU cost)", "0.11"),
+        sku("T2A Arm Instance Core running in Iowa", "0.02"),
+        sku("T2A Arm Instance Ram running in Iowa", "0.003"),
+        sku("Micro Instance with burstable CPU running in Iowa", "0.0076", group="F1Micro"),
+    ]
+    types = [
+        machine_type("n2-standard-2", 2, 8192),
+        machine_type("n2-standard-16", 16, 65536),
+        machine_type("t2a-standard-2", 2, 8192, architecture="ARM64"),
+        machine_type("f1-micro", 1, 614),
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    linux = tables.hourly("n2-standard-2")
+    assert linux is not None
+    assert tables.hourly("n2-standard-2", os="windows") == linux + 2 * Decimal("0.046")
+    assert tables.hourly("n2-standard-2", os="rhel") == linux + 2 * Decimal("0.0144")
+    assert tables.hourly("n2-standard-2", os="sles") == linux + Decimal("0.11")
+    sixteen = tables.hourly("n2-standard-16")
+    assert tables.hourly("n2-standard-16", os="rhel") == sixteen + 16 * Decimal("0.0108")
+    assert tables.prices("t2a-standard-2", os="windows") == {}  # no Windows on Arm
+    assert tables.hourly("f1-micro", os="windows") == Decimal("0.0276")
+    parts = tables.components(
+        tables.prices("n2-standard-2", os="windows")[("on_demand", 0)]["price_id"]
+    )
+    assert set(parts) == {"core", "ram", "license"}
+    assert (
+        parts["license"]["unit"],
+        parts["license"]["quantity"],
+        parts["license"]["purchase_option"],
+    ) == ("vcpu", 2, "on_demand")

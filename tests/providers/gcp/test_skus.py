@@ -1,0 +1,142 @@
+"""SKUs as they are read: amounts, tiers, units, and what is not understood."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
+
+from hwprices.errors import HwpricesError
+from hwprices.providers.gcp.prices.skus import UNKNOWN_FLOOR
+
+
+def test_g5_c2_for_many_regions_and_with_instance(tmp_path: Path) -> None:
+    skus = [
+        sku(
+            "Compute optimized Core running in Americas",
+            "0.03398",
+            regions=["us-central1", "us-east1"],
+        ),
+        sku(
+            "Compute optimized Ram running in Americas",
+            "0.00455",
+            regions=["us-central1", "us-east1"],
+        ),
+        sku("Compute optimized Instance Core running in Dammam", "0.05", regions=["me-central2"]),
+        sku("Compute optimized Instance Ram running in Dammam", "0.006", regions=["me-central2"]),
+    ]
+    zones = {
+        zone: [machine_type("c2-standard-4", 4, 16384)]
+        for zone in ("us-central1-a", "us-east1-b", "me-central2-a")
+    }
+    tables = normalise_skus(tmp_path, skus, zones)
+    for region in ("us-central1", "us-east1"):
+        assert tables.hourly("c2-standard-4", region=region) == 4 * Decimal(
+            "0.03398"
+        ) + 16 * Decimal("0.00455")
+    assert tables.hourly("c2-standard-4", region="me-central2") == 4 * Decimal(
+        "0.05"
+    ) + 16 * Decimal("0.006")
+
+
+def test_g8_whole_dollars_nanos_free_tier_and_no_time(tmp_path: Path) -> None:
+    gpu = sku("Nvidia H100 80GB GPU running in Iowa", "9.796550569")
+    assert gpu["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"] == {
+        "currencyCode": "USD",
+        "units": "9",
+        "nanos": 796550569,
+    }
+    core, ram = (
+        sku("N2 Instance Core running in Iowa", "0.031611"),
+        sku("N2 Instance Ram running in Iowa", "2"),
+    )
+    money = ram["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]
+    del money["nanos"]  # left out when 0
+    tiers = core["pricingInfo"][0]["pricingExpression"]["tieredRates"]
+    tiers[0]["startUsageAmount"] = 744
+    tiers.insert(
+        0, {"unitPrice": {"currencyCode": "USD"}}
+    )  # a free allowance: units, nanos and start are all 0
+    del core["pricingInfo"][0]["effectiveTime"]
+    tables = normalise_skus(tmp_path, [gpu, core, ram], n2_zones())
+    assert tables.hourly("n2-standard-2") == 2 * Decimal("0.031611") + 8 * 2
+    parts = {r["component"]: r for r in tables.table("component_prices").to_dicts()}
+    assert parts["gpu:nvidia-h100-80gb"]["hourly"] == Decimal("9.796550569")
+    assert parts["core"]["effective_from"] is None
+    assert parts["ram"]["effective_from"].isoformat() == "2026-07-01T00:00:00.500000+00:00"
+
+
+def test_g8_the_first_paid_tier_is_that_of_one_machine_and_the_newest_price_holds(
+    tmp_path: Path,
+) -> None:
+    core = sku("N2 Instance Core running in Iowa", "0.04")
+    old = {
+        "effectiveTime": "2020-01-01T00:00:00Z",
+        "pricingExpression": sku("x", "9")["pricingInfo"][0]["pricingExpression"],
+    }
+    core["pricingInfo"].insert(0, old)
+    core["pricingInfo"][1]["pricingExpression"]["tieredRates"].append(
+        {"startUsageAmount": 1000, "unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 1}}
+    )
+    tables = normalise_skus(
+        tmp_path, [core, sku("N2 Instance Ram running in Iowa", "0.01")], n2_zones()
+    )
+    assert tables.hourly("n2-standard-2") == Decimal("0.16")
+
+
+def test_g8_the_second_page_and_a_zone_with_a_warning(tmp_path: Path) -> None:
+    tables = normalise_skus(
+        tmp_path, n2_skus()[:1], {**n2_zones(), "us-central1-x": []}, more_pages=[n2_skus()[1:]]
+    )
+    assert tables.hourly("n2-standard-2") == 2 * Decimal("0.031611") + 8 * Decimal("0.004237")
+
+
+def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> None:
+    free, odd, other = (
+        sku("N2 Instance Core running in Iowa", "0"),
+        sku("N2 Instance Ram running in Iowa", "0.01", unit="By.s"),
+        sku("C3 Instance Core running in Iowa", "1"),
+    )
+    other["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]["currencyCode"] = (
+        "IDR"
+    )
+    tables = normalise_skus(
+        tmp_path, [free, odd, other, {**n2_skus()[0], "pricingInfo": []}], n2_zones()
+    )
+    assert sorted(r["reason"] for r in tables.refused) == [
+        "no_price",
+        "not_usd",
+        "unknown_unit",
+        "zero_price",
+    ]
+    assert (
+        tables.prices("n2-standard-2")[("on_demand", 0)]["price_reason"]
+        == "core_sku_missing,ram_sku_missing"
+    )
+
+
+def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
+    odd = [
+        sku("N9 Instance Core running in Iowa", "0.03", sku_id="ODD"),
+        sku("Storage PD Capacity", "0.04", family="Storage", group="PDStandard"),
+    ]
+    tables = normalise_skus(
+        tmp_path, [*n2_skus(), *odd, sku("Reserved N2 Core in Iowa", "0")], n2_zones()
+    )
+    assert [
+        (r["reason"], r["table"], "N9 Instance Core" in r["message"]) for r in tables.refused
+    ] == [("unknown_grammar", "prices", True)]
+    assert '"sku_id":"ODD"' in tables.refused[0]["row"]
+    assert tables.counts == {
+        "not_a_machine_price:reserved": 1,
+        "out_of_scope:resource_family=Storage": 1,
+    }
+
+
+def test_g11_too_many_unknown_fail_the_provider(tmp_path: Path) -> None:
+    odd = [
+        sku(f"N9 Instance Core running in place {i}", "0.03", sku_id=str(i))
+        for i in range(UNKNOWN_FLOOR + 1)
+    ]
+    with pytest.raises(HwpricesError, match="21 of 23 machine SKUs are not understood"):
+        normalise_skus(tmp_path, [*n2_skus(), *odd], n2_zones())
