@@ -59,10 +59,12 @@ CONSTRAINED = re.compile(r"^(M\d+)-(\d+)([a-z]+)")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
-    research = parser.parse_args().research
+    parser.add_argument("--into", type=Path, default=SAMPLE, help="folder to write to")
+    arguments = parser.parse_args()
+    research: Path = arguments.research
     recordings = research / "recordings" / "azure"
-    shutil.rmtree(SAMPLE / "azure", ignore_errors=True)
-    landing = Landing(str(SAMPLE))
+    shutil.rmtree(arguments.into / "azure", ignore_errors=True)
+    landing = Landing(str(arguments.into))
     skus = read(recordings / "azure_skus_45regions_2026-08.json.gz")["value"]
     results = [
         land(

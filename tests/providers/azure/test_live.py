@@ -26,6 +26,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, SkippedError, get
+from hwprices.providers.azure.settings import Settings
 
 AZURE = get("azure")
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
@@ -101,7 +102,7 @@ def test_over_https_the_credential_is_the_account_s_own_and_nowhere_else(
         resource_manager._authentication("http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
     with pytest.raises(HwpricesError, match="is not https"):
-        settings.load()
+        settings.load_as(Settings)
 
 
 def test_429_with_retry_after_and_503_are_tried_again(

@@ -21,7 +21,8 @@ from hwprices.providers import Pages, Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
-SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
+PROJECT = Path(__file__).resolve().parents[3]
+SAMPLE = PROJECT / "data" / "sample"
 REGIONS = ["francecentral", "westeurope"]
 
 
@@ -229,9 +230,12 @@ def test_where_another_collector_differs_it_is_wrong(shared: Path) -> None:
 
 @pytest.mark.shared
 def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> None:
-    script = tmp_path / "build_azure.py"
-    script.write_bytes((SAMPLE / "build_azure.py").read_bytes())
-    subprocess.run([sys.executable, str(script), str(shared)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "tools.sample.azure", str(shared), "--into", str(tmp_path)],
+        check=True,
+        capture_output=True,
+        cwd=PROJECT,
+    )
     made = {
         p.relative_to(tmp_path).as_posix(): p.read_bytes()
         for p in (tmp_path / "azure").rglob("*")
