@@ -111,7 +111,7 @@ def land(folder: Path, total: int) -> Pages:
             ("devtest", "DevTestConsumption"),
             ("reservation", "Reservation"),
         ):
-            unit = Unit("azure", f"retail-{word}-usd", f"region{region}")
+            unit = Unit("azure", f"retail_{word}_usd", f"region{region}")
             some = [i for i in of_region if i["type"] == kind]
             chunks = [some[start : start + PAGE] for start in range(0, len(some), PAGE)]
             bodies = [

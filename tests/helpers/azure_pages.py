@@ -113,7 +113,7 @@ class Landed:
     def retail(
         self,
         items: Sequence[dict[str, Any]],
-        kind: str = "retail-consumption-usd",
+        kind: str = "retail_consumption_usd",
         region: str = "eastus",
         at: datetime = NOW,
     ) -> "Landed":
@@ -167,8 +167,8 @@ class RetailServer:
 
     def __init__(self, server: StubServer, items: list[dict[str, Any]], page: int = 3) -> None:
         self.server, self.items, self.page = server, items, page
-        self.before_page: Any = lambda skip, walk: None
-        self.walks = 0
+        self.before_page: Any = lambda skip, number: None
+        self.downloads = 0
         server.on(RETAIL, self.reply)
 
     @property
@@ -177,8 +177,8 @@ class RetailServer:
 
     def reply(self, request: Request) -> Reply:
         skip = int(request.query.get("$skip", "0"))
-        self.walks += skip == 0
-        told = self.before_page(skip, self.walks)
+        self.downloads += skip == 0
+        told = self.before_page(skip, self.downloads)
         if told is not None:
             return told
         fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]

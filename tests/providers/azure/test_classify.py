@@ -33,7 +33,7 @@ def test_z1_reservation_is_the_whole_term(tmp_path: Path) -> None:
     ]
     landed = (
         Landed(tmp_path)
-        .retail([reservation], "retail-reservation-usd", "australiacentral")
+        .retail([reservation], "retail_reservation_usd", "australiacentral")
         .retail([item(0.673, savingsPlan=plans, **b16)], region="australiacentral")
     )
     prices = landed.prices()
@@ -76,7 +76,7 @@ def test_z1_reservation_is_the_whole_term(tmp_path: Path) -> None:
 def test_z1_every_term(tmp_path: Path, term: str, months: int, hourly: str) -> None:
     prices = (
         Landed(tmp_path)
-        .retail([item(8760.0, type="Reservation", reservationTerm=term)], "retail-reservation-usd")
+        .retail([item(8760.0, type="Reservation", reservationTerm=term)], "retail_reservation_usd")
         .prices()
     )
     assert one(prices, payment_option="all_upfront")["term_months"] == months
@@ -318,11 +318,11 @@ def test_purchase_options_dates_and_hosts(tmp_path: Path) -> None:
                 0.096, type="DevTestConsumption", productName="Virtual Machines DSv3 Series Windows"
             )
         ],
-        "retail-devtest-usd",
+        "retail_devtest_usd",
     )
     landed.retail(
         [item(20363.0, type="Reservation", reservationTerm="1 Year", **host)],
-        "retail-reservation-usd",
+        "retail_reservation_usd",
     )
     prices = landed.prices()
     rows = {
@@ -369,7 +369,7 @@ def test_currencies_are_apart(tmp_path: Path) -> None:
     landed = (
         Landed(tmp_path)
         .retail([item(0.096)])
-        .retail([item(0.089, currencyCode="EUR")], "retail-consumption-eur")
+        .retail([item(0.089, currencyCode="EUR")], "retail_consumption_eur")
     )
     assert sorted(landed.prices().select("currency", "hourly").rows()) == [
         ("EUR", Decimal("0.089")),
@@ -392,7 +392,7 @@ def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
         body = body.replace('"retailPrice": 0,', f'"retailPrice": {text},', 1)
     prices = (
         Landed(tmp_path)
-        .add("retail-consumption-usd", "eastus", body.encode())
+        .add("retail_consumption_usd", "eastus", body.encode())
         .prices()
         .sort("instance_type")
     )

@@ -221,9 +221,7 @@ def everything(server: StubServer) -> RetailServer:
     return RetailServer(server, items)
 
 
-def test_plan_with_and_without_an_account(
-    stub: Callable[[], StubServer], tmp_path: Path, project: Path
-) -> None:
+def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
     everything(server)
     with context(
@@ -234,24 +232,24 @@ def test_plan_with_and_without_an_account(
         "azure/locations/global",
         "azure/skus/eastus",
         "azure/skus/westeurope",
-        "azure/retail-consumption-eur/usgovvirginia",
+        "azure/retail_consumption_eur/usgovvirginia",
     } <= units
     assert "azure/skus/usgovvirginia" not in units
     assert not any("eastusstg" in u or "unitedstates" in u for u in units)
     assert len(units) == 1 + 2 + 2 * 3 * 3
-    with context(tmp_path, server, sample=str(project / "data/sample")) as ready:
+    with context(tmp_path, server) as ready:
         bundled = {u.name for u in AZURE.plan(ready, None)}
         assert [
             u.name for u in AZURE.plan(ready, ["WestEurope"]) if u.kind.startswith("retail")
         ] == [
-            f"azure/retail-{kind}-usd/westeurope"
+            f"azure/retail_{kind}_usd/westeurope"
             for kind in ("consumption", "devtest", "reservation")
         ]
     assert {
         "azure/locations/global",
         "azure/skus/global",
-        "azure/retail-reservation-usd/usgovvirginia",
-        "azure/retail-devtest-usd/uksouth",
+        "azure/retail_reservation_usd/usgovvirginia",
+        "azure/retail_devtest_usd/uksouth",
     } <= bundled
 
 
@@ -282,7 +280,7 @@ def test_from_settings_to_rows_with_an_account(
     )
     run: Run = done["run"]
     assert {r.unit.name: r.status for r in run.results if r.status != "ok"} == {
-        f"azure/retail-{kind}-usd/{region}": "skipped"
+        f"azure/retail_{kind}_usd/{region}": "skipped"
         for kind in ("devtest", "reservation")
         for region in ("usgovvirginia", "westeurope")
     }
@@ -359,7 +357,7 @@ def test_a_failed_partition_stands_on_its_last_good_pages(
     ]  # the Linux row is lost, the Windows row stays
     second = run_live(monkeypatch, 2, **environment)
     (east,) = [
-        r for r in second["run"].results if r.unit.name == "azure/retail-consumption-usd/eastus"
+        r for r in second["run"].results if r.unit.name == "azure/retail_consumption_usd/eastus"
     ]
     assert (east.status, east.carried_from) == ("carried", first["run"].run_id)
     before, after = (

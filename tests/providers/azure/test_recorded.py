@@ -140,7 +140,7 @@ def test_conservation_of_the_sample() -> None:
     items = sum(
         len(landing.read_json(p)["Items"])
         for r in run.results
-        if r.unit.kind.startswith("retail-")
+        if r.unit.kind.startswith("retail_")
         for p in r.pages
     )
     part = sample()["prices"]
@@ -204,7 +204,7 @@ def test_recorded_answers_of_retail_prices(shared: Path, tmp_path: Path) -> None
             continue
         part = (
             Landed(tmp_path / path.stem)
-            .add("retail-consumption-usd", "eastus", path.read_bytes())
+            .add("retail_consumption_usd", "eastus", path.read_bytes())
             .parts()["prices"]
         )
         assert refused(part) == [], path.name

@@ -16,7 +16,7 @@ from hwprices.providers.azure.api import retail
 
 AZURE = get("azure")
 UNIT = Unit(
-    "azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"}
+    "azure", "retail_consumption_usd", "eastus", {"price_type": "Consumption", "currency": "USD"}
 )
 
 
@@ -61,7 +61,7 @@ def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Pa
     server = stub()
     vendor = RetailServer(server, many(3))
     pages = fetch(tmp_path, server)
-    assert (len(pages), vendor.walks, len(server.requests)) == (1, 1, 1)
+    assert (len(pages), vendor.downloads, len(server.requests)) == (1, 1, 1)
     query = server.requests[0].query
     assert query["api-version"] == "2023-01-01-preview"
     assert query["currencyCode"] == "'USD'"
@@ -77,7 +77,7 @@ def test_many_pages_without_a_run_before_are_walked_twice(
     server = stub()
     vendor = RetailServer(server, many(8))
     pages = fetch(tmp_path, server)
-    assert (len(pages), vendor.walks, len(landed(tmp_path))) == (3, 2, 3)
+    assert (len(pages), vendor.downloads, len(landed(tmp_path))) == (3, 2, 3)
 
 
 def test_with_a_run_before_one_walk_is_enough(
@@ -86,10 +86,10 @@ def test_with_a_run_before_one_walk_is_enough(
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = many(9)
     assert len(fetch(tmp_path, server)) == 3
-    assert vendor.walks == 1
+    assert vendor.downloads == 1
 
 
 def test_parameters_go_with_the_first_page_only(
@@ -126,7 +126,7 @@ def test_z6_rows_that_slip_between_pages_are_seen(
 
     vendor.before_page = republish
     pages = fetch(tmp_path, server)
-    assert vendor.walks == 3  # 1 and 2 differ, 2 and 3 agree
+    assert vendor.downloads == 3  # 1 and 2 differ, 2 and 3 agree
     with context(tmp_path, server) as ready:
         got = [i["meterId"] for page in pages for i in ready.landing.read_json(page)["Items"]]
     assert got == [f"m{i}" for i in range(1, 8)]
@@ -143,7 +143,9 @@ def test_z6_a_list_that_never_settles_is_refused(
             del vendor.items[0]
 
     vendor.before_page = republish
-    with pytest.raises(FetchError, match="could not be read whole in 3 walks: two walks differ by"):
+    with pytest.raises(
+        FetchError, match="could not be read completely in 3 downloads: two downloads differ by"
+    ):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
@@ -157,7 +159,7 @@ def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_pa
     )
     vendor = RetailServer(server, [linux, windows])
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = [windows]
 
     def come_back(_skip: int, walk: int) -> None:
@@ -198,10 +200,10 @@ def test_a_new_month_changes_dates_and_loses_nothing(
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = many(8, effectiveStartDate="2026-11-01T00:00:00Z", retailPrice=9.5)
     fetch(tmp_path, server)
-    assert vendor.walks == 1
+    assert vendor.downloads == 1
 
 
 def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) -> None:
@@ -237,7 +239,7 @@ def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(
     server = stub()
     vendor = RetailServer(server, [item(0.096), item(0.1)])
     fetch(tmp_path, server)
-    assert vendor.walks == 2
+    assert vendor.downloads == 2
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_an_answer_that_is_none_is_refused(
     stub: Callable[[], StubServer], tmp_path: Path, body: Any
 ) -> None:
     server = stub().on(RETAIL, Reply.json(body))
-    with pytest.raises(FetchError, match="could not be read whole"):
+    with pytest.raises(FetchError, match="could not be read completely"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
@@ -344,7 +346,7 @@ def test_regions_that_have_prices_are_found_without_an_account(
         ],
     )
     with context(tmp_path, server) as ready:
-        assert retail.regions(ready.http, ready.settings.azure_retail_url) == [
+        assert retail.read_regions(ready.http, ready.settings.azure_retail_url) == [
             "chilecentral",
             "eastus",
             "usgovvirginia",
