@@ -47,7 +47,8 @@ ITEMS_A_PAGE = 1000  # the most that Retail Prices sends
 PRICE_TYPE_WORDS = {price_type: word for word, price_type in kinds.PRICE_TYPES.items()}
 
 # Names in the price list that differ from the size's name by more than spelling. Each of these
-# sizes has the same Linux price as the meter in another collector's list; no other of its series has.
+# sizes has the same Linux price as the meter in another collector's list, as no other of its
+# series has.
 ALIASES = [
     (re.compile(r"RTX6kv6$"), "_RTXPRO6000BSE_v6"),
     (re.compile(r"^(NG\d+adm?s)V620$"), r"\1_V620_v1"),

@@ -339,6 +339,41 @@ def test_without_an_account_the_sizes_are_bundled(
     )["flags"].to_list() == [[]]
 
 
+def test_a_login_that_fails_costs_no_prices(
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """DefaultAzureCredential may use the environment only, which holds no credential."""
+    server = stub()
+    vendor = everything(server)
+    for name in ("AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    done = run_live(
+        monkeypatch,
+        HWPRICES_ROOT=str(tmp_path),
+        HWPRICES_SOURCE="live",
+        HWPRICES_AZURE_RETAIL_URL=vendor.url,
+        HWPRICES_AZURE_ARM_URL=server.url.replace("http://", "https://"),
+        AZURE_SUBSCRIPTION_ID=SUBSCRIPTION,
+        AZURE_TOKEN_CREDENTIALS="EnvironmentCredential",
+    )
+    by_kind = {(r.unit.kind, r.status) for r in done["run"].results}
+    assert {
+        ("locations", "failed"),
+        ("skus", "failed"),
+        ("retail_consumption_usd", "ok"),
+    } <= by_kind
+    assert not any(status == "failed" for kind, status in by_kind if kind.startswith("retail_"))
+    (locations,) = [r for r in done["run"].results if r.unit.kind == "locations"]
+    assert "failed to retrieve a token" in locations.reason
+    assert "az login" in locations.reason
+    prices = frame(done["parts"]["prices"]).filter(purchase_option="on_demand", os="linux")
+    assert set(prices["region"]) == {"eastus", "westeurope", "usgovvirginia"}
+    assert [record for record in caplog.records if record.name.startswith("azure.identity")] == []
+
+
 def test_a_failed_partition_stands_on_its_last_good_pages(
     stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with
 
 from collections.abc import Sequence
 
+from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure import bundled, kinds
@@ -20,13 +21,10 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     list), and those that have prices: a new region or a sovereign cloud is only in one of the two.
 
     Raises:
-        FetchError: a list of regions cannot be had.
+        FetchError: the regions that have prices cannot be had.
     """
     settings: Settings = context.settings
-    if settings.azure_subscription_id:
-        listed_regions = resource_manager.read_regions(context)
-    else:
-        listed_regions = bundled.regions()
+    listed_regions = _listed_regions(context)
     if regions is None:
         priced_regions = retail.read_regions(context.http, settings.azure_retail_url)
         chosen = sorted({*listed_regions, *priced_regions})
@@ -37,6 +35,20 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         *_size_units(settings, [region for region in chosen if region in listed_regions]),
         *_price_units(settings, chosen),
     ]
+
+
+def _listed_regions(context: Context) -> list[str]:
+    """Regions of the account, or of the bundled list where there is no account or it cannot be read.
+
+    A login that fails must not cost the prices, which need none: the units of sizes and locations
+    fail later, each with the reason.
+    """
+    if not context.settings.azure_subscription_id:
+        return bundled.regions()
+    try:
+        return resource_manager.read_regions(context)
+    except FetchError:
+        return bundled.regions()
 
 
 def _size_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:

@@ -6,6 +6,7 @@ https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -213,6 +214,8 @@ def _authentication(url: str) -> dict[str, Any]:
     check_endpoint(url, credentials=True)
     from azure.identity import DefaultAzureCredential
 
+    # It logs a page of text for each login that fails; the error says the same in one line.
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     return {"credential": DefaultAzureCredential()}
 
 
