@@ -125,7 +125,7 @@ def location(name: str, kind: str = "Physical", geography: str = "United States"
     }
 
 
-def barred(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
+def restriction(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
     """One restriction of a SKU: ``kind`` is Location or Zone."""
     info = {"locations": [location]} | ({"zones": zones} if zones else {})
     return {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tests.helpers.azure_pages import (
     Landed,
-    barred,
     frame,
     recording,
+    restriction,
     sku,
 )
 
@@ -19,16 +19,20 @@ def test_zones_and_restrictions(tmp_path: Path) -> None:
             "Standard_D2s_v3",
             location="EastUS",
             zones=["2", "3", "1"],
-            restrictions=[barred("Zone", "EastUS", ["3", "4"])],
+            restrictions=[restriction("Zone", "EastUS", ["3", "4"])],
         ),
         sku(
             "Standard_D4s_v3",
             location="eastus",
             zones=["1"],
-            restrictions=[barred("Location", "eastus"), barred("Zone", "eastus", ["1"])],
+            restrictions=[restriction("Location", "eastus"), restriction("Zone", "eastus", ["1"])],
         ),
         sku("Standard_D8s_v3", location="eastus"),
-        sku("Standard_D16s_v3", location="eastus", restrictions=[barred("Zone", "eastus", ["2"])]),
+        sku(
+            "Standard_D16s_v3",
+            location="eastus",
+            restrictions=[restriction("Zone", "eastus", ["2"])],
+        ),
     )
     rows = (
         frame(landed.parts()["availability"])

@@ -1,8 +1,8 @@
 """Plan, fetch, record and normalise Azure as a live run does, from servers on loopback."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -25,7 +25,7 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices import settings
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import Landing, Run, UnitResult
-from hwprices.providers import Pages, get
+from hwprices.providers import Pages, Part, get
 
 AZURE = get("azure")
 
@@ -103,7 +103,21 @@ def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_pa
     } <= bundled
 
 
-def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class LiveRun:
+    """A recorded run and its tables."""
+
+    run: Run
+    parts: dict[str, Part]
+
+    def rows(self, table: str) -> pl.DataFrame:
+        return frame(self.parts[table])
+
+    def status(self, kind: str) -> set[str]:
+        return {result.status for result in self.run.results if result.unit.kind == kind}
+
+
+def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) -> LiveRun:
     """Plan, fetch, record and normalise with nothing but the documented settings."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -114,7 +128,7 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     parts = {
         part.table: part for part in AZURE.normalise(Pages(run, Landing(f"{common.root}/raw")))
     }
-    return {"run": run, "parts": parts}
+    return LiveRun(run, parts)
 
 
 def test_a_live_run_with_an_account(
@@ -122,7 +136,7 @@ def test_a_live_run_with_an_account(
 ) -> None:
     server = stub()
     vendor = start_vendor(server)
-    done = run_live(
+    live = run_live(
         monkeypatch,
         HWPRICES_ROOT=str(tmp_path),
         HWPRICES_SOURCE="live",
@@ -130,14 +144,13 @@ def test_a_live_run_with_an_account(
         HWPRICES_AZURE_ARM_URL=server.url,
         AZURE_SUBSCRIPTION_ID=SUBSCRIPTION,
     )
-    run: Run = done["run"]
-    assert {r.unit.name: r.status for r in run.results if r.status != "ok"} == {
+    assert {r.unit.name: r.status for r in live.run.results if r.status != "ok"} == {
         f"azure/retail_{kind}_usd/{region}": "skipped"
         for kind in ("devtest", "reservation")
         for region in ("usgovvirginia", "westeurope")
     }
-    prices = frame(done["parts"]["prices"])
-    assert refused(done["parts"]["prices"]) == []
+    prices = live.rows("prices")
+    assert refused(live.parts["prices"]) == []
     assert sorted(
         prices.filter(region="eastus")
         .select("os", "license_model", "purchase_option", "payment_option")
@@ -161,13 +174,13 @@ def test_a_live_run_with_an_account(
         "westeurope": "",
         "usgovvirginia": "availability_unknown",
     }
-    assert set(frame(done["parts"]["instance_types"])["spec_source"]) == {"api"}
-    assert sorted(frame(done["parts"]["regions"]).select("region", "kind").rows()) == [
+    assert set(live.rows("instance_types")["spec_source"]) == {"api"}
+    assert sorted(live.rows("regions").select("region", "kind").rows()) == [
         ("eastus", "region"),
         ("usgovvirginia", "gov"),
         ("westeurope", "region"),
     ]
-    assert SUBSCRIPTION not in (tmp_path / f"raw/azure/runs/{run.run_id}.json").read_text()
+    assert SUBSCRIPTION not in (tmp_path / f"raw/azure/runs/{live.run.run_id}.json").read_text()
 
 
 def test_a_live_run_without_an_account_takes_the_bundled_sizes(
@@ -176,19 +189,19 @@ def test_a_live_run_without_an_account_takes_the_bundled_sizes(
     server = stub()
     vendor = start_vendor(server)
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
-    done = run_live(
+    live = run_live(
         monkeypatch,
         HWPRICES_ROOT=str(tmp_path),
         HWPRICES_SOURCE="live",
         HWPRICES_AZURE_RETAIL_URL=vendor.url,
         HWPRICES_AZURE_ARM_URL="http://127.0.0.1:9",
     )
-    types = frame(done["parts"]["instance_types"])
+    types = live.rows("instance_types")
     assert set(types["spec_source"]) == {"bundled"}
     assert types["observed_at"].max().year == 2026  # type: ignore[union-attr]
-    assert frame(done["parts"]["prices"]).filter(
-        purchase_option="on_demand", os="linux", region="eastus"
-    )["flags"].to_list() == [[]]
+    assert live.rows("prices").filter(purchase_option="on_demand", os="linux", region="eastus")[
+        "flags"
+    ].to_list() == [[]]
 
 
 def test_a_login_that_fails_costs_no_prices(
@@ -202,7 +215,7 @@ def test_a_login_that_fails_costs_no_prices(
     vendor = start_vendor(server)
     for name in ("AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID"):
         monkeypatch.delenv(name, raising=False)
-    done = run_live(
+    live = run_live(
         monkeypatch,
         HWPRICES_ROOT=str(tmp_path),
         HWPRICES_SOURCE="live",
@@ -211,17 +224,14 @@ def test_a_login_that_fails_costs_no_prices(
         AZURE_SUBSCRIPTION_ID=SUBSCRIPTION,
         AZURE_TOKEN_CREDENTIALS="EnvironmentCredential",
     )
-    by_kind = {(r.unit.kind, r.status) for r in done["run"].results}
-    assert {
-        ("locations", "failed"),
-        ("skus", "failed"),
-        ("retail_consumption_usd", "ok"),
-    } <= by_kind
-    assert not any(status == "failed" for kind, status in by_kind if kind.startswith("retail_"))
-    (locations,) = [r for r in done["run"].results if r.unit.kind == "locations"]
+    assert live.status("locations") == live.status("skus") == {"failed"}
+    assert "ok" in live.status("retail_consumption_usd")
+    retail = [r for r in live.run.results if r.unit.kind.startswith("retail_")]
+    assert "failed" not in {result.status for result in retail}
+    (locations,) = [r for r in live.run.results if r.unit.kind == "locations"]
     assert "failed to retrieve a token" in locations.reason
     assert "az login" in locations.reason
-    prices = frame(done["parts"]["prices"]).filter(purchase_option="on_demand", os="linux")
+    prices = live.rows("prices").filter(purchase_option="on_demand", os="linux")
     assert set(prices["region"]) == {"eastus", "westeurope", "usgovvirginia"}
     assert [record for record in caplog.records if record.name.startswith("azure.identity")] == []
 
@@ -239,16 +249,15 @@ def test_a_failed_partition_keeps_its_last_good_pages(
         "HWPRICES_AZURE_ARM_URL": server.url,
     }
     first = run_live(monkeypatch, AZURE_SUBSCRIPTION_ID=SUBSCRIPTION, **environment)
-    vendor.items = [
-        i for i in vendor.items if i["meterId"] != "eastus"
-    ]  # the Linux row is lost, the Windows row stays
+    # The Linux item is lost, the Windows item stays.
+    vendor.items = [i for i in vendor.items if i["meterId"] != "eastus"]
     second = run_live(monkeypatch, 2, **environment)
     (east,) = [
-        r for r in second["run"].results if r.unit.name == "azure/retail_consumption_usd/eastus"
+        r for r in second.run.results if r.unit.name == "azure/retail_consumption_usd/eastus"
     ]
-    assert (east.status, east.carried_from) == ("carried", first["run"].run_id)
+    assert (east.status, east.carried_from) == ("carried", first.run.run_id)
     before, after = (
-        frame(run["parts"]["prices"]).filter(region="eastus", purchase_option="on_demand")
+        run.rows("prices").filter(region="eastus", purchase_option="on_demand")
         for run in (first, second)
     )
     assert before.height == 3

@@ -14,24 +14,21 @@ from tests.helpers.azure_pages import (
 )
 from tests.helpers.stub_server import Reply, StubServer
 
-from hwprices import settings
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
-from hwprices.landing.pages import Unit
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import SkippedError, get
 from hwprices.providers.azure.api import resource_manager
 from hwprices.providers.azure.settings import Settings
+from hwprices.settings import load_as
 
 AZURE = get("azure")
 UNIT = Unit("azure", "skus", "eastus")
 
 
-def fetch(
-    folder: Path, server: StubServer, unit: Unit = UNIT, **more: Any
-) -> tuple[list[Any], list[dict[str, Any]]]:
-    with context(folder, server, azure_subscription_id=SUBSCRIPTION, **more) as ready:
-        pages = AZURE.fetch(ready, unit)
-        return pages, [ready.landing.read_json(page) for page in pages]
+def fetch(folder: Path, server: StubServer, **settings: Any) -> list[Page]:
+    with context(folder, server, azure_subscription_id=SUBSCRIPTION, **settings) as ready:
+        return AZURE.fetch(ready, UNIT)
 
 
 def test_bodies_are_landed_unchanged(stub: Callable[[], StubServer], tmp_path: Path) -> None:
@@ -53,7 +50,7 @@ def test_no_token_goes_over_plain_http(
 ) -> None:
     for name, value in {
         "AZURE_CLIENT_ID": "id",
-        "AZURE_CLIENT_SECRET": "hush",
+        "AZURE_CLIENT_SECRET": "client-secret",
         "AZURE_TENANT_ID": "t",
     }.items():
         monkeypatch.setenv(name, value)
@@ -61,7 +58,7 @@ def test_no_token_goes_over_plain_http(
     fetch(tmp_path, server)
     assert [h for r in server.requests for h in r.headers if h.lower() == "authorization"] == []
     stored = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
-    assert b"hush" not in stored
+    assert b"client-secret" not in stored
 
 
 def test_the_default_credential_is_used_over_https_only(
@@ -77,21 +74,30 @@ def test_the_default_credential_is_used_over_https_only(
         resource_manager._authentication("http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
     with pytest.raises(HwpricesError, match="is not https"):
-        settings.load_as(Settings)
+        load_as(Settings)
 
 
-def test_429_with_retry_after_and_503_are_tried_again(
+def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
-    good = Reply.json({"value": [sku("Standard_D2s_v3")]})
-    server = stub().on(SKUS, [Reply.json({}, status=429, headers={"Retry-After": "0"}), good])
-    _, (body,) = fetch(tmp_path, server)
-    assert len(body["value"]) == 1
-    assert len(server.requests) == 2
+    """The pause is capped by the setting max_retry_after."""
+    replies = [
+        Reply.json({}, status=429, headers={"Retry-After": "7"}),
+        Reply.json({}, status=503, headers={"Retry-After": "9999"}),
+        Reply.json({"value": [sku("Standard_D2s_v3")]}),
+    ]
+    server = stub().on(SKUS, replies)
+    waits: list[float] = []
+    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
+        ready.http.sleep = waits.append
+        (page,) = AZURE.fetch(ready, UNIT)
+        assert len(ready.landing.read_json(page)["value"]) == 1
+    assert waits == [7.0, 120.0]
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(
-    ("reply", "words"),
+    ("reply", "message"),
     [
         (
             Reply.json(
@@ -113,10 +119,10 @@ def test_429_with_retry_after_and_503_are_tried_again(
     ids=["403", "401", "html", "half json", "cut", "redirect"],
 )
 def test_a_failure_is_one_line_without_the_subscription(
-    stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, words: str
+    stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, message: str
 ) -> None:
     server = stub().on(SKUS, reply)
-    with pytest.raises(FetchError, match=words) as caught:
+    with pytest.raises(FetchError, match=message) as caught:
         fetch(tmp_path, server, attempts=1)
     assert "\n" not in str(caught.value)
     assert SUBSCRIPTION not in str(caught.value)

@@ -38,7 +38,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def _listed_regions(context: Context) -> list[str]:
-    """Regions of the account, or of the bundled list where there is no account or it cannot be read.
+    """Regions of the account; of the bundled list without an account, or if the login fails.
 
     A login that fails must not cost the prices, which need none: the units of sizes and locations
     fail later, each with the reason.

@@ -77,7 +77,7 @@ def classify_items(items: Items) -> ClassifiedItems:
 def _with_facts(items: Items) -> pl.DataFrame:
     """Add the columns of ``KEY``, price, the origin columns and the reasons.
 
-    ``out_of_scope`` says why an item is none of ours, ``reason`` and ``message`` why it is refused;
+    ``out_of_scope`` says why an item is left out, ``reason`` and ``message`` why it is refused;
     they are null where it is a price.
     """
     names = ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
