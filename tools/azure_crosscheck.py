@@ -138,8 +138,8 @@ def render(result: Comparison) -> str:
         "# Azure prices compared with another collector's",
         "",
         "The sample's Linux on-demand prices in francecentral and westeurope (2026-08-20) are",
-        "compared with a public price list of 2026-06. Where the two differ, Azure's list of meters",
-        "decides: it has a Linux, a Windows and often a Cloud Services meter for each size.",
+        "compared with a public price list of 2026-06. Where the two differ, Azure's list of",
+        "meters decides: it has a Linux, a Windows and often a Cloud Services meter for each size.",
         "This page is written by `tools/azure_crosscheck.py`; do not edit it.",
         "",
         f"{common:,} prices are in both lists: {result.equal:,} are equal and"

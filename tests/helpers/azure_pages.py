@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ RETAIL = "/api/retail/prices"
 SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
 LOCATIONS = f"/subscriptions/{SUBSCRIPTION}/locations"
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "azure"
 
 
@@ -201,6 +203,27 @@ def one_row(rows: pl.DataFrame, **values: Any) -> dict[str, Any]:
     fitting = rows.filter(**values)
     assert fitting.height == 1, fitting
     return fitting.row(0, named=True)
+
+
+@cache
+def sample_parts() -> dict[str, Part]:
+    """The tables of the bundled sample."""
+    landing = Landing(SAMPLE)
+    run = landing.latest_run("azure")
+    assert run is not None
+    return {part.table: part for part in get("azure").normalise(Pages(run, landing))}
+
+
+@cache
+def sample_prices() -> pl.DataFrame:
+    """Price rows of the bundled sample."""
+    return frame(sample_parts()["prices"])
+
+
+def item_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """One row for each item that became a price, without derived rows and savings plans."""
+    is_listed = pl.col("basis") == "listed"
+    return table.filter(is_listed & (pl.col("purchase_option") != "savings_plan"))
 
 
 def instance_types(folder: Path, *skus: dict[str, Any]) -> pl.DataFrame:

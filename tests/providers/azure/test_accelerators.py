@@ -38,7 +38,7 @@ from tests.helpers.azure_pages import one_size
         ("Standard_NC24r", "4", "nvidia-k80", 4, 48),
     ],
 )
-def test_accelerators_of_sizes(
+def test_z7_accelerators_of_sizes(
     tmp_path: Path, name: str, gpus: str | None, accelerator: str, count: float, gib: float
 ) -> None:
     row = one_size(tmp_path, name, "family", GPUs=gpus)

@@ -23,7 +23,7 @@ def three_items_of_one_key() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]])
-def test_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list[int]) -> None:
+def test_z3_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list[int]) -> None:
     part = Landed(tmp_path).retail([three_items_of_one_key()[i] for i in order]).parts()["prices"]
     assert one_row(frame(part))["effective_hourly"] == Decimal("0.096")
     assert part.counts == {
@@ -32,13 +32,13 @@ def test_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list[in
     }
 
 
-def test_the_only_item_is_chosen_though_not_primary(tmp_path: Path) -> None:
+def test_z4_the_only_item_is_chosen_though_not_primary(tmp_path: Path) -> None:
     assert one_row(Landed(tmp_path).retail([item(0.096, isPrimaryMeterRegion=False)]).prices())[
         "effective_hourly"
     ] == Decimal("0.096")
 
 
-def test_placeholders_are_refused(tmp_path: Path) -> None:
+def test_z5_placeholders_are_refused(tmp_path: Path) -> None:
     gpu = {
         "armSkuName": "Standard_ND96isr_H200_v5",
         "skuName": "ND96isrH200v5",
@@ -66,7 +66,7 @@ def test_placeholders_are_refused(tmp_path: Path) -> None:
     ]
 
 
-def test_a_small_machine_may_cost_0_002_on_spot(tmp_path: Path) -> None:
+def test_z5_a_small_machine_may_cost_0_002_on_spot(tmp_path: Path) -> None:
     part = (
         Landed(tmp_path)
         .retail([item(0.0104), item(0.002, meterId="s", skuName="D2s v3 Spot")])
@@ -92,7 +92,7 @@ def test_a_small_machine_may_cost_0_002_on_spot(tmp_path: Path) -> None:
         ("Virtual Machines DSv3 Series SUSE Linux Enterprise", "sles"),
     ],
 )
-def test_operating_system_of_a_product(tmp_path: Path, product: str, os: str) -> None:
+def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str) -> None:
     assert one_row(Landed(tmp_path).retail([item(0.096, productName=product)]).prices())["os"] == os
 
 

@@ -21,7 +21,7 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 
-def test_a_constrained_size_has_fewer_vcpus(tmp_path: Path) -> None:
+def test_z7_a_constrained_size_has_fewer_vcpus(tmp_path: Path) -> None:
     row = one_size(
         tmp_path,
         "Standard_E8-4s_v5",

@@ -30,7 +30,7 @@ def facts(product: str) -> tuple[str, str, str]:
     space=SPACES,
     end=st.sampled_from(["Windows", "Win"]),
 )
-def test_whatever_ends_in_windows_is_windows(words: list[str], space: str, end: str) -> None:
+def test_a_name_that_ends_in_windows_is_windows(words: list[str], space: str, end: str) -> None:
     assert facts(space.join(["Virtual Machines", *words, end]))[:2] == ("vm", "windows")
 
 
@@ -41,7 +41,7 @@ def test_whatever_ends_in_windows_is_windows(words: list[str], space: str, end: 
     start=st.sampled_from(["", "Virtual Machines "]),
     end=st.sampled_from(["", " Windows", " Linux"]),
 )
-def test_cloud_services_is_never_a_machine(
+def test_cloud_services_is_not_a_machine(
     series: str, space: str, joined: bool, start: str, end: str
 ) -> None:
     words = "CloudServices" if joined else f"Cloud{space}Services"
@@ -49,7 +49,7 @@ def test_cloud_services_is_never_a_machine(
 
 
 @given(st.text(max_size=60))
-def test_tidy_is_idempotent_and_facts_are_total(text: str) -> None:
+def test_tidy_twice_is_tidy_once_and_every_name_has_facts(text: str) -> None:
     once = pl.DataFrame({"n": [text]}).select(product_names.tidy("n"))
     assert once.select(product_names.tidy("n")).equals(once)
     kind, os, tenancy = facts(text)

@@ -7,19 +7,21 @@ import gzip
 import json
 import re
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from tests.helpers.azure_pages import RECORDINGS, Landed, frame, recording, refused
+from tests.helpers.azure_pages import (
+    RECORDINGS,
+    Landed,
+    frame,
+    item_rows,
+    recording,
+    refused,
+    sample_prices,
+)
 from tools.azure_crosscheck import REPORT, compare, render
 
-from hwprices.landing.pages import Landing
-from hwprices.providers import Pages, get
-
-SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 REGIONS = ["francecentral", "westeurope"]
 ANSWERS = sorted(path.name for path in (RECORDINGS / "retail").glob("*.json.gz"))
 
@@ -28,16 +30,6 @@ WITHOUT_SIZE = re.compile("L160ias")  # no list of sizes has it: see data/sample
 
 Meters = dict[tuple[str, str], dict[str, Any]]
 """(skuId, meterId) → meter."""
-
-
-@cache
-def prices() -> pl.DataFrame:
-    """Price rows of the sample."""
-    landing = Landing(SAMPLE)
-    run = landing.latest_run("azure")
-    assert run is not None
-    (part,) = [p for p in get("azure").normalise(Pages(run, landing)) if p.table == "prices"]
-    return frame(part)
 
 
 def read_meters(content: bytes) -> Meters:
@@ -51,12 +43,6 @@ def all_meters(shared: Path, region: str) -> Meters:
     return read_meters(gzip.decompress(path.read_bytes()))
 
 
-def item_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """One row for each item that became a price, without derived rows and savings plans."""
-    is_listed = pl.col("basis") == "listed"
-    return table.filter(is_listed & (pl.col("purchase_option") != "savings_plan"))
-
-
 def option_of(sku_name: str) -> str:
     """The purchase option that the end of a SKU's name says."""
     if sku_name.endswith("Spot"):
@@ -68,7 +54,7 @@ def check_rows_against_meters(region: str, meters: Meters) -> None:
     """Each meter has one row with its price, or is out of scope; other rules than the project's."""
     rows = {
         (row["sku_id"], row["sku_price_id"]): row
-        for row in item_rows(prices()).filter(region=region).iter_rows(named=True)
+        for row in item_rows(sample_prices()).filter(region=region).iter_rows(named=True)
     }
     unused = [meter for key, meter in meters.items() if key not in rows]
     names = [meter["productName"] + meter["skuName"] for meter in unused]
@@ -86,7 +72,7 @@ def check_no_cloud_services(meters: Meters, at_least: int) -> None:
     """No row, listed or derived, comes from a Cloud Services meter."""
     cloud = {key for key, m in meters.items() if re.search("Cloud ?Services", m["productName"])}
     assert len(cloud) >= at_least
-    assert not cloud & set(prices().select("sku_id", "sku_price_id").iter_rows())
+    assert not cloud & set(sample_prices().select("sku_id", "sku_price_id").iter_rows())
 
 
 @pytest.mark.parametrize("region", REGIONS)

@@ -17,7 +17,7 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 
-def test_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
+def test_z1_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
     """Known wrong number Z1 (docs/known-wrong-numbers.md): B16als v2 in australiacentral.
 
     3478 is the price of a year, though the unit is "1 Hour".
@@ -75,7 +75,9 @@ def test_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
     ("term", "months", "hourly"),
     [("1 Year", 12, "1"), ("3 Years", 36, "0.3333333333"), ("5 Years", 60, "0.2")],
 )
-def test_every_term_of_a_reservation(tmp_path: Path, term: str, months: int, hourly: str) -> None:
+def test_z1_every_term_of_a_reservation(
+    tmp_path: Path, term: str, months: int, hourly: str
+) -> None:
     prices = (
         Landed(tmp_path)
         .retail([item(8760.0, type="Reservation", reservationTerm=term)], "retail_reservation_usd")
@@ -87,7 +89,7 @@ def test_every_term_of_a_reservation(tmp_path: Path, term: str, months: int, hou
     ) < Decimal("1e-9")  # type: ignore[operator]
 
 
-def test_cloud_services_items_are_left_out(tmp_path: Path) -> None:
+def test_z2_cloud_services_items_are_left_out(tmp_path: Path) -> None:
     """Known wrong number Z2 (docs/known-wrong-numbers.md): they have the Windows price."""
     e32 = {
         "armRegionName": "westeurope",
@@ -127,7 +129,7 @@ def test_cloud_services_items_are_left_out(tmp_path: Path) -> None:
     )
 
 
-def test_spot_equal_to_on_demand_is_flagged(tmp_path: Path) -> None:
+def test_z5_spot_equal_to_on_demand_is_flagged(tmp_path: Path) -> None:
     prices = (
         Landed(tmp_path)
         .skus(sku("Standard_D2s_v3"))
@@ -140,7 +142,7 @@ def test_spot_equal_to_on_demand_is_flagged(tmp_path: Path) -> None:
     assert one_row(prices, purchase_option="on_demand")["flags"] == []
 
 
-def test_a_region_in_another_case_is_the_same_region(tmp_path: Path) -> None:
+def test_z8_a_region_in_another_case_is_the_same_region(tmp_path: Path) -> None:
     prices = (
         Landed(tmp_path)
         .skus(sku("Standard_D2s_v3", location="westus3"), region="westus3")

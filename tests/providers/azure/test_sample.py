@@ -5,21 +5,18 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.azure_pages import frame, refused
+from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
 
 from hwprices.landing.pages import Landing, Run
-from hwprices.providers import Pages, Part, get
 from hwprices.providers.azure import bundled, kinds
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
 PROJECT = Path(__file__).resolve().parents[3]
-SAMPLE = PROJECT / "data" / "sample"
 BUNDLED = PROJECT / "data" / "bundled" / "azure"
 
 
@@ -29,25 +26,8 @@ def sample_run() -> Run:
     return run
 
 
-@cache
-def parts() -> dict[str, Part]:
-    normalised = get("azure").normalise(Pages(sample_run(), Landing(SAMPLE)))
-    return {part.table: part for part in normalised}
-
-
-@cache
-def prices() -> pl.DataFrame:
-    return frame(parts()["prices"])
-
-
-def item_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """One row for each item that became a price, without derived rows and savings plans."""
-    is_listed = pl.col("basis") == "listed"
-    return table.filter(is_listed & (pl.col("purchase_option") != "savings_plan"))
-
-
 def linux_price(size: str, region: str) -> Decimal:
-    (price,) = prices().filter(
+    (price,) = sample_prices().filter(
         region=region, instance_type=size, os="linux", purchase_option="on_demand"
     )["effective_hourly"]
     return Decimal(price)
@@ -66,7 +46,7 @@ def test_linux_prices(size: str, region: str, price: str) -> None:
 
 
 def test_a_reservation_and_the_savings_plans_of_one_size() -> None:
-    size = prices().filter(region="eastus", instance_type="Standard_D2als_v7", os="linux")
+    size = sample_prices().filter(region="eastus", instance_type="Standard_D2als_v7", os="linux")
     (year,) = size.filter(payment_option="all_upfront", term_months=12)["effective_hourly"]
     assert year == Decimal("0.0474885845")  # 416 / 8760
     plans = size.filter(purchase_option="savings_plan").select("term_months", "hourly")
@@ -77,21 +57,21 @@ def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
     landing = Landing(SAMPLE)
     retail = [r for r in sample_run().results if kinds.is_retail(r.unit.kind)]
     items = sum(len(landing.read_json(page)["Items"]) for r in retail for page in r.pages)
-    part = parts()["prices"]
-    counted = item_rows(prices()).height + len(refused(part)) + sum(part.counts.values())
+    part = sample_parts()["prices"]
+    counted = item_rows(sample_prices()).height + len(refused(part)) + sum(part.counts.values())
     assert items == counted
     assert Counter(refused(part)) == {"no_size_name": 4}
 
 
 def test_the_sample_passes_validation() -> None:
-    for name, part in parts().items():
+    for name, part in sample_parts().items():
         split = validate.split(frame(part), TABLES[name], {})
         assert split.refused.is_empty(), (name, split.refused)
         assert split.good.height
 
 
 def test_windows_costs_no_less_than_linux() -> None:
-    on_demand = prices().filter(
+    on_demand = sample_prices().filter(
         tenancy="shared", license_model="included", purchase_option="on_demand"
     )
     wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
@@ -101,7 +81,7 @@ def test_windows_costs_no_less_than_linux() -> None:
 
 def test_spot_prices_above_on_demand_are_flagged() -> None:
     machine = ["region", "instance_type", "os"]
-    shared = prices().filter(tenancy="shared", license_model="included")
+    shared = sample_prices().filter(tenancy="shared", license_model="included")
     on_demand = shared.filter(purchase_option="on_demand").select(
         *machine, pl.col("hourly").alias("on_demand")
     )
@@ -113,12 +93,12 @@ def test_spot_prices_above_on_demand_are_flagged() -> None:
 
 
 def test_no_on_demand_price_is_a_placeholder() -> None:
-    on_demand = prices().filter(purchase_option="on_demand")["effective_hourly"]
+    on_demand = sample_prices().filter(purchase_option="on_demand")["effective_hourly"]
     assert not {Decimal(0), Decimal("0.01"), Decimal(700)} & set(on_demand)
 
 
 def test_every_accelerator_but_one_has_a_spec_sheet() -> None:
-    types = frame(parts()["instance_types"]).filter(pl.col("accelerator_kind") != "none")
+    types = frame(sample_parts()["instance_types"]).filter(pl.col("accelerator_kind") != "none")
     ids = pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id").is_null())
     assert types.filter(ids.list.any())["instance_type"].to_list() == ["Standard_PB6s"]
     assert types.height > 60

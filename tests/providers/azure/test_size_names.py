@@ -21,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
     version=st.none() | st.integers(1, 20),
     promo=st.booleans(),
 )
-def test_a_size_name_comes_apart_as_it_was_put_together(
+def test_the_parts_of_a_size_name_are_read_back(
     tier: str,
     family: str,
     vcpus: int,
