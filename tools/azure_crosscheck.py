@@ -1,8 +1,10 @@
-"""Hold the Linux on-demand prices of the sample against another collector's, and say who is right where they differ.
+"""Compare the sample's Linux on-demand prices with another collector's, and say who is right.
 
-``python tests/azure/azure_crosscheck.py ../shared`` writes docs/azure-crosscheck.md; a test checks that it is up to date. The
-judge is neither of the two: it is the list of meters that both were made from, where a size's Linux meter, its Windows meter and
-its Cloud Services meter stand side by side.
+    python -m tools.azure_crosscheck ../shared
+
+writes docs/azure-crosscheck.md; a test checks that it is up to date. Where the two differ, the list
+of meters decides that both were made from: a size has a Linux meter, a Windows meter and often a
+Cloud Services meter in it.
 """
 
 import gzip
@@ -13,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
@@ -22,122 +24,148 @@ PROJECT = Path(__file__).resolve().parents[1]
 REPORT = PROJECT / "docs" / "azure-crosscheck.md"
 REGIONS = ["francecentral", "westeurope"]
 
+WINDOWS = "Windows|Win$"
+CLOUD_SERVICES = "Cloud ?Services"
+
+Cause = Literal["price_changed", "cloud_services", "windows"]
+
+CAUSES: dict[Cause, str] = {
+    "price_changed": "No meter has the other price: it changed between June and August",
+    "cloud_services": "The other price is that of the Cloud Services meter",
+    "windows": "The other price is that of the Windows meter",
+}
+"""Why two prices differ, in the report's order."""
+
 
 @dataclass(frozen=True)
 class Difference:
+    """One size in one region with two prices."""
+
     region: str
     size: str
-    ours: Decimal
-    theirs: Decimal
-    verdict: str
+    sample_price: Decimal
+    other_price: Decimal
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result: how many prices are equal, those that differ, and those only one side has."""
+
+    equal: int
+    differences: list[Difference]
+    only_other_promo: int
+    only_other: int
+    only_sample: int
 
 
 def squeeze(name: str) -> str:
+    """A size's name without case, punctuation and tier; see data/sample/README.md for the alias."""
     plain = re.sub("[^a-z0-9]", "", name.lower()).removeprefix("standard")
-    return plain.replace(
-        "rtxpro6000bsev6", "rtx6kv6"
-    )  # one size, two names: see data/sample/README.md
+    return plain.replace("rtxpro6000bsev6", "rtx6kv6")
 
 
-def load(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Read a gzipped JSON file, numbers with a fraction as Decimal."""
     return json.loads(gzip.decompress(path.read_bytes()), parse_float=Decimal)
 
 
-def ours() -> dict[tuple[str, str], Decimal]:
-    """(region, size) → Linux on-demand price, from the sample."""
-    landing = Landing(str(PROJECT / "data" / "sample"))
+def sample_prices() -> dict[tuple[str, str], Decimal]:
+    """(region, size) → Linux on-demand price in the sample."""
+    landing = Landing(PROJECT / "data" / "sample")
     run = landing.latest_run("azure")
     assert run is not None
     (part,) = [p for p in get("azure").normalise(Pages(run, landing)) if p.table == "prices"]
-    rows = (
-        part.frame.lazy().collect().filter(os="linux", purchase_option="on_demand", currency="USD")
-    )
-    return {(r, s): p for r, s, p in rows.select("region", "instance_type", "hourly").iter_rows()}
+    prices = part.frame.lazy().collect()
+    linux = prices.filter(os="linux", purchase_option="on_demand", currency="USD")
+    rows = linux.select("region", "instance_type", "hourly").iter_rows()
+    return {(region, size): price for region, size, price in rows}
 
 
-def compare(research: Path) -> tuple[list[Difference], Counter[str]]:
-    """Differences with a verdict, and counts of what agrees or is on one side only."""
-    theirs = load(research / "truth" / "azure_ondemand_by_region_2026-06.json.gz")
-    mine = ours()
-    differences, counts = [], Counter[str]()
+def compare(research: Path) -> Comparison:
+    """Compare two regions; ``research`` is the folder with truth and recordings/azure."""
+    other_prices = read_json(research / "truth" / "azure_ondemand_by_region_2026-06.json.gz")
+    sample = sample_prices()
+    differences: list[Difference] = []
+    equal = 0
+    missing: list[str] = []
     for region in REGIONS:
-        meters = list(
-            load(research / "recordings" / "azure" / "radar" / f"vm-{region}.json.gz").values()
-        )
-        for size, price in theirs[region].items():
-            own = mine.get((region, size))
-            if own is None:
-                counts["only theirs, promo" if size.endswith("_Promo") else "only theirs"] += 1
-            elif own == price:
-                counts["equal"] += 1
+        path = research / "recordings" / "azure" / "radar" / f"vm-{region}.json.gz"
+        meters = list(read_json(path).values())
+        for size, price in other_prices[region].items():
+            ours, other = sample.get((region, size)), Decimal(price)
+            if ours is None:
+                missing.append(size)
+            elif ours == other:
+                equal += 1
             else:
-                differences.append(
-                    Difference(
-                        region,
-                        size,
-                        own,
-                        Decimal(price),
-                        verdict(size, own, Decimal(price), meters),
-                    )
-                )
-        counts["only ours"] += sum(
-            1 for r, size in mine if r == region and size not in theirs[region]
-        )
-    return differences, counts
-
-
-def verdict(size: str, own: Decimal, other: Decimal, meters: list[dict[str, Any]]) -> str:
-    """Which meters of the size bear the two prices."""
-    same = [m for m in meters if squeeze(m["skuName"]) == squeeze(size)]
-    named = [(m["productName"], Decimal(m["retailPrice"])) for m in same]
-    linux = {
-        price
-        for product, price in named
-        if not re.search("Windows|Win$|Cloud ?Services|promo", product)
-    }
-    windows = {price for product, price in named if re.search("Windows|Win$", product)}
-    cloud = {price for product, price in named if re.search("Cloud ?Services", product)}
-    assert linux == {own}, f"{size}: {own} is not the Linux meter of {named}"
-    if other in cloud:
-        return "theirs is the Cloud Services meter's"
-    return (
-        "theirs is the Windows meter's"
-        if other in windows
-        else "no meter has theirs: the price changed between June and August"
+                cause = find_cause(size, ours, other, meters)
+                differences.append(Difference(region, size, ours, other, cause))
+    promo = sum(size.endswith("_Promo") for size in missing)
+    only_sample = sum(
+        region in REGIONS and size not in other_prices[region] for region, size in sample
     )
+    return Comparison(equal, differences, promo, len(missing) - promo, only_sample)
 
 
-def render(differences: list[Difference], counts: Counter[str]) -> str:
-    verdicts = Counter(d.verdict for d in differences)
-    common = counts["equal"] + len(differences)
-    wrong = sum(n for words, n in verdicts.items() if words.startswith("theirs is"))
+def find_cause(size: str, ours: Decimal, other: Decimal, meters: list[dict[str, Any]]) -> Cause:
+    """Say which meter of the size has the other price, and check that the Linux meter has ours."""
+    prices: dict[str, set[Decimal]] = {"linux": set(), "windows": set(), "cloud_services": set()}
+    for meter in meters:
+        product = meter["productName"]
+        if squeeze(meter["skuName"]) != squeeze(size) or "promo" in product:
+            continue
+        if re.search(CLOUD_SERVICES, product):
+            prices["cloud_services"].add(Decimal(meter["retailPrice"]))
+        elif re.search(WINDOWS, product):
+            prices["windows"].add(Decimal(meter["retailPrice"]))
+        else:
+            prices["linux"].add(Decimal(meter["retailPrice"]))
+    assert prices["linux"] == {ours}, f"{size}: {ours} is not the price of its Linux meter"
+    if other in prices["cloud_services"]:
+        return "cloud_services"
+    return "windows" if other in prices["windows"] else "price_changed"
+
+
+def render(result: Comparison) -> str:
+    """Write the report as Markdown."""
+    causes = Counter(difference.cause for difference in result.differences)
+    common = result.equal + len(result.differences)
+    wrong = causes["cloud_services"] + causes["windows"]
+    order = list(CAUSES)
+    rows = sorted(result.differences, key=lambda d: (order.index(d.cause), d.region, d.size))
     lines = [
-        "# Azure prices held against another collector's",
+        "# Azure prices compared with another collector's",
         "",
-        "Linux on demand, francecentral and westeurope: the sample (meters of 2026-08-20) against a public catalogue of 2026-06.",
-        "Where the two differ, the judge is the list of meters itself, where a size's Linux, Windows and Cloud Services meters stand side by",
-        "side. Written by `tests/azure/azure_crosscheck.py`; do not edit.",
+        "The sample's Linux on-demand prices in francecentral and westeurope (2026-08-20) are",
+        "compared with a public price list of 2026-06. Where the two differ, Azure's list of",
+        "meters decides: it has a Linux, a Windows and often a Cloud Services meter for each size.",
+        "This page is written by `tools/azure_crosscheck.py`; do not edit it.",
         "",
-        f"Of {common:,} prices that both have, {counts['equal']:,} are equal and {len(differences)} differ. In {wrong} ({wrong / common:.1%}) theirs is the price of a",
-        "machine with a Windows licence. In none is ours another than the Linux meter's.",
+        f"{common:,} prices are in both lists: {result.equal:,} are equal and"
+        f" {len(result.differences)} differ.",
+        f"In {wrong} cases ({wrong / common:.1%}) the other list has the price of a machine with a"
+        " Windows license.",
+        "In every case the sample has the price of the Linux meter.",
         "",
         "| | prices |",
         "|---|---:|",
-        f"| equal | {counts['equal']:,} |",
-        *(f"| {words} | {n} |" for words, n in sorted(verdicts.items())),
-        f"| only theirs: sizes named Promo, which are not published here | {counts['only theirs, promo']} |",
-        f"| only theirs: others | {counts['only theirs']} |",
-        f"| only ours | {counts['only ours']} |",
+        f"| Equal | {result.equal:,} |",
+        *(f"| {text} | {causes[cause]} |" for cause, text in CAUSES.items()),
+        f"| Only in the other list: Promo sizes, not published here | {result.only_other_promo} |",
+        f"| Only in the other list: other sizes | {result.only_other} |",
+        f"| Only in the sample | {result.only_sample} |",
         "",
-        "| region | size | ours | theirs | |",
+        "| region | size | sample | other list | why they differ |",
         "|---|---|---:|---:|---|",
         *(
-            f"| {d.region} | {d.size} | {d.ours.normalize():f} | {d.theirs} | {d.verdict} |"
-            for d in sorted(differences, key=lambda d: (d.verdict, d.region, d.size))
+            f"| {d.region} | {d.size} | {d.sample_price.normalize():f} | {d.other_price}"
+            f" | {CAUSES[d.cause]} |"
+            for d in rows
         ),
     ]
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    REPORT.write_text(render(*compare(Path(sys.argv[1]))), encoding="utf-8")
+    REPORT.write_text(render(compare(Path(sys.argv[1]))), encoding="utf-8")

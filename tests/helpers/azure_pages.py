@@ -1,9 +1,11 @@
-"""Answers of Azure's APIs for tests: written in the wire's shape, figures from the cases they stand for."""
+"""Write answers of Azure's APIs for tests, land them, and serve them on loopback."""
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,22 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 RETAIL = "/api/retail/prices"
 SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
+SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
+LOCATIONS = f"/subscriptions/{SUBSCRIPTION}/locations"
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "azure"
+
+
+def recording(name: str) -> bytes:
+    """Content of a recorded answer in tests/recordings/azure."""
+    return gzip.decompress((RECORDINGS / name).read_bytes())
 
 
 def item(price: float | str, **more: Any) -> dict[str, Any]:
-    """One retail item: Linux on demand of D2s_v3 in eastus unless told otherwise. ``more`` overrides; None leaves a member out."""
+    """One retail item, by default Linux on demand of D2s_v3 in eastus.
+
+    ``more`` replaces members; None leaves a member out.
+    """
     base: dict[str, Any] = {
         "currencyCode": "USD",
         "tierMinimumUnits": 0.0,
@@ -48,6 +62,7 @@ def item(price: float | str, **more: Any) -> dict[str, Any]:
 
 
 def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
+    """One page of Retail Prices with these items; ``link`` leads to the next page."""
     envelope = {
         "BillingCurrency": "USD",
         "CustomerEntityId": "Default",
@@ -59,9 +74,12 @@ def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any
 def sku(
     name: str, family: str = "standardDSv3Family", location: str = "eastus", **more: Any
 ) -> dict[str, Any]:
-    """One resource SKU; capabilities as keyword arguments, None leaves one out; zones and restrictions as lists."""
+    """One resource SKU.
+
+    ``more`` are capabilities (None leaves one out), or zones and restrictions as lists.
+    """
     zones, restrictions = more.pop("zones", []), more.pop("restrictions", [])
-    given = {
+    capabilities = {
         "vCPUs": "2",
         "vCPUsAvailable": "2",
         "vCPUsPerCore": "2",
@@ -88,12 +106,29 @@ def sku(
                 ],
             }
         ],
-        "capabilities": [{"name": n, "value": v} for n, v in given.items() if v is not None],
+        "capabilities": [{"name": n, "value": v} for n, v in capabilities.items() if v is not None],
         "restrictions": restrictions,
     }
 
 
-def barred(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
+def location(name: str, kind: str = "Physical", geography: str = "United States") -> dict[str, Any]:
+    """One location of the subscription."""
+    return {
+        "id": f"/subscriptions/{SUBSCRIPTION}/locations/{name}",
+        "name": name,
+        "displayName": name.title(),
+        "metadata": {
+            "regionType": kind,
+            "geography": geography,
+            "latitude": "37.3",
+            "longitude": "-79.8",
+        },
+        "availabilityZoneMappings": [{"logicalZone": "1", "physicalZone": f"{name}-az2"}],
+    }
+
+
+def restriction(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
+    """One restriction of a SKU: ``kind`` is Location or Zone."""
     info = {"locations": [location]} | ({"zones": zones} if zones else {})
     return {
         "type": kind,
@@ -104,7 +139,7 @@ def barred(kind: str, location: str, zones: list[str] | None = None) -> dict[str
 
 
 class Landed:
-    """A landing directory under construction; ``parts()`` normalises it."""
+    """A landing directory to which answers are added; ``parts()`` normalises it."""
 
     def __init__(self, folder: Path) -> None:
         self.landing = Landing(str(folder))
@@ -113,7 +148,7 @@ class Landed:
     def retail(
         self,
         items: Sequence[dict[str, Any]],
-        kind: str = "retail-consumption-usd",
+        kind: str = "retail_consumption_usd",
         region: str = "eastus",
         at: datetime = NOW,
     ) -> "Landed":
@@ -154,21 +189,67 @@ class Landed:
 
 
 def frame(part: Part) -> pl.DataFrame:
+    """Rows of a part."""
     return part.frame.collect() if isinstance(part.frame, pl.LazyFrame) else part.frame
 
 
 def refused(part: Part) -> list[str]:
-    """Reasons, sorted."""
+    """Reasons of a part's refused rows, sorted."""
     return sorted(part.refused["reason"].to_list()) if part.refused is not None else []
 
 
+def one_row(rows: pl.DataFrame, **values: Any) -> dict[str, Any]:
+    """The one row that has these values."""
+    fitting = rows.filter(**values)
+    assert fitting.height == 1, fitting
+    return fitting.row(0, named=True)
+
+
+@cache
+def sample_parts() -> dict[str, Part]:
+    """The tables of the bundled sample."""
+    landing = Landing(SAMPLE)
+    run = landing.latest_run("azure")
+    assert run is not None
+    return {part.table: part for part in get("azure").normalise(Pages(run, landing))}
+
+
+@cache
+def sample_prices() -> pl.DataFrame:
+    """Price rows of the bundled sample."""
+    return frame(sample_parts()["prices"])
+
+
+def item_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """One row for each item that became a price, without derived rows and savings plans."""
+    is_listed = pl.col("basis") == "listed"
+    return table.filter(is_listed & (pl.col("purchase_option") != "savings_plan"))
+
+
+def instance_types(folder: Path, *skus: dict[str, Any]) -> pl.DataFrame:
+    """Rows of instance_types of some SKUs."""
+    return frame(Landed(folder).skus(*skus).parts()["instance_types"])
+
+
+def one_size(
+    folder: Path, name: str, family: str = "standardDSv3Family", **capabilities: str | None
+) -> dict[str, Any]:
+    """The row of instance_types of one size."""
+    return instance_types(folder, sku(name, family, **capabilities)).row(0, named=True)
+
+
 class RetailServer:
-    """Retail Prices on loopback: serves ``items`` filtered by region and type, in pages cut by $skip, with links as Azure writes them."""
+    """Retail Prices on loopback.
+
+    Serves ``items`` filtered by region and type, in pages cut by $skip, with links as Azure writes
+    them. ``before_page(skip, number)`` runs before each page of download ``number`` and may answer
+    instead. ``downloads`` counts the downloads.
+    """
 
     def __init__(self, server: StubServer, items: list[dict[str, Any]], page: int = 3) -> None:
         self.server, self.items, self.page = server, items, page
-        self.before_page: Any = lambda skip, walk: None
-        self.walks = 0
+        self.before_page: Any = lambda skip, number: None
+        self.downloads = 0
         server.on(RETAIL, self.reply)
 
     @property
@@ -177,10 +258,10 @@ class RetailServer:
 
     def reply(self, request: Request) -> Reply:
         skip = int(request.query.get("$skip", "0"))
-        self.walks += skip == 0
-        told = self.before_page(skip, self.walks)
-        if told is not None:
-            return told
+        self.downloads += skip == 0
+        instead = self.before_page(skip, self.downloads)
+        if instead is not None:
+            return instead
         fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]
         return Reply.json(
             answer(
@@ -191,8 +272,8 @@ class RetailServer:
 
     @staticmethod
     def fits(i: dict[str, Any], query: str) -> bool:
-        wanted = f"priceType eq '{i['type']}'" in query
-        return wanted and (
+        has_type = f"priceType eq '{i['type']}'" in query
+        return has_type and (
             f"armRegionName eq '{i['armRegionName'].lower()}'" in query
             or f"armSkuName eq '{i.get('armSkuName')}'" in query
         )
@@ -205,7 +286,7 @@ class RetailServer:
 
 @contextmanager
 def context(folder: Path, server: StubServer, **settings: Any) -> Iterator[Context]:
-    """What fetching needs, against a server on loopback; nobody sleeps."""
+    """What fetching needs, with a server on loopback as vendor; pauses take no time."""
     values = {
         "root": str(folder),
         "azure_retail_url": server.url + RETAIL,
@@ -213,9 +294,9 @@ def context(folder: Path, server: StubServer, **settings: Any) -> Iterator[Conte
         "azure_subscription_id": None,
         "attempts": 3,
     } | settings
-    made = Settings(**values)
-    http = Http(made, sleep=lambda _: None, now=lambda: NOW)
+    azure_settings = Settings(**values)
+    http = Http(azure_settings, sleep=lambda _: None, now=lambda: NOW)
     try:
-        yield Context(made, Landing(f"{folder}/raw"), http, lambda: NOW)
+        yield Context(azure_settings, Landing(f"{folder}/raw"), http, lambda: NOW)
     finally:
         http.close()

@@ -1,9 +1,9 @@
-"""Write the Azure part of the sample: landed pages of real figures, from the research folder.
+"""Write the Azure part of the sample, and the bundled sizes and locations, from recorded answers.
 
     python -m tools.sample.azure ../shared
 
-Every figure comes from a recording; README.md beside this file says which, and what was done to give it the wire's shape. The
-same recordings give the same files, byte for byte.
+Every figure comes from a recording. data/sample/README.md says from which, and what was done to
+give it the shape of the vendor's answers. The same recordings give the same files, byte for byte.
 """
 
 import argparse
@@ -18,31 +18,37 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
+from hwprices.providers.azure import kinds
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
+BUNDLED = PROJECT / "data" / "bundled" / "azure"
 RETAIL_URL = "https://prices.azure.com/api/retail/prices"
 SKUS_URL = (
     "https://management.azure.com/subscriptions/{subscriptionId}/providers/Microsoft.Compute/skus"
 )
 LOCATIONS_URL = "https://management.azure.com/subscriptions/{subscriptionId}/locations"
 
-# Days on which the recordings were made, as far as they are known: see README.md.
+# Days on which the recordings were made, as far as they are known: see data/sample/README.md.
 METERS_ON = datetime(2026, 8, 20, tzinfo=UTC)
 RETAIL_ON = datetime(2026, 10, 31, tzinfo=UTC)
 SKUS_ON = datetime(2026, 8, 31, tzinfo=UTC)
 LOCATIONS_ON = datetime(2025, 4, 30, tzinfo=UTC)
 
-METER_REGIONS = ["francecentral", "westeurope"]
-ITEMS_A_PAGE = 1000  # what Retail Prices answers at most
-TYPES = {
-    "Consumption": "consumption",
-    "DevTestConsumption": "devtest",
-    "Reservation": "reservation",
+# Written into pages.json beside the bundled pages.
+BUNDLED_SOURCES = {
+    kinds.LOCATIONS: "Azure Resource Manager, locations of a subscription; the day is not recorded,"
+    " it lies before the opening of Malaysia West in May 2025",
+    kinds.SKUS: "Azure Compute, resource SKUs of 45 regions; one SKU a size with all its locations",
 }
 
-# Names in the price list that differ from the size's name by more than spelling. The sizes named outright have the same Linux
-# price as the meter in another collector's list, and no other size of the series has.
+METER_REGIONS = ["francecentral", "westeurope"]
+ITEMS_A_PAGE = 1000  # the most that Retail Prices sends
+PRICE_TYPE_WORDS = {price_type: word for word, price_type in kinds.PRICE_TYPES.items()}
+
+# Names in the price list that differ from the size's name by more than spelling. Each of these
+# sizes has the same Linux price as the meter in another collector's list, as no other of its
+# series has.
 ALIASES = [
     (re.compile(r"RTX6kv6$"), "_RTXPRO6000BSE_v6"),
     (re.compile(r"^(NG\d+adm?s)V620$"), r"\1_V620_v1"),
@@ -59,15 +65,18 @@ CONSTRAINED = re.compile(r"^(M\d+)-(\d+)([a-z]+)")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
-    research = parser.parse_args().research
+    parser.add_argument("--into", type=Path, default=SAMPLE, help="landing directory to write to")
+    parser.add_argument("--bundled", type=Path, default=BUNDLED, help="folder of bundled pages")
+    arguments = parser.parse_args()
+    research: Path = arguments.research
     recordings = research / "recordings" / "azure"
-    shutil.rmtree(SAMPLE / "azure", ignore_errors=True)
-    landing = Landing(str(SAMPLE))
+    shutil.rmtree(arguments.into / "azure", ignore_errors=True)
+    landing = Landing(arguments.into)
     skus = read(recordings / "azure_skus_45regions_2026-08.json.gz")["value"]
     results = [
         land(
             landing,
-            "locations",
+            kinds.LOCATIONS,
             "global",
             [(recordings / "locations_with_zones.json").read_bytes()],
             LOCATIONS_URL,
@@ -75,12 +84,12 @@ def main() -> None:
         ),
         land(
             landing,
-            "skus",
+            kinds.SKUS,
             "global",
             [compact({"value": list(merged(skus))})],
             SKUS_URL,
             SKUS_ON,
-            {"bundled": SKUS_ON.date().isoformat()},
+            {kinds.BUNDLED: SKUS_ON.date().isoformat()},
         ),
         *retail(landing, recordings, known_names(research, skus)),
     ]
@@ -93,7 +102,32 @@ def main() -> None:
         tuple(sorted(results, key=lambda r: r.unit.name)),
     )
     landing.write_run(run)
+    bundle(landing, results[:2], arguments.bundled)
     print(f"{len(results)} units, {sum(p.bytes for r in results for p in r.pages):,} bytes")
+
+
+def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
+    """Copy pages of the sample into the folder that live runs without an account read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    for result in results:
+        (page,) = result.pages
+        name = f"{result.unit.kind}.json.gz"
+        with landing.file(page) as path:
+            shutil.copyfile(path, folder / name)
+        entries.append(
+            {
+                "kind": result.unit.kind,
+                "file": name,
+                "sha256": page.sha256,
+                "url": page.url,
+                "retrieved_at": page.retrieved_at.isoformat(),
+                "params": dict(page.params),
+                "source": BUNDLED_SOURCES[result.unit.kind],
+            }
+        )
+    text = json.dumps({"pages": entries}, indent=1) + "\n"
+    (folder / "pages.json").write_text(text, encoding="utf-8")
 
 
 def land(
@@ -121,16 +155,21 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
         )
     for item in recorded(recordings / "retail"):
         groups[item["type"], item["armRegionName"].lower(), RETAIL_ON].append(item)
-    for (kind, region, when), items in sorted(groups.items()):
-        query = f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}' and priceType eq '{kind}'"
-        params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
-        yield land(
-            landing, f"retail-{TYPES[kind]}-usd", region, bodies(items), RETAIL_URL, when, params
+    for (price_type, region, when), items in sorted(groups.items()):
+        query = (
+            f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}'"
+            f" and priceType eq '{price_type}'"
         )
+        params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
+        kind = kinds.retail(PRICE_TYPE_WORDS[price_type], "USD")
+        yield land(landing, kind, region, bodies(items), RETAIL_URL, when, params)
 
 
 def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
-    """Names of sizes as the APIs spell them: of both lists of sizes, and the keys of another collector's price list."""
+    """Names of sizes as the APIs spell them.
+
+    They come from both lists of sizes and from the keys of another collector's price list.
+    """
     older = read(
         research / "recordings" / "azure" / "compute_skus_westus_24-Oct-2024.wire.json.gz"
     )["value"]
@@ -166,31 +205,36 @@ def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
-    """The size a meter is for, as the list of sizes spells it; None where no rule of README.md gives one."""
+    """The size a meter is for, as the list of sizes spells it.
+
+    None where no rule of data/sample/README.md gives one.
+    """
     base = re.sub(r" (Spot|Low Priority)$", "", " ".join(sku.split()))
     if re.search("dedicated ?host", product, re.IGNORECASE):
         host = re.sub("^type ?", f"{product.split(maxsplit=1)[0]}_Type", base, flags=re.IGNORECASE)
         return names.get(squeeze(host), host)
     tier = "Basic_" if " Basic" in product else "Standard_"
-    bare = re.sub("^standard_", "", base, flags=re.IGNORECASE)
-    for pattern, becomes in ALIASES:
-        bare = pattern.sub(becomes, bare)
+    name = re.sub("^standard_", "", base, flags=re.IGNORECASE)
+    for pattern, replacement in ALIASES:
+        name = pattern.sub(replacement, name)
     promo = "_Promo" if re.search(r"\bpromo\b", product, re.IGNORECASE) else ""
-    turned = CONSTRAINED.sub(r"\1\3-\2", bare)  # M12-6ds_v3 and M12ds-6_v3 are one size
-    found = next(
-        (names[s] for s in (squeeze(tier + name + promo) for name in (bare, turned)) if s in names),
-        None,
-    ) or names.get(squeeze(tier + bare))
-    return found or (base if base.startswith("Standard_") else None)
+    reordered = CONSTRAINED.sub(r"\1\3-\2", name)  # M12-6ds_v3 and M12ds-6_v3 are one size
+    for candidate in (name + promo, reordered + promo, name):
+        if size := names.get(squeeze(tier + candidate)):
+            return size
+    return base if base.startswith("Standard_") else None
 
 
 def squeeze(name: str) -> str:
-    """A name without what the price list spells at will: case, spaces, underscores, hyphens."""
+    """A name without case, spaces, underscores and hyphens, which the price list varies."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def recorded(folder: Path) -> Iterator[dict[str, Any]]:
-    """Items of the recorded answers about virtual machines, each once: the answer with the savings plans goes before the others."""
+    """Items of the recorded answers about virtual machines, each once.
+
+    Where several answers have an item, the one with the savings plans counts.
+    """
     every = [item for path in sorted(folder.glob("*.json")) for item in read(path).get("Items", [])]
     best: dict[tuple[Any, ...], dict[str, Any]] = {}
     for item in every:
@@ -204,7 +248,7 @@ def recorded(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Pages of at most 1,000 items in the answer's envelope."""
+    """Pages of at most 1,000 items, as Retail Prices answers them."""
     for start in range(0, len(items), ITEMS_A_PAGE):
         page = items[start : start + ITEMS_A_PAGE]
         more = start + ITEMS_A_PAGE < len(items)
@@ -226,7 +270,10 @@ def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
 
 
 def merged(skus: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """SKUs of one size in many locations as one SKU with many locations; sizes whose capabilities differ stay apart."""
+    """Merge the SKUs of one size in many locations into one SKU with many locations.
+
+    Sizes whose capabilities differ between locations stay apart.
+    """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for sku in skus:
         same = {

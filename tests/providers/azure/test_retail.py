@@ -1,4 +1,8 @@
-"""Case Z6 and R3 for Retail Prices: a partition arrives whole or not at all. The real HTTP client against a server on loopback."""
+"""Fetch retail prices: a partition arrives completely or not at all.
+
+The real HTTP client asks a server on loopback. Z6 and R3 in test names are known wrong numbers
+(docs/known-wrong-numbers.md).
+"""
 
 import json
 from collections.abc import Callable
@@ -16,7 +20,7 @@ from hwprices.providers.azure.api import retail
 
 AZURE = get("azure")
 UNIT = Unit(
-    "azure", "retail-consumption-usd", "eastus", {"price_type": "Consumption", "currency": "USD"}
+    "azure", "retail_consumption_usd", "eastus", {"price_type": "Consumption", "currency": "USD"}
 )
 
 
@@ -61,35 +65,35 @@ def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Pa
     server = stub()
     vendor = RetailServer(server, many(3))
     pages = fetch(tmp_path, server)
-    assert (len(pages), vendor.walks, len(server.requests)) == (1, 1, 1)
+    assert (len(pages), vendor.downloads, len(server.requests)) == (1, 1, 1)
     query = server.requests[0].query
     assert query["api-version"] == "2023-01-01-preview"
     assert query["currencyCode"] == "'USD'"
     assert (
-        query["$filter"]
-        == "serviceName eq 'Virtual Machines' and armRegionName eq 'eastus' and priceType eq 'Consumption'"
+        query["$filter"] == "serviceName eq 'Virtual Machines' and armRegionName eq 'eastus'"
+        " and priceType eq 'Consumption'"
     )
 
 
-def test_many_pages_without_a_run_before_are_walked_twice(
+def test_many_pages_without_an_earlier_run_are_downloaded_twice(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     pages = fetch(tmp_path, server)
-    assert (len(pages), vendor.walks, len(landed(tmp_path))) == (3, 2, 3)
+    assert (len(pages), vendor.downloads, len(landed(tmp_path))) == (3, 2, 3)
 
 
-def test_with_a_run_before_one_walk_is_enough(
+def test_with_an_earlier_run_one_download_is_enough(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = many(9)
     assert len(fetch(tmp_path, server)) == 3
-    assert vendor.walks == 1
+    assert vendor.downloads == 1
 
 
 def test_parameters_go_with_the_first_page_only(
@@ -113,43 +117,46 @@ def test_parameters_go_with_the_first_page_only(
     ]
 
 
-def test_z6_rows_that_slip_between_pages_are_seen(
+def test_z6_items_that_slip_between_pages_are_noticed(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
-    """An item of page 1 goes away after page 1 was read: the first item of page 2 is skipped. Two walks then agree."""
+    """An item of page 1 goes away after page 1 was read, so the first item of page 2 is missed.
+
+    The two downloads after that agree.
+    """
     server = stub()
     vendor = RetailServer(server, many(8))
 
-    def republish(skip: int, walk: int) -> None:
-        if walk == 1 and skip == 3:
+    def republish(skip: int, number: int) -> None:
+        if number == 1 and skip == 3:
             del vendor.items[0]
 
     vendor.before_page = republish
     pages = fetch(tmp_path, server)
-    assert vendor.walks == 3  # 1 and 2 differ, 2 and 3 agree
+    assert vendor.downloads == 3  # 1 and 2 differ, 2 and 3 agree
     with context(tmp_path, server) as ready:
         got = [i["meterId"] for page in pages for i in ready.landing.read_json(page)["Items"]]
     assert got == [f"m{i}" for i in range(1, 8)]
 
 
-def test_z6_a_list_that_never_settles_is_refused(
+def test_z6_a_list_that_keeps_changing_is_refused(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
     vendor = RetailServer(server, many(12))
 
-    def republish(skip: int, _walk: int) -> None:
+    def republish(skip: int, _number: int) -> None:
         if skip == 3:
             del vendor.items[0]
 
     vendor.before_page = republish
-    with pytest.raises(FetchError, match="could not be read whole in 3 walks: two walks differ by"):
+    with pytest.raises(FetchError, match="completely in 3 downloads: two downloads differ by"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
 
-def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_path: Path) -> None:
-    """The last run had Linux and Windows; this walk lost the Linux row, the next has it again and the third agrees."""
+def test_z6_a_lost_linux_item_is_noticed(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    """The last run had Linux and Windows. The first download lacks Linux, the next two do not."""
     server = stub()
     linux, windows = (
         item(0.096, meterId="li", skuId="P/li"),
@@ -157,11 +164,11 @@ def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_pa
     )
     vendor = RetailServer(server, [linux, windows])
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = [windows]
 
-    def come_back(_skip: int, walk: int) -> None:
-        if walk == 2:
+    def come_back(_skip: int, number: int) -> None:
+        if number == 2:
             vendor.items = [linux, windows]
 
     vendor.before_page = come_back
@@ -170,7 +177,7 @@ def test_z6_only_the_windows_row_survives(stub: Callable[[], StubServer], tmp_pa
         assert len(ready.landing.read_json(page)["Items"]) == 2
 
 
-def test_z6_a_tenth_lost_is_refused_even_seen_twice(
+def test_z6_more_than_a_tenth_lost_is_refused_even_if_two_downloads_agree(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
@@ -179,7 +186,7 @@ def test_z6_a_tenth_lost_is_refused_even_seen_twice(
     vendor.items = many(17)
     with pytest.raises(FetchError, match="lost 3 of 20 items"):
         fetch(tmp_path, server)
-    vendor.items = many(19)  # a size withdrawn, and two walks say so
+    vendor.items = many(19)  # one size withdrawn, and two downloads agree
     assert fetch(tmp_path, server)
 
 
@@ -198,13 +205,13 @@ def test_a_new_month_changes_dates_and_loses_nothing(
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
-    vendor.walks = 0
+    vendor.downloads = 0
     vendor.items = many(8, effectiveStartDate="2026-11-01T00:00:00Z", retailPrice=9.5)
     fetch(tmp_path, server)
-    assert vendor.walks == 1
+    assert vendor.downloads == 1
 
 
-def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_links_in_a_loop_are_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
     server.on(
         RETAIL,
@@ -220,7 +227,9 @@ def test_z6_links_in_a_circle(stub: Callable[[], StubServer], tmp_path: Path) ->
     assert landed(tmp_path) == []
 
 
-def test_z6_ever_new_links_to_one_page(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+def test_z6_new_links_to_one_page_are_refused(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
     server = stub()
     count = iter(range(1000))
     server.on(
@@ -231,13 +240,13 @@ def test_z6_ever_new_links_to_one_page(stub: Callable[[], StubServer], tmp_path:
     assert len(server.requests) < 10
 
 
-def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(
+def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
     vendor = RetailServer(server, [item(0.096), item(0.1)])
     fetch(tmp_path, server)
-    assert vendor.walks == 2
+    assert vendor.downloads == 2
 
 
 @pytest.mark.parametrize(
@@ -250,16 +259,16 @@ def test_z6_a_row_that_comes_twice_for_real_is_believed_the_second_time(
         {"Items": ["x"], "Count": 1},
     ],
 )
-def test_an_answer_that_is_none_is_refused(
+def test_a_body_of_another_shape_is_refused(
     stub: Callable[[], StubServer], tmp_path: Path, body: Any
 ) -> None:
     server = stub().on(RETAIL, Reply.json(body))
-    with pytest.raises(FetchError, match="could not be read whole"):
+    with pytest.raises(FetchError, match="could not be read completely"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
 
-def test_a_filter_that_is_not_obeyed_is_refused(
+def test_items_that_the_filter_excludes_are_refused(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub().on(RETAIL, Reply.json(answer(many(2, armRegionName="westus"))))
@@ -299,25 +308,23 @@ def test_r3_a_fault_is_tried_again(
     assert fault.status != 429 or waits == [7.0]
 
 
-def test_r3_a_fault_that_stays_lands_nothing(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_r3_a_lasting_fault_lands_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
-    vendor.before_page = lambda skip, _walk: Reply.json({}, status=503) if skip == 6 else None
+    vendor.before_page = lambda skip, _number: Reply.json({}, status=503) if skip == 6 else None
     with pytest.raises(FetchError, match="failed 3 times"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
 
 
-def test_r3_a_truncated_gzip_body_is_not_believed(
+def test_r3_a_truncated_gzip_body_is_fetched_again(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
-    whole = Reply.gzipped(b'{"Items":[],"Count":0}' + b" " * 5000)
+    complete = Reply.gzipped(b'{"Items":[],"Count":0}' + b" " * 5000)
     server = stub().on(
         RETAIL,
         [
-            Reply(whole.body[:20], headers=whole.headers),
+            Reply(complete.body[:20], headers=complete.headers),
             Reply.gzipped(json.dumps(answer(many(1))).encode()),
         ],
     )
@@ -332,7 +339,7 @@ def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_
         fetch(tmp_path, server)
 
 
-def test_regions_that_have_prices_are_found_without_an_account(
+def test_regions_with_prices_need_no_account(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub()
@@ -344,7 +351,7 @@ def test_regions_that_have_prices_are_found_without_an_account(
         ],
     )
     with context(tmp_path, server) as ready:
-        assert retail.regions(ready.http, ready.settings.azure_retail_url) == [
+        assert retail.read_regions(ready.http, ready.settings.azure_retail_url) == [
             "chilecentral",
             "eastus",
             "usgovvirginia",

@@ -1,116 +1,120 @@
-"""What to fetch of Azure, and from where: prices need no account, sizes and locations do.
+"""Plan and fetch Azure's units: prices need no account, sizes and locations do.
 
-Without AZURE_SUBSCRIPTION_ID the sizes and locations are those bundled with the sample, with their own date.
+Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with their own date.
 """
 
 from collections.abc import Sequence
 
-from hwprices.landing.pages import Landing, Page, Unit
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
+from hwprices.providers.azure import bundled, kinds
 from hwprices.providers.azure.api import resource_manager, retail
-from hwprices.providers.azure.inventory.size_names import is_public_location
 from hwprices.providers.azure.settings import Settings
-
-SKUS = "skus"
-LOCATIONS = "locations"
-GLOBAL = "global"
+from hwprices.settings import Settings as CommonSettings
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
-    """Locations, sizes, and prices by region × price type × currency.
+    """List the units to fetch: locations, sizes, and prices by region, price type and currency.
 
-    Regions are those given, else those of the account or the bundled list together with those that have prices (a new region,
-    or a sovereign cloud, is in the one and not in the other).
+    ``regions`` are fetched where given. Otherwise the regions of the account (or of the bundled
+    list), and those that have prices: a new region or a sovereign cloud is only in one of the two.
 
     Raises:
-        FetchError: neither list can be had.
+        FetchError: the regions that have prices cannot be had.
     """
-    settings = context.settings
-    listed = (
-        resource_manager.regions(settings)
-        if settings.azure_subscription_id
-        else _bundled_regions(settings)
-    )
-    asked = (
-        sorted({r.strip().lower() for r in regions})
-        if regions is not None
-        else sorted({*listed, *retail.regions(context.http, settings.azure_retail_url)})
-    )
-    sized = (
-        [Unit("azure", SKUS, region) for region in asked if region in listed]
-        if settings.azure_subscription_id
-        else [Unit("azure", SKUS, GLOBAL)]
-    )
-    priced = [
+    settings: Settings = context.settings
+    listed_regions = _listed_regions(context)
+    if regions is None:
+        priced_regions = retail.read_regions(context.http, settings.azure_retail_url)
+        chosen = sorted({*listed_regions, *priced_regions})
+    else:
+        chosen = sorted({region.strip().lower() for region in regions})
+    return [
+        Unit("azure", kinds.LOCATIONS),
+        *_size_units(settings, [region for region in chosen if region in listed_regions]),
+        *_price_units(settings, chosen),
+    ]
+
+
+def _listed_regions(context: Context) -> list[str]:
+    """Regions of the account; of the bundled list without an account, or if the login fails.
+
+    A login that fails must not cost the prices, which need none: the units of sizes and locations
+    fail later, each with the reason.
+    """
+    if not context.settings.azure_subscription_id:
+        return bundled.regions()
+    try:
+        return resource_manager.read_regions(context)
+    except FetchError:
+        return bundled.regions()
+
+
+def _size_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
+    if not settings.azure_subscription_id:
+        return [Unit("azure", kinds.SKUS)]
+    return [Unit("azure", kinds.SKUS, region) for region in regions]
+
+
+def _price_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
+    return [
         Unit(
             "azure",
-            retail.kind(word, currency),
+            kinds.retail(word, currency),
             region,
             {"price_type": price_type, "currency": currency},
         )
         for currency in settings.azure_currencies
-        for word, price_type in retail.PRICE_TYPES.items()
-        for region in asked
+        for word, price_type in kinds.PRICE_TYPES.items()
+        for region in regions
     ]
-    return [Unit("azure", LOCATIONS, GLOBAL), *sized, *priced]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land one unit.
+    """Fetch and land one unit's pages.
 
     Raises:
-        FetchError: it cannot be had whole.
-        SkippedError: there is nothing to have.
+        FetchError: they cannot be had completely.
+        SkippedError: there is nothing to have; the error says why.
     """
-    if unit.kind.startswith("retail-"):
+    if kinds.is_retail(unit.kind):
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:
-        return _bundled(context, unit)
-    return (
-        resource_manager.fetch_sizes(context, unit)
-        if unit.kind == SKUS
-        else resource_manager.fetch_locations(context, unit)
-    )
+        return _land_bundled(context, unit)
+    if unit.kind == kinds.SKUS:
+        return resource_manager.fetch_sizes(context, unit)
+    return resource_manager.fetch_locations(context, unit)
 
 
-def _bundled(context: Context, unit: Unit) -> list[Page]:
-    """Land the sample's pages of the unit again, with the date and address they have there."""
-    sample = Landing(context.settings.sample)
-    run = sample.latest_run("azure")
-    pages = run.of(unit.kind, unit.region) if run else []
+def _land_bundled(context: Context, unit: Unit) -> list[Page]:
+    """Land the bundled pages of a unit with the date and address they have there.
+
+    Raises:
+        SkippedError: this installation has none.
+    """
+    pages = bundled.read_pages(unit.kind)
     if not pages:
         raise SkippedError(
-            f"no subscription is set (AZURE_SUBSCRIPTION_ID) and {context.settings.sample} bundles no {unit.kind} of Azure"
+            "no subscription is set (AZURE_SUBSCRIPTION_ID) and"
+            f" {bundled.directory()} holds no {unit.kind}"
         )
     return [
         context.landing.land_bytes(
             unit,
-            sample.read(page),
+            page.content,
             url=page.url,
             retrieved_at=page.retrieved_at,
-            suffix="json",
             params=page.params,
-            status=page.status,
         )
         for page in pages
     ]
 
 
-def _bundled_regions(settings: Settings) -> list[str]:
-    """Public locations of the sample, sorted; none where there is no sample."""
-    sample = Landing(settings.sample)
-    run = sample.latest_run("azure")
-    values = [
-        value
-        for page in (run.of(LOCATIONS, GLOBAL) if run else [])
-        for value in sample.read_json(page)["value"]
-    ]
-    return sorted({v["name"].lower() for v in values if is_public_location(v)})
-
-
-def units_at_once(_settings: Settings) -> int:
+def units_at_once(_settings: CommonSettings) -> int:
     """How many units are fetched side by side.
 
-    Collectors report 32 without throttling; half of it leaves room, and a 429 is waited out.
+    Collectors of Azure's prices report 32 requests at once without a 429. Half of that leaves room,
+    and a 429 is waited out.
     """
     return 16

@@ -1,170 +1,247 @@
-"""Azure Resource Manager over the network, with Microsoft's SDK: sizes of a region, and locations.
+"""Fetch sizes and locations from Azure Resource Manager with Microsoft's SDK.
 
-The SDK signs, retries and follows pages; what is landed is the bodies as they came. Sources:
+The SDK signs requests and follows pages; what is landed are the bodies as they came. Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
+from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, check_same_host, public_url
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.azure.inventory.size_names import is_public_location
+from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
 
-MOST_PAGES = 500  # a region's sizes are one page today
+MAX_PAGES = 500  # a region's sizes are one page today
 
 SUBSCRIPTION = "{subscriptionId}"
-"""Stands for the subscription's id in what is landed: the id is nobody's business."""
+"""Placeholder written instead of the subscription id, which must not be stored."""
+
+RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
+"""Statuses worth another try. 403 is not: here it says that the account has no rights."""
+
+ListFunction = Callable[[dict[str, Any]], Iterable[object]]
+"""Gets the options of an SDK client and gives the elements of one list."""
+
+
+@dataclass
+class _Exchange:
+    """What went over the network while one list was read: the URLs asked for and the bodies."""
+
+    urls: set[str] = field(default_factory=set)
+    bodies: list[bytes] = field(default_factory=list)
 
 
 def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
     """Land the resource SKUs of one region.
 
     Raises:
-        FetchError: the account may not list them, or the list cannot be had whole.
+        FetchError: the account may not list them, or the list cannot be had completely.
         SkippedError: the region offers the account nothing.
     """
+    settings: Settings = context.settings
 
-    def ask(options: dict[str, Any]) -> Iterable[object]:
+    def list_skus(options: dict[str, Any]) -> Iterable[object]:
         from azure.mgmt.compute import ComputeManagementClient
 
-        with ComputeManagementClient(
-            subscription_id=_subscription(context.settings), **options
-        ) as client:
+        with ComputeManagementClient(subscription_id=_subscription(settings), **options) as client:
             yield from client.resource_skus.list(filter=f"location eq '{unit.region}'")
 
-    bodies = _bodies(context.settings, ask)
-    if not any(json.loads(body)["value"] for body in bodies):
+    bodies = _read_bodies(context, list_skus)
+    if not any(_elements(body) for body in bodies):
         raise SkippedError(f"Azure lists no sizes in {unit.region} for this subscription")
-    url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
-    return [_land(context, unit, body, url) for body in bodies]
+    return _land(context, unit, bodies, "providers/Microsoft.Compute/skus")
 
 
 def fetch_locations(context: Context, unit: Unit) -> list[Page]:
-    """Land the subscription's locations. Raises FetchError."""
-    url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/locations"
-    return [_land(context, unit, body, url) for body in _locations(context.settings)]
+    """Land the subscription's locations.
+
+    Raises:
+        FetchError: the account may not list them, or the list cannot be had completely.
+    """
+    return _land(context, unit, _read_locations(context), "locations")
 
 
-def regions(settings: Settings) -> list[str]:
-    """Public regions of the subscription, sorted. Raises FetchError."""
-    values = [value for body in _locations(settings) for value in json.loads(body)["value"]]
-    return sorted({v["name"].lower() for v in values if is_public_location(v)})
+def read_regions(context: Context) -> list[str]:
+    """List the public regions of the subscription, sorted.
+
+    Raises:
+        FetchError: the account may not list them, or the list cannot be had completely.
+    """
+    locations = [location for body in _read_locations(context) for location in _elements(body)]
+    return sorted({v["name"].lower() for v in locations if is_public_location(v)})
 
 
-def _locations(settings: Settings) -> list[bytes]:
-    def ask(options: dict[str, Any]) -> Iterable[object]:
+def _read_locations(context: Context) -> list[bytes]:
+    def list_locations(options: dict[str, Any]) -> Iterable[object]:
         from azure.mgmt.resource.subscriptions import SubscriptionClient
 
         with SubscriptionClient(**options) as client:
-            yield from client.subscriptions.list_locations(_subscription(settings))
+            yield from client.subscriptions.list_locations(_subscription(context.settings))
 
-    return _bodies(settings, ask)
+    return _read_bodies(context, list_locations)
 
 
-def _bodies(settings: Settings, ask: Callable[[dict[str, Any]], Iterable[object]]) -> list[bytes]:
-    """Bodies of all pages of one list, in order. ``ask`` gets the client's options and yields the list's elements.
+def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
+    """Read the bodies of all pages of one list, in order.
 
     Raises:
-        FetchError: after the SDK's retries; names the endpoint and the failure, no credential.
+        FetchError: after all tries; names the endpoint and the failure, no credential.
     """
     from azure.core.exceptions import AzureError
 
-    bodies: list[bytes] = []
-    asked: set[str] = set()
-
-    def keep(response: Any) -> None:
-        if response.http_response.status_code == 200:
-            bodies.append(bytes(response.http_response.content))
-
+    endpoint = public_url(context.settings.azure_arm_url)
+    exchange = _Exchange()
     try:
-        count = sum(1 for _ in ask(_options(settings, keep, asked)))
+        read = sum(1 for _ in list_elements(_options(context, exchange)))
     except (AzureError, ValueError) as error:
         raise FetchError(
-            f"{public_url(settings.azure_arm_url)} failed: {_words(error, settings)}",
+            f"{endpoint} failed: {_first_line(error, context.settings)}",
             "Check the account (az login), the subscription and its rights.",
         ) from None
-    held = sum(len(_values(body)) for body in bodies)
-    if held != count or len(bodies) != len(asked):
+    sent = sum(len(_elements(body)) for body in exchange.bodies)
+    if sent != read or len(exchange.bodies) != len(exchange.urls):
         raise FetchError(
-            f"{public_url(settings.azure_arm_url)} sent {held} elements on {len(bodies)} pages, {count} were read",
+            f"{endpoint} sent {sent} elements on {len(exchange.bodies)} pages, {read} were read",
             "Try again later.",
         )
-    return bodies
+    return exchange.bodies
 
 
-def _options(settings: Settings, keep: Callable[[Any], None], asked: set[str]) -> dict[str, Any]:
-    """Options of an SDK client: endpoint, credential, retries, and policies that look at every request and answer."""
-    from azure.core.pipeline.policies import CustomHookPolicy, SansIOHTTPPolicy
-
+def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
+    """Options of an SDK client: endpoint, credential, timeouts, and our own policies."""
+    settings: Settings = context.settings
     url = settings.azure_arm_url
-
-    class _Guard(SansIOHTTPPolicy):  # type: ignore[type-arg]
-        """Runs once a page, before the credential is attached."""
-
-        def on_request(self, request: Any) -> None:
-            check_same_host(url, request.http_request.url)
-            if request.http_request.url in asked or len(asked) == MOST_PAGES:
-                raise FetchError(
-                    f"the pages of {public_url(url)} run in a circle", "Try again later."
-                )
-            asked.add(request.http_request.url)
-
-    class _Keep(CustomHookPolicy):  # type: ignore[type-arg]
-        def on_response(self, request: Any, response: Any) -> None:
-            keep(response)
-
-    timeouts = {
-        "connection_timeout": settings.connect_timeout,
-        "read_timeout": settings.read_timeout,
-    }
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
-        "per_call_policies": [_Guard()],
-        "custom_hook_policy": _Keep(),
-        "retry_total": settings.attempts - 1,
+        "per_call_policies": [_page_guard(url, exchange)],
+        "custom_hook_policy": _body_keeper(exchange),
+        "retry_policy": _retry_policy(context),
         "permit_redirects": False,
-        **timeouts,
+        "connection_timeout": settings.connect_timeout,
+        "read_timeout": settings.read_timeout,
         **_authentication(url),
     }
 
 
+def _page_guard(url: str, exchange: _Exchange) -> Any:
+    """A policy that runs once a page, before the credential is attached.
+
+    It refuses another host than the first, and links that form a loop.
+    """
+    from azure.core.pipeline.policies import SansIOHTTPPolicy
+
+    class PageGuard(SansIOHTTPPolicy):  # type: ignore[type-arg]
+        def on_request(self, request: Any) -> None:
+            page_url = request.http_request.url
+            check_same_host(url, page_url)
+            if page_url in exchange.urls or len(exchange.urls) == MAX_PAGES:
+                raise FetchError(
+                    f"the pages of {public_url(url)} run in a circle", "Try again later."
+                )
+            exchange.urls.add(page_url)
+
+    return PageGuard()
+
+
+def _body_keeper(exchange: _Exchange) -> Any:
+    """A policy that keeps the body of every good answer."""
+    from azure.core.pipeline.policies import CustomHookPolicy
+
+    class BodyKeeper(CustomHookPolicy):  # type: ignore[type-arg]
+        def on_response(self, request: Any, response: Any) -> None:
+            if response.http_response.status_code == 200:
+                exchange.bodies.append(bytes(response.http_response.content))
+
+    return BodyKeeper()
+
+
+def _retry_policy(context: Context) -> Any:
+    """A policy that tries each request again by the rules that all vendors share."""
+    from azure.core.exceptions import ServiceRequestError, ServiceResponseError
+    from azure.core.pipeline.policies import HTTPPolicy
+
+    class BadStatusError(Exception):
+        def __init__(self, response: Any) -> None:
+            super().__init__()
+            self.response = response
+
+    def decide(error: BaseException) -> retry.TryAgain | None:
+        if isinstance(error, BadStatusError):
+            header = error.response.http_response.headers.get("Retry-After", "")
+            return retry.TryAgain(retry.parse_retry_after(header))
+        is_broken = isinstance(error, ServiceRequestError | ServiceResponseError)
+        return retry.TryAgain() if is_broken else None
+
+    class RetryPolicy(HTTPPolicy):  # type: ignore[type-arg]
+        def send(self, request: Any) -> Any:
+            def once() -> Any:
+                response = self.next.send(request)
+                if response.http_response.status_code in RETRIED_STATUSES:
+                    raise BadStatusError(response)
+                return response
+
+            try:
+                return retry.call(
+                    once, settings=context.settings, sleep=context.http.sleep, decide=decide
+                )
+            except BadStatusError as error:
+                return error.response  # the SDK makes an error of it that says why
+
+    return RetryPolicy()
+
+
 def _authentication(url: str) -> dict[str, Any]:
-    """DefaultAzureCredential over https. A server on this machine over plain http is asked without any credential."""
+    """Give the client DefaultAzureCredential over https.
+
+    A server on this machine over plain http is asked without any credential.
+
+    Raises:
+        FetchError: the URL is plain http to another machine.
+    """
     if url.startswith("http://") and is_loopback(url):
         from azure.core.pipeline.policies import SansIOHTTPPolicy
 
-        return {"credential": _Nobody(), "authentication_policy": SansIOHTTPPolicy()}
+        return {"credential": _NoCredential(), "authentication_policy": SansIOHTTPPolicy()}
     check_endpoint(url, credentials=True)
     from azure.identity import DefaultAzureCredential
 
+    # It logs a page of text for each login that fails; the error says the same in one line.
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     return {"credential": DefaultAzureCredential()}
 
 
-class _Nobody:
-    """The SDK wants an object; it is never asked for a token."""
+class _NoCredential:
+    """What the SDK gets where no token may be sent: it wants an object and never asks it."""
 
     def get_token(self, *_: str, **__: Any) -> Any:
         raise FetchError("a token was asked for where none may be sent")
 
 
-def _values(body: bytes) -> list[Any]:
-    values = json.loads(body).get("value")
-    if not isinstance(values, list):
+def _elements(body: bytes) -> list[Any]:
+    """Elements of one page of a list.
+
+    Raises:
+        FetchError: the page holds no list.
+    """
+    elements = json.loads(body).get("value")
+    if not isinstance(elements, list):
         raise FetchError("Azure Resource Manager answered no list", "Try again later.")
-    return values
+    return elements
 
 
-def _land(context: Context, unit: Unit, body: bytes, url: str) -> Page:
-    return context.landing.land_bytes(
-        unit, body, url=url, retrieved_at=context.now(), suffix="json"
-    )
+def _land(context: Context, unit: Unit, bodies: list[bytes], path: str) -> list[Page]:
+    url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/{path}"
+    now = context.now
+    return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now()) for body in bodies]
 
 
 def _subscription(settings: Settings) -> str:
@@ -173,9 +250,13 @@ def _subscription(settings: Settings) -> str:
     return settings.azure_subscription_id
 
 
-def _words(error: Exception, settings: Settings) -> str:
-    """First line of an error, without the subscription's id; the SDK's go on with the response or with each credential tried."""
+def _first_line(error: Exception, settings: Settings) -> str:
+    """First line of an error, without the subscription's id.
+
+    The following lines hold the response, or every credential that was tried.
+    """
     first = str(error).strip().split("\n")[0][:200]
-    return f"{type(error).__name__} {first}".replace(
-        settings.azure_subscription_id or "\0", SUBSCRIPTION
-    )
+    text = f"{type(error).__name__} {first}"
+    if settings.azure_subscription_id:
+        return text.replace(settings.azure_subscription_id, SUBSCRIPTION)
+    return text

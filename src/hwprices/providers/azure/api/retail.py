@@ -1,8 +1,10 @@
-"""Retail Prices over the network: one partition (region × price type × currency), whole or not at all.
+"""Fetch retail prices: one partition (region × price type × currency), completely or not at all.
 
-Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices. Pages are cut by ``$skip`` out of a
-list that changes while it is read, so rows can slip between two pages unseen. A walk over a partition is believed when nothing
-speaks against it; else a second walk must find the same items. Nothing is landed before that.
+Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices.
+Pages are cut by ``$skip`` out of a list that may change between two requests, so an item can slip
+from a page not yet read to one already read, and be missed. A download of all pages is accepted if
+it shows no inconsistency; otherwise it is repeated until two downloads in a row have the same
+items, at most three times. Nothing is landed before that.
 """
 
 import gzip
@@ -12,6 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,246 +22,258 @@ from hwprices.landing.download import Downloaded, FetchError, Http, check_same_h
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 
-API_VERSION = "2023-01-01-preview"  # the only one whose answers hold savingsPlan
-PRICE_TYPES = {
-    "consumption": "Consumption",
-    "devtest": "DevTestConsumption",
-    "reservation": "Reservation",
-}
-"""Last word of a unit's kind → priceType. Spot, low priority and savings plans are inside Consumption."""
+API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
 
-WALKS = 3
-MOST_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
-MOST_LOST = 0.10  # a retired series is 1 to 2 % of a region; a tenth of the items gone is a fault, even seen twice
+DOWNLOADS = 3
+"""Downloads of one partition before it counts as failed."""
 
-SAME_PRICE = ("skuId", "meterId", "type", "reservationTerm", "tierMinimumUnits", "armSkuName")
-"""What stays of an item from month to month: its price and dates change, its identity does not."""
+MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
+
+MAX_LOST_SHARE = 0.10
+"""Share of the last run's items that may be gone. A retired series is 1 to 2 % of a region; a tenth
+of the items gone is a fault of the answer, even if two downloads agree."""
+
+IDENTITY = ("skuId", "meterId", "type", "reservationTerm", "tierMinimumUnits", "armSkuName")
+"""Members of an item that stay from month to month. Its price and dates change."""
 
 PRICES = ("retailPrice", "unitPrice", "savingsPlan")
 
-REGION_PROBES = ("Standard_D2s_v3", "Standard_D2s_v5")
-"""Sizes that nearly every region sells: their prices name the regions for who has no account."""
+PROBE_SIZES = ("Standard_D2s_v3", "Standard_D2s_v5")
+"""Sizes that nearly every region sells. Their prices name the regions without an account."""
+
+Identity = tuple[Any, ...]
 
 
-class _BrokenWalk(Exception):
-    """A walk that cannot be right, whatever a second one says."""
+class _InconsistentError(Exception):
+    """A download that is certainly wrong, whatever the next one gives."""
 
 
 @dataclass(frozen=True)
-class Walk:
-    """One walk over a partition. ``items`` counts items by all but their prices, ``identities`` is what is compared with an older run."""
+class Download:
+    """One download of all pages of a partition.
+
+    ``items`` counts the items by all their members but the prices. ``identities`` is what is
+    compared with the run before. ``uneven`` says that a page before the last is shorter than the
+    first.
+    """
 
     bodies: tuple[Downloaded, ...]
     items: Counter[str]
-    identities: frozenset[tuple[Any, ...]]
+    identities: frozenset[Identity]
     uneven: bool
-
-
-def kind(price_type: str, currency: str) -> str:
-    return f"retail-{price_type}-{currency.lower()}"
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one partition; ``unit.params`` has price_type and currency.
 
     Raises:
-        FetchError: it cannot be had whole, or it lost too many items since the last run.
+        FetchError: it cannot be had completely, or it lost too many items since the last run.
         SkippedError: it has no items, and had none before.
     """
-    query = f"serviceName eq 'Virtual Machines' and armRegionName eq '{unit.region}' and priceType eq '{unit.params['price_type']}'"
-    params = _query(query, unit.params["currency"])
-    known = _identities_before(context, unit)
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-        count = iter(range(WALKS))
-
-        def walk() -> Walk:
-            folder = Path(scratch) / str(next(count))
-            folder.mkdir()
-            found = _walk(context.http, context.settings.azure_retail_url, params, folder)
-            _check_asked_for(found, unit)
-            return found
-
-        found = settled(walk, known, unit.name)
-        if not found.items:
-            if known:
-                raise FetchError(
-                    f"{unit.name} has no items and had {len(known)} before",
-                    "Its last good pages stay in use.",
-                )
-            raise SkippedError(
-                f"Azure sells no virtual machines as {unit.params['price_type']} in {unit.region}"
-            )
-        return [context.landing.land(unit, body, suffix="json") for body in found.bodies]
-
-
-def regions(http: Http, url: str) -> list[str]:
-    """Regions that have prices of the probe sizes, sorted. Raises FetchError."""
-    sizes = " or ".join(f"armSkuName eq '{size}'" for size in REGION_PROBES)
-    params = _query(
-        f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})", "USD"
+    price_type = unit.params["price_type"]
+    query = (
+        f"serviceName eq 'Virtual Machines' and armRegionName eq '{unit.region}'"
+        f" and priceType eq '{price_type}'"
     )
+    params = _query(query, unit.params["currency"])
+    previous = _previous_identities(context.landing, unit)
+    with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
+        numbers = count()
+
+        def download() -> Download:
+            folder = Path(scratch) / str(next(numbers))
+            folder.mkdir()
+            result = _download(context.http, context.settings.azure_retail_url, params, folder)
+            _check_filter(result, unit)
+            return result
+
+        accepted = settle(download, previous, unit.name)
+        if not accepted.items and previous:
+            raise FetchError(
+                f"{unit.name} has no items and had {len(previous)} before",
+                "Its last good pages stay in use.",
+            )
+        if not accepted.items:
+            raise SkippedError(f"Azure sells no virtual machines as {price_type} in {unit.region}")
+        return [context.landing.land(unit, body, suffix="json") for body in accepted.bodies]
+
+
+def read_regions(http: Http, url: str) -> list[str]:
+    """List the regions that have prices of the probe sizes, sorted.
+
+    Raises:
+        FetchError: the prices cannot be had.
+    """
+    sizes = " or ".join(f"armSkuName eq '{size}'" for size in PROBE_SIZES)
+    query = f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})"
     with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
         try:
-            bodies = _walk(http, url, params, Path(scratch)).bodies
-        except _BrokenWalk as error:
+            bodies = _download(http, url, _query(query, "USD"), Path(scratch)).bodies
+        except _InconsistentError as error:
             raise FetchError(
                 f"the regions could not be read from {url}: {error}", "Try again later."
             ) from None
-        names = {
-            str(item.get("armRegionName") or "").strip().lower()
-            for body in bodies
-            for item in _document(body)["Items"]
-        }
-    return sorted(names - {""})
+        items = [item for body in bodies for item in _read_answer(body)["Items"]]
+    return sorted({str(item.get("armRegionName") or "").strip().lower() for item in items} - {""})
 
 
-def settled(walk: Callable[[], Walk], known: frozenset[tuple[Any, ...]], name: str) -> Walk:
-    """A walk that can be believed: nothing speaks against it, or the walk before found the same items.
+def settle(download: Callable[[], Download], previous: frozenset[Identity], name: str) -> Download:
+    """Download until a result can be accepted.
 
-    ``known`` are the identities of the last run, empty where there is none.
+    It can if it is consistent, or if the download before it has the same items.
+    ``previous`` are the identities of the last run, empty where there is none.
 
     Raises:
-        FetchError: no two of three walks agree, or too many items are gone.
+        FetchError: no two of three downloads agree, or too many items are gone.
     """
-    last: Walk | None = None
-    why = ""
-    for _ in range(WALKS):
+    last: Download | None = None
+    problem = ""
+    for _ in range(DOWNLOADS):
         try:
-            found = walk()
-        except _BrokenWalk as error:
-            last, why = None, str(error)
+            current = download()
+        except _InconsistentError as error:
+            last, problem = None, str(error)
             continue
-        doubt = _doubt(found, known)
-        if not doubt or (last is not None and found.items == last.items):
-            _check_lost(found, known, name)
-            return found
-        why = (
-            doubt
-            if last is None
-            else f"two walks differ by {_difference(found, last)} items ({doubt})"
-        )
-        last = found
+        doubt = _doubt(current, previous)
+        if not doubt or (last is not None and current.items == last.items):
+            _check_lost(current, previous, name)
+            return current
+        problem = doubt
+        if last is not None:
+            problem = f"two downloads differ by {_difference(current, last)} items ({doubt})"
+        last = current
     raise FetchError(
-        f"{name} could not be read whole in {WALKS} walks: {why}",
+        f"{name} could not be read completely in {DOWNLOADS} downloads: {problem}",
         "Its last good pages stay in use; try again later.",
     )
 
 
-def _doubt(walk: Walk, known: frozenset[tuple[Any, ...]]) -> str:
-    """What speaks against a walk; empty where nothing does."""
-    if repeated := sum(n - 1 for n in walk.items.values()):
+def _doubt(download: Download, previous: frozenset[Identity]) -> str:
+    """Say what is inconsistent in a download; empty where nothing is."""
+    if repeated := sum(number - 1 for number in download.items.values()):
         return f"{repeated} items came twice"
-    if walk.uneven:
+    if download.uneven:
         return "a page before the last is shorter than the first"
-    if lost := len(known - walk.identities):
-        return f"{lost} of {len(known)} items of the last run are gone"
-    if not known and len(walk.bodies) > 1:
+    if lost := len(previous - download.identities):
+        return f"{lost} of {len(previous)} items of the last run are gone"
+    if not previous and len(download.bodies) > 1:
         return "there is no run before to compare with"
     return ""
 
 
-def _check_lost(walk: Walk, known: frozenset[tuple[Any, ...]], name: str) -> None:
-    lost = len(known - walk.identities)
-    if walk.items and lost > MOST_LOST * len(known):
+def _check_lost(download: Download, previous: frozenset[Identity], name: str) -> None:
+    lost = len(previous - download.identities)
+    if download.items and lost > MAX_LOST_SHARE * len(previous):
         raise FetchError(
-            f"{name} lost {lost} of {len(known)} items since the last run",
+            f"{name} lost {lost} of {len(previous)} items since the last run",
             "Its last good pages stay in use; look at what Azure answers.",
         )
 
 
-def _difference(a: Walk, b: Walk) -> int:
-    return ((a.items - b.items) + (b.items - a.items)).total()
+def _difference(first: Download, second: Download) -> int:
+    return ((first.items - second.items) + (second.items - first.items)).total()
 
 
-def _query(filter_: str, currency: str) -> dict[str, str]:
-    return {"api-version": API_VERSION, "currencyCode": f"'{currency}'", "$filter": filter_}
+def _query(expression: str, currency: str) -> dict[str, str]:
+    return {"api-version": API_VERSION, "currencyCode": f"'{currency}'", "$filter": expression}
 
 
-def _walk(http: Http, url: str, params: dict[str, str], folder: Path) -> Walk:
-    """Follow NextPageLink to its end. The parameters go with the first page only: the link has its own.
+def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Download:
+    """Download all pages into a folder, following NextPageLink.
+
+    The parameters go with the first request only: the links have them.
 
     Raises:
         FetchError: a page cannot be had, or a link leads to another host.
-        _BrokenWalk: links run in a circle, a page comes twice, or a page's Count is not what it holds.
+        _InconsistentError: links form a loop, a page comes twice, or a Count is wrong.
     """
     bodies: list[Downloaded] = []
-    items: Counter[str] = Counter()
-    identities: set[tuple[Any, ...]] = set()
-    seen: set[str] = set()
-    sizes: list[int] = []
+    pages: list[list[dict[str, Any]]] = []
+    links, digests = set[str](), set[str]()
     link: str | None = url
     while link:
-        if link in seen or len(bodies) == MOST_PAGES:
-            raise _BrokenWalk(f"the links run in a circle after {len(bodies)} pages")
-        seen.add(link)
-        body = http.download(
-            link, folder / f"{len(bodies)}.body", params=params if not bodies else None
-        )
-        document = _document(body)
-        digest = hashlib.sha256(json.dumps(document["Items"]).encode()).hexdigest()
-        if document["Items"] and digest in seen:
-            raise _BrokenWalk("one page came twice")
-        seen.add(digest)
+        if link in links or len(bodies) == MAX_PAGES:
+            raise _InconsistentError(f"the links run in a circle after {len(bodies)} pages")
+        links.add(link)
+        first = params if not bodies else None
+        body = http.download(link, folder / f"{len(bodies)}.body", params=first)
+        answer = _read_answer(body)
+        digest = hashlib.sha256(json.dumps(answer["Items"]).encode()).hexdigest()
+        if answer["Items"] and digest in digests:
+            raise _InconsistentError("one page came twice")
+        digests.add(digest)
         bodies.append(body)
-        sizes.append(len(document["Items"]))
-        items.update(_all_but_price(item) for item in document["Items"])
-        identities.update(_identity(item) for item in document["Items"])
-        link = document.get("NextPageLink") or None
+        pages.append(answer["Items"])
+        link = answer.get("NextPageLink") or None
         if link:
             check_same_host(url, link)
-    return Walk(
-        tuple(bodies), items, frozenset(identities), any(size < sizes[0] for size in sizes[:-1])
+    return _summary(bodies, pages)
+
+
+def _summary(bodies: list[Downloaded], pages: list[list[dict[str, Any]]]) -> Download:
+    items = [item for page in pages for item in page]
+    return Download(
+        tuple(bodies),
+        Counter(_without_prices(item) for item in items),
+        frozenset(_identity(item) for item in items),
+        uneven=any(len(page) < len(pages[0]) for page in pages[:-1]),
     )
 
 
-def _document(body: Downloaded) -> dict[str, Any]:
-    """A page's JSON, checked to be an answer of Retail Prices."""
+def _read_answer(body: Downloaded) -> dict[str, Any]:
+    """Read a page's JSON and check that it is an answer of Retail Prices.
+
+    Raises:
+        _InconsistentError: it is not.
+    """
     raw = body.path.read_bytes()
     try:
-        document: Any = json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+        answer: Any = json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
     except ValueError as error:
-        raise _BrokenWalk(f"a page is not JSON ({error})") from None
-    items = document.get("Items") if isinstance(document, dict) else None
+        raise _InconsistentError(f"a page is not JSON ({error})") from None
+    items = answer.get("Items") if isinstance(answer, dict) else None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _BrokenWalk("a page has no list of Items")
-    if document.get("Count") != len(items):
-        raise _BrokenWalk(f"a page says Count {document.get('Count')} and holds {len(items)} items")
-    return dict(document)
+        raise _InconsistentError("a page has no list of Items")
+    if answer.get("Count") != len(items):
+        raise _InconsistentError(
+            f"a page says Count {answer.get('Count')} and holds {len(items)} items"
+        )
+    return dict(answer)
 
 
-def _all_but_price(item: dict[str, Any]) -> str:
-    return json.dumps(
-        {name: value for name, value in item.items() if name not in PRICES}, sort_keys=True
-    )
+def _without_prices(item: dict[str, Any]) -> str:
+    members = {name: value for name, value in item.items() if name not in PRICES}
+    return json.dumps(members, sort_keys=True)
 
 
-def _identity(item: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(item.get(name) for name in SAME_PRICE)
+def _identity(item: dict[str, Any]) -> Identity:
+    return tuple(item.get(name) for name in IDENTITY)
 
 
-def _check_asked_for(walk: Walk, unit: Unit) -> None:
-    """Every item is of the region and price type asked for: a filter that is not obeyed would fill each partition with all."""
-    for text in walk.items:
+def _check_filter(download: Download, unit: Unit) -> None:
+    """Check that every item is of the region and price type that were asked for.
+
+    A server that ignores the filter would fill every partition with all items.
+    """
+    for text in download.items:
         item = json.loads(text)
-        if (
-            str(item.get("armRegionName", "")).lower() != unit.region
-            or item.get("type") != unit.params["price_type"]
-        ):
-            raise _BrokenWalk(
-                f"an item is of {item.get('armRegionName')} and {item.get('type')}, which was not asked for"
+        region, price_type = item.get("armRegionName"), item.get("type")
+        if str(region or "").lower() != unit.region or price_type != unit.params["price_type"]:
+            raise _InconsistentError(
+                f"an item is of {region} and {price_type}, which was not asked for"
             )
 
 
-def _identities_before(context: Context, unit: Unit) -> frozenset[tuple[Any, ...]]:
-    """Identities of the partition's items in the newest live run that has it; empty where there is none."""
+def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:
+    """Read the identities of the partition's items in the newest live run, none without one."""
     return frozenset(
         _identity(item)
-        for page in _pages_before(context.landing, unit)
-        for item in context.landing.read_json(page)["Items"]
+        for page in _previous_pages(landing, unit)
+        for item in landing.read_json(page)["Items"]
     )
 
 
-def _pages_before(landing: Landing, unit: Unit) -> Iterator[Page]:
+def _previous_pages(landing: Landing, unit: Unit) -> Iterator[Page]:
     run = landing.latest_run(unit.provider)
     if run is not None and run.origin == "live":
         yield from run.of(unit.kind, unit.region)

@@ -1,4 +1,4 @@
-"""Where a size is offered: zones and restrictions of landed resource SKUs into rows of availability."""
+"""Make rows of availability from the zones and restrictions of resource SKUs."""
 
 import polars as pl
 
@@ -9,57 +9,62 @@ from hwprices.schemas.catalog import Availability
 PLACE = ["region", "instance_type"]
 
 
-def availability(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the availability table: one a zone, or one a region where the size has no zones.
+def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of availability: one a zone, or one a region where the size has no zones.
 
-    ``rows`` is ``sizes.Skus.rows``. Where the API has listed a region, the bundled table is not asked about it. Zones are numbered
-    within the subscription that asked (https://learn.microsoft.com/azure/reliability/availability-zones-overview).
+    ``skus`` is ``instance_types.Skus.machines``. Zones are numbered within the subscription that
+    asked (https://learn.microsoft.com/azure/reliability/availability-zones-overview). A size that
+    is restricted in the whole region and in a zone has the region's reason.
     """
-    live = rows.filter(pl.col("spec_source") == "api")
-    asked = _places(live).select("region").unique()
-    bundled = rows.filter(pl.col("spec_source") != "api")
-    places = pl.concat(
-        [
-            _places(live),
-            _places(bundled).join(asked, on="region", how="anti", maintain_order="left"),
-        ]
-    )
-    barred = pl.concat(
-        [
-            _restrictions(live),
-            _restrictions(bundled).join(asked, on="region", how="anti", maintain_order="left"),
-        ]
-    )
-    zones = _zones(places, barred)
-    in_zone = barred.filter(pl.col("zone").is_not_null()).unique(
+    places, restrictions = _current(skus)
+    in_zone = restrictions.filter(pl.col("zone").is_not_null()).unique(
         [*PLACE, "zone"], keep="first", maintain_order=True
     )
     in_region = (
-        barred.filter(pl.col("zone").is_null())
+        restrictions.filter(pl.col("zone").is_null())
         .select(*PLACE, pl.col("reason").alias("region_reason"))
         .unique(PLACE, keep="first", maintain_order=True)
     )
-    marked = zones.join(in_zone, on=[*PLACE, "zone"], how="left").join(
-        in_region, on=PLACE, how="left"
+    marked = (
+        _zones(places, restrictions)
+        .join(in_zone, on=[*PLACE, "zone"], how="left")
+        .join(in_region, on=PLACE, how="left")
     )
     reason = pl.coalesce("region_reason", "reason")
     table = marked.with_columns(
         pl.lit(True).alias("offered"),
         reason.is_not_null().alias("restricted"),
         reason.alias("restriction_reason"),
-    )
-    return (
-        frames.conform(table.drop("reason", "region_reason").lazy(), Availability)
-        .sort("region", "zone", "instance_type")
-        .collect()
-    )
+    ).drop("reason", "region_reason")
+    rows = frames.conform(table.lazy(), Availability)
+    return rows.sort("region", "zone", "instance_type").collect()
 
 
-def _places(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row for each size and location: provider, instance_type, observed_at, raw_sha256, region, zone (a list)."""
+def _current(skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Places and restrictions, from the API for the regions that it has listed, else bundled."""
+    is_live = pl.col("spec_source") == "api"
+    live, bundled = skus.filter(is_live), skus.filter(~is_live)
+    live_regions = _places(live).select("region").unique()
+    places, restrictions = (
+        pl.concat(
+            [
+                read(live),
+                read(bundled).join(live_regions, on="region", how="anti", maintain_order="left"),
+            ]
+        )
+        for read in (_places, _restrictions)
+    )
+    return places, restrictions
+
+
+def _places(skus: pl.DataFrame) -> pl.DataFrame:
+    """One row for each size and location.
+
+    Columns: provider, instance_type, observed_at, raw_sha256, region, zone (a list).
+    """
     info = pl.col("locationInfo").struct
     return (
-        rows.select(
+        skus.select(
             "provider",
             pl.col("name").alias("instance_type"),
             "locationInfo",
@@ -75,31 +80,36 @@ def _places(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _zones(places: pl.DataFrame, barred: pl.DataFrame) -> pl.DataFrame:
-    """One row for each zone of a size in a region: those it lists, and those it is barred from; zone null where there is none."""
+def _zones(places: pl.DataFrame, restrictions: pl.DataFrame) -> pl.DataFrame:
+    """One row for each zone of a size in a region; zone is null where the size has none there.
+
+    A zone that only a restriction names is a zone too.
+    """
     listed = places.explode("zone", empty_as_null=True)
-    named = barred.filter(pl.col("zone").is_not_null()).select(*PLACE, "zone")
-    both = pl.concat(
-        [listed, places.drop("zone").join(named, on=PLACE).select(listed.columns)]
-    ).unique([*PLACE, "zone"], keep="first", maintain_order=True)
+    restricted = restrictions.filter(pl.col("zone").is_not_null()).select(*PLACE, "zone")
+    only_restricted = places.drop("zone").join(restricted, on=PLACE).select(listed.columns)
+    both = pl.concat([listed, only_restricted]).unique(
+        [*PLACE, "zone"], keep="first", maintain_order=True
+    )
     has_zones = pl.col("zone").is_not_null().any().over(PLACE)
     return both.filter(pl.col("zone").is_not_null() | ~has_zones)
 
 
-def _restrictions(rows: pl.DataFrame) -> pl.DataFrame:
-    """region, instance_type, zone (null: the whole region), reason. A size can have both kinds of restriction."""
-    each = rows.select(pl.col("name").alias("instance_type"), "restrictions").explode(
+def _restrictions(skus: pl.DataFrame) -> pl.DataFrame:
+    """Restrictions: region, instance_type, zone (null for the whole region), reason.
+
+    A size can have restrictions of both kinds in one region.
+    """
+    each = skus.select(pl.col("name").alias("instance_type"), "restrictions").explode(
         "restrictions", empty_as_null=False
     )
-    empty = pl.DataFrame(schema={"instance_type": pl.String, **RESTRICTION})
-    parts = (
-        each.select("instance_type", pl.col("restrictions").struct.unnest())
-        if each.height
-        else empty
-    )
+    if each.height:
+        members = each.select("instance_type", pl.col("restrictions").struct.unnest())
+    else:
+        members = pl.DataFrame(schema={"instance_type": pl.String, **RESTRICTION})
     info = pl.col("restrictionInfo").struct
     return (
-        parts.select(
+        members.select(
             pl.coalesce(info.field("locations"), "values").alias("region"),
             "instance_type",
             pl.when(pl.col("type") == "Zone").then(info.field("zones")).alias("zone"),

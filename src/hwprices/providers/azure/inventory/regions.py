@@ -1,178 +1,185 @@
-"""Landed locations into regions and zones.
+"""Read the subscription's locations, and make rows of regions and zones of them.
 
-Source: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations. A region that sells or offers something and
-is not in that list (it lags behind new regions, and knows no sovereign clouds) is carried through with its id alone.
+Source: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations. That list lags
+behind new regions and has no sovereign clouds: a region that sells or offers machines and is not in
+it has a row with its id alone.
 """
+
+from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.azure.inventory import size_names
+from hwprices.providers.azure import kinds
+from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames
 from hwprices.schemas.catalog import Regions, Zones
 
-KIND = "locations"
-
-STRING = pl.String
-LOCATION = pl.Struct(
-    {
-        "name": STRING,
-        "displayName": STRING,
-        "metadata": pl.Struct(
-            {
-                "regionType": STRING,
-                "geography": STRING,
-                "latitude": STRING,
-                "longitude": STRING,
-                "physicalLocation": STRING,
-            }
-        ),
-        "availabilityZoneMappings": pl.List(
-            pl.Struct({"logicalZone": STRING, "physicalZone": STRING})
-        ),
-    }
-)
-
-COUNTRIES = {
-    "Australia": ("AU", "oceania"),
-    "Austria": ("AT", "europe"),
-    "Belgium": ("BE", "europe"),
-    "Brazil": ("BR", "south_america"),
-    "Canada": ("CA", "north_america"),
-    "Chile": ("CL", "south_america"),
-    "Denmark": ("DK", "europe"),
-    "France": ("FR", "europe"),
-    "Germany": ("DE", "europe"),
-    "India": ("IN", "asia"),
-    "Indonesia": ("ID", "asia"),
-    "Israel": ("IL", "asia"),
-    "Italy": ("IT", "europe"),
-    "Japan": ("JP", "asia"),
-    "Korea": ("KR", "asia"),
-    "Malaysia": ("MY", "asia"),
-    "Mexico": ("MX", "north_america"),
-    "New Zealand": ("NZ", "oceania"),
-    "Norway": ("NO", "europe"),
-    "Poland": ("PL", "europe"),
-    "Qatar": ("QA", "asia"),
-    "South Africa": ("ZA", "africa"),
-    "Spain": ("ES", "europe"),
-    "Sweden": ("SE", "europe"),
-    "Switzerland": ("CH", "europe"),
-    "Taiwan": ("TW", "asia"),
-    "UAE": ("AE", "asia"),
-    "United Kingdom": ("GB", "europe"),
-    "United States": ("US", "north_america"),
-    "usa": ("US", "north_america"),
+LOCATION: Schema = {
+    "name": pl.String,
+    "displayName": pl.String,
+    "metadata": pl.Struct(
+        {
+            "regionType": pl.String,
+            "geography": pl.String,
+            "latitude": pl.String,
+            "longitude": pl.String,
+            "physicalLocation": pl.String,
+        }
+    ),
+    "availabilityZoneMappings": pl.List(
+        pl.Struct({"logicalZone": pl.String, "physicalZone": pl.String})
+    ),
 }
-"""metadata.geography → ISO 3166-1 alpha-2 and continent. A geography of several countries (Asia Pacific, Europe) has no entry."""
+"""Members of a location that are read."""
 
-CITIES = {
-    "Hong Kong": ("HK", "asia"),
-    "Singapore": ("SG", "asia"),
-    "Ireland": ("IE", "europe"),
-    "Netherlands": ("NL", "europe"),
+PHYSICAL = "Physical"
+"""The regionType of a place. Logical locations (global, unitedstates) hold no machines."""
+
+NOT_PUBLIC = ("Stage", "Canary")
+"""How the geographies of Azure's own test regions begin: "Stage (US)", "Canary (US)"."""
+
+
+@dataclass(frozen=True)
+class Country:
+    """An ISO 3166-1 alpha-2 code, and the continent as in the regions table."""
+
+    code: str
+    continent: str
+
+
+GEOGRAPHIES = {
+    "Australia": Country("AU", "oceania"),
+    "Austria": Country("AT", "europe"),
+    "Belgium": Country("BE", "europe"),
+    "Brazil": Country("BR", "south_america"),
+    "Canada": Country("CA", "north_america"),
+    "Chile": Country("CL", "south_america"),
+    "Denmark": Country("DK", "europe"),
+    "France": Country("FR", "europe"),
+    "Germany": Country("DE", "europe"),
+    "India": Country("IN", "asia"),
+    "Indonesia": Country("ID", "asia"),
+    "Israel": Country("IL", "asia"),
+    "Italy": Country("IT", "europe"),
+    "Japan": Country("JP", "asia"),
+    "Korea": Country("KR", "asia"),
+    "Malaysia": Country("MY", "asia"),
+    "Mexico": Country("MX", "north_america"),
+    "New Zealand": Country("NZ", "oceania"),
+    "Norway": Country("NO", "europe"),
+    "Poland": Country("PL", "europe"),
+    "Qatar": Country("QA", "asia"),
+    "South Africa": Country("ZA", "africa"),
+    "Spain": Country("ES", "europe"),
+    "Sweden": Country("SE", "europe"),
+    "Switzerland": Country("CH", "europe"),
+    "Taiwan": Country("TW", "asia"),
+    "UAE": Country("AE", "asia"),
+    "United Kingdom": Country("GB", "europe"),
+    "United States": Country("US", "north_america"),
+    "usa": Country("US", "north_america"),
 }
-"""metadata.physicalLocation where the geography spans countries."""
+"""metadata.geography → country. Those of several countries (Asia Pacific, Europe) are absent."""
+
+PLACES = {
+    "Hong Kong": Country("HK", "asia"),
+    "Singapore": Country("SG", "asia"),
+    "Ireland": Country("IE", "europe"),
+    "Netherlands": Country("NL", "europe"),
+}
+"""metadata.physicalLocation → country, where the geography spans several."""
+
+COUNTRIES = {**GEOGRAPHIES, **PLACES}
 
 
-def read(pages: Pages) -> pl.DataFrame:
-    """Locations with page columns.
+def is_public_location(location: dict[str, Any]) -> bool:
+    """Say whether a location of the subscription's list is a region that machines are sold in."""
+    metadata = location.get("metadata") or {}
+    geography = str(metadata.get("geography"))
+    return metadata.get("regionType") == PHYSICAL and not geography.startswith(NOT_PUBLIC)
+
+
+def is_public() -> pl.Expr:
+    """``is_public_location`` for a frame of locations."""
+    field = pl.col("metadata").struct.field
+    is_test = pl.any_horizontal(field("geography").str.starts_with(word) for word in NOT_PUBLIC)
+    return (field("regionType") == PHYSICAL).fill_null(False) & ~is_test.fill_null(False)
+
+
+def read_locations(pages: Pages) -> pl.DataFrame:
+    """Read the locations: the columns of ``LOCATION``, region and the origin columns.
+
+    A location that two pages describe alike is one row. One that they describe differently is two
+    rows, which validation refuses.
 
     Raises:
         HwpricesError: a landed page is altered or is no list of locations.
     """
-    parts = [_parse(pages.read(page), page) for page in pages.of(KIND)]
-    empty = pl.DataFrame(
-        schema={
-            **dict(LOCATION),
-            "observed_at": frames.dtypes(Regions)["observed_at"],
-            "raw_sha256": pl.String,
-        }
-    )
+    observed_at = frames.dtypes(Regions)["observed_at"]
+    schema = {**LOCATION, "observed_at": observed_at, "source_url": pl.String}
+    empty = pl.DataFrame(schema={**schema, "raw_sha256": pl.String})
+    parts = [read_list(pages, page, LOCATION, "locations") for page in pages.of(kinds.LOCATIONS)]
+    members = [name for name in LOCATION if name != "name"]
     return (
         pl.concat([empty, *parts])
         .with_columns(pl.col("name").str.to_lowercase().alias("region"))
-        .unique(
-            ["region", *(name for name in dict(LOCATION) if name != "name")],
-            keep="first",
-            maintain_order=True,
-        )
-    )  # the same place said twice is one; two that differ stay two, which validation refuses
-
-
-def _parse(body: bytes, page: Page) -> pl.DataFrame:
-    try:
-        values: pl.Series | None = pl.read_json(body, schema={"value": pl.List(LOCATION)})["value"][
-            0
-        ]
-    except (pl.exceptions.PolarsError, IndexError) as error:
-        raise HwpricesError(
-            f"page {page.key} is no list of locations ({str(error)[:120]})",
-            "Delete it and fetch again.",
-        ) from None
-    if values is None:
-        raise HwpricesError(
-            f"page {page.key} is no list of locations", "Delete it and fetch again."
-        )
-    seen = (
-        pl.lit(page.retrieved_at).cast(frames.dtypes(Regions)["observed_at"]).alias("observed_at")
+        .unique(["region", *members], keep="first", maintain_order=True)
     )
-    return values.struct.unnest().with_columns(seen, pl.lit(page.sha256).alias("raw_sha256"))
 
 
-def is_public() -> pl.Expr:
-    """``names.is_public_location`` for a frame of locations."""
-    field = pl.col("metadata").struct.field
-    testing = pl.any_horizontal(
-        field("geography").str.starts_with(word) for word in size_names.NOT_PUBLIC
-    )
-    return (field("regionType") == size_names.PHYSICAL).fill_null(False) & ~testing.fill_null(False)
+def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of regions: the public locations, and the regions of other pages.
 
-
-def regions(locations: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the regions table: public locations, and regions ``seen`` (region, observed_at, raw_sha256) elsewhere."""
-    meta = pl.col("metadata").struct
-    codes, continents = ({k: v[i] for k, v in {**COUNTRIES, **CITIES}.items()} for i in (0, 1))
-
-    def placed(table: dict[str, str]) -> pl.Expr:
-        look_up = [
-            meta.field(f).replace_strict(table, default=None, return_dtype=pl.String)
-            for f in ("physicalLocation", "geography")
-        ]
-        return pl.coalesce(look_up)
-
-    def degrees(name: str) -> pl.Expr:
-        return meta.field(name).cast(pl.Float64, strict=False)
-
-    somewhere = (degrees("latitude") != 0) | (degrees("longitude") != 0)  # brazilus is put at 0, 0
-    known = locations.filter(is_public()).select(
+    ``observed`` has region, observed_at and raw_sha256 of prices and sizes; a region's first page
+    counts.
+    """
+    listed = locations.filter(is_public()).select(
         "region",
         pl.col("displayName").alias("display_name"),
         pl.lit("available").alias("status"),
-        placed(codes).alias("country"),
-        placed(continents).alias("continent"),
-        pl.when(somewhere).then(degrees("latitude")).alias("latitude"),
-        pl.when(somewhere).then(degrees("longitude")).alias("longitude"),
+        _country({place: country.code for place, country in COUNTRIES.items()}).alias("country"),
+        _country({p: country.continent for p, country in COUNTRIES.items()}).alias("continent"),
+        *_coordinates(),
         "observed_at",
         "raw_sha256",
     )
     others = (
-        seen.filter(pl.col("region").fill_null("") != "")
+        observed.filter(pl.col("region").fill_null("") != "")
         .sort("region", "observed_at", "raw_sha256")
         .unique("region", keep="first", maintain_order=True)
+        .join(listed, on="region", how="anti")
     )
-    extra = others.join(known, on="region", how="anti")
-    every = pl.concat([known, extra], how="diagonal").with_columns(
+    rows = pl.concat([listed, others], how="diagonal").with_columns(
         pl.lit("azure").alias("provider"), _kind().alias("kind")
     )
-    return frames.conform(every.lazy(), Regions).sort("region").collect()
+    return frames.conform(rows.lazy(), Regions).sort("region").collect()
+
+
+def _country(by_place: dict[str, str]) -> pl.Expr:
+    """Look a location's place up, then its geography; null where neither is in the table."""
+    metadata = pl.col("metadata").struct
+    return pl.coalesce(
+        metadata.field(name).replace_strict(by_place, default=None, return_dtype=pl.String)
+        for name in ("physicalLocation", "geography")
+    )
+
+
+def _coordinates() -> list[pl.Expr]:
+    """latitude and longitude; null at 0, 0, where Azure puts brazilus."""
+    metadata = pl.col("metadata").struct
+    latitude = metadata.field("latitude").cast(pl.Float64, strict=False)
+    longitude = metadata.field("longitude").cast(pl.Float64, strict=False)
+    is_placed = (latitude != 0) | (longitude != 0)
+    return [
+        pl.when(is_placed).then(latitude).alias("latitude"),
+        pl.when(is_placed).then(longitude).alias("longitude"),
+    ]
 
 
 def _kind() -> pl.Expr:
-    """usgov… and usdod… are the US government clouds, china… the cloud that 21Vianet runs."""
+    """regions.kind: usgov… and usdod… are the US government clouds, china… is run by 21Vianet."""
     region = pl.col("region")
     return (
         pl.when(region.str.contains("^us(gov|dod)"))
@@ -183,17 +190,24 @@ def _kind() -> pl.Expr:
     )
 
 
-def zones(locations: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the zones table. The zone is the number that the asking subscription uses, zone_id the physical zone behind it."""
-    each = locations.filter(is_public()).explode("availabilityZoneMappings", empty_as_null=False)
+def zone_rows(locations: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of zones.
+
+    zone is the number that the asking subscription uses, zone_id the physical zone behind it.
+    """
     mapping = pl.col("availabilityZoneMappings").struct
-    table = each.filter(pl.col("availabilityZoneMappings").is_not_null()).select(
-        pl.lit("azure").alias("provider"),
-        "region",
-        mapping.field("logicalZone").alias("zone"),
-        mapping.field("physicalZone").alias("zone_id"),
-        pl.lit("zone").alias("kind"),
-        "observed_at",
-        "raw_sha256",
+    rows = (
+        locations.filter(is_public())
+        .explode("availabilityZoneMappings", empty_as_null=False)
+        .filter(pl.col("availabilityZoneMappings").is_not_null())
+        .select(
+            pl.lit("azure").alias("provider"),
+            "region",
+            mapping.field("logicalZone").alias("zone"),
+            mapping.field("physicalZone").alias("zone_id"),
+            pl.lit("zone").alias("kind"),
+            "observed_at",
+            "raw_sha256",
+        )
     )
-    return frames.conform(table.lazy(), Zones).sort("region", "zone").collect()
+    return frames.conform(rows.lazy(), Zones).sort("region", "zone").collect()

@@ -1,129 +1,150 @@
-"""Which items are prices of machines, by rule: never by their order on the page.
+"""Decide which items are prices of machines, and of what.
 
-Every item leaves here as exactly one of three: chosen, out of scope with a reason that is counted, or refused with a reason
-that goes to quarantine.
+The rules look at an item's members, never at its place on the page. Every item ends up as exactly
+one of three: chosen, out of scope for a reason that is counted, or refused for a reason that goes
+to quarantine.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.providers.azure.inventory import size_names
-from hwprices.providers.azure.prices import items as wire
+from hwprices.providers.azure.prices import product_names
+from hwprices.providers.azure.prices.items import Items, money, time
+from hwprices.units import Money
 
 SERVICE = "Virtual Machines"
 HOUR = "1 Hour"
 
 TERMS = {"1 Year": 12, "3 Years": 36, "5 Years": 60}
-"""reservationTerm and savings plan terms, in months."""
+"""Terms of reservations and savings plans → months."""
 
 PLACEHOLDER_ON_DEMAND = "0.01"
 PLACEHOLDER_SPOT = "0.002"
-"""What stands in for a price that is not set yet: seen for new sizes whose price became 7.61 and 140.52."""
+"""Azure's stand-ins for prices that are not set yet, seen on new sizes whose prices later became
+7.61 and 140.52 (known wrong number Z5, docs/known-wrong-numbers.md)."""
 
-DEEPEST_SPOT_SHARE = 0.05
-"""Azure states spot discounts of up to 90 %; a spot price below 5 % of on-demand that is also 0.002 is a placeholder."""
+LOWEST_SPOT_SHARE = 0.05
+"""Azure states spot discounts of up to 90 %: a spot price of 0.002 that is below 5 % of the
+on-demand price is a placeholder."""
 
 KEY = ["region", "instance_type", "os", "tenancy", "purchase_option", "term_months", "currency"]
-"""What makes two items prices of the same thing."""
+"""Two items that agree in these columns are prices of the same thing."""
+
+Rule = tuple[pl.Expr, str]
+"""A test of an item, and the reason it gives where the test is true."""
 
 
 @dataclass(frozen=True)
-class Selected:
-    """``chosen``: one row a key. ``refused``: items with ``reason`` and ``message``. ``out_of_scope``: reason → items."""
+class ClassifiedItems:
+    """Items by what became of them.
+
+    ``chosen`` has one row a key: ``KEY``, price (hourly, or of the whole term for a reservation),
+    the items' columns and the origin columns. ``refused`` has ``reason`` and ``message`` too.
+    ``out_of_scope`` is reason → number of items.
+    """
 
     chosen: pl.DataFrame
     refused: pl.DataFrame
-    out_of_scope: dict[str, int]
+    out_of_scope: Mapping[str, int]
 
 
-def select(items: pl.DataFrame, pages: pl.DataFrame) -> Selected:
-    """Sort items (columns of ``items.ITEM`` and page) into chosen, refused and out of scope.
-
-    ``pages`` is ``items.page_table``. Chosen rows have ``KEY``, price, meterId, skuId, effectiveStartDate, savingsPlan and the
-    pages' columns.
-    """
-    known = classify(items, pages)
-    aside = known.filter(pl.col("aside").is_not_null())
-    rest = known.filter(pl.col("aside").is_null())
-    wrong = rest.filter(pl.col("reason").is_not_null())
-    fitting = rest.filter(pl.col("reason").is_null())
-    placeholders = _placeholders(fitting)
-    real = (
-        fitting.join(placeholders.select("row"), on="row", how="anti")
-        if placeholders.height
-        else fitting
-    )
-    chosen, doubles, passed_over = _one_per_key(real)
+def classify_items(items: Items) -> ClassifiedItems:
+    """Classify all items of the provider at once."""
+    classified = _with_facts(items)
+    is_scope = pl.col("out_of_scope").is_null()
+    outside, inside = classified.filter(~is_scope), classified.filter(is_scope)
+    is_price = pl.col("reason").is_null()
+    wrong, candidates = inside.filter(~is_price), inside.filter(is_price)
+    placeholders = _spot_placeholders(candidates)
+    if placeholders.height:
+        candidates = candidates.join(placeholders.select("row"), on="row", how="anti")
+    by_key = _one_per_key(candidates)
     counts = (
-        pl.concat([aside.select("aside"), passed_over.select("aside")])
-        .group_by("aside")
+        pl.concat([outside.select("out_of_scope"), by_key.passed_over.select("out_of_scope")])
+        .group_by("out_of_scope")
         .len()
-        .sort("aside")
+        .sort("out_of_scope")
     )
-    return Selected(chosen, pl.concat([wrong, placeholders, doubles]), dict(counts.iter_rows()))
+    return ClassifiedItems(
+        by_key.chosen,
+        pl.concat([wrong, placeholders, by_key.refused]),
+        dict(counts.iter_rows()),
+    )
 
 
-def classify(items: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
-    """Items with what they are: KEY columns, price, ``aside`` (why out of scope) and ``reason``, ``message`` (why refused)."""
-    tidied = items.with_columns(
-        size_names.tidy(c)
-        for c in ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
-    ).with_row_index("row")
-    facts = size_names.product_facts(tidied["productName"])
-    terms = pl.DataFrame(
-        {
-            "reservationTerm": list(TERMS),
-            "term_months": pl.Series(list(TERMS.values()), dtype=pl.Int32),
-        }
+def _with_facts(items: Items) -> pl.DataFrame:
+    """Add the columns of ``KEY``, price, the origin columns and the reasons.
+
+    ``out_of_scope`` says why an item is left out, ``reason`` and ``message`` why it is refused;
+    they are null where it is a price.
+    """
+    names = ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
+    tidied = items.rows.with_columns(product_names.tidy(name) for name in names).with_row_index(
+        "row"
     )
+    products = product_names.product_facts(tidied["productName"])
+    months = pl.Series(list(TERMS.values()), dtype=pl.Int32)
+    terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": months})
     return (
-        tidied.join(facts, on="productName", how="left", maintain_order="left")
+        tidied.join(products, on="productName", how="left", maintain_order="left")
         .join(terms, on="reservationTerm", how="left", maintain_order="left")
-        .join(pages, on="page", how="left", maintain_order="left")
+        .join(items.pages, on="page", how="left", maintain_order="left")
         .with_columns(
             pl.lit("azure").alias("provider"),
             pl.col("armRegionName").str.to_lowercase().alias("region"),
             pl.col("armSkuName").alias("instance_type"),
             pl.col("product_tenancy").fill_null("shared").alias("tenancy"),
-            pl.col("product_is").fill_null("unknown"),
+            pl.col("product_kind").fill_null("unknown"),
             pl.col("currencyCode").str.to_uppercase().alias("currency"),
-            wire.money(pl.col("retailPrice")).alias("price"),
+            money(pl.col("retailPrice")).alias("price"),
             pl.col("term_months").fill_null(0),
             _purchase_option().alias("purchase_option"),
         )
         .with_columns(_operating_system().alias("os"))
-        .with_columns(_out_of_scope().alias("aside"), _reason().alias("reason"))
+        .with_columns(
+            _first_reason(_scope_rules()).alias("out_of_scope"),
+            _first_reason(_refusal_rules()).alias("reason"),
+        )
         .with_columns(_message().alias("message"))
     )
 
 
-def _purchase_option() -> pl.Expr:
-    """prices.purchase_option of an item; null for a type that is not known."""
-    sku, meter, kind = (
-        pl.col("skuName").fill_null(""),
-        pl.col("meterName").fill_null(""),
-        pl.col("type"),
+def _first_reason(rules: Sequence[Rule]) -> pl.Expr:
+    """The reason of the first rule that fits; null where none does."""
+    return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in rules)
+
+
+def _names_contain(*patterns: str) -> pl.Expr:
+    """Whether the SKU's or the meter's name contains one of the patterns."""
+    return pl.any_horizontal(
+        pl.col(name).fill_null("").str.contains(pattern)
+        for name in ("skuName", "meterName")
+        for pattern in patterns
     )
+
+
+def _purchase_option() -> pl.Expr:
+    """prices.purchase_option of an item; null for an unknown type."""
+    price_type = pl.col("type")
     return (
-        pl.when(kind == "Reservation")
+        pl.when(price_type == "Reservation")
         .then(pl.lit("reserved"))
-        .when(kind == "DevTestConsumption")
+        .when(price_type == "DevTestConsumption")
         .then(pl.lit("dev_test"))
-        .when(kind != "Consumption")
+        .when(price_type != "Consumption")
         .then(pl.lit(None, dtype=pl.String))
-        .when(sku.str.contains(size_names.SPOT) | meter.str.contains(size_names.SPOT))
+        .when(_names_contain(product_names.SPOT))
         .then(pl.lit("spot"))
-        .when(
-            sku.str.contains(size_names.LOW_PRIORITY) | meter.str.contains(size_names.LOW_PRIORITY)
-        )
+        .when(_names_contain(product_names.LOW_PRIORITY))
         .then(pl.lit("low_priority"))
         .otherwise(pl.lit("on_demand"))
     )
 
 
 def _operating_system() -> pl.Expr:
-    """A reservation covers the machine and no licence, whatever its product is called."""
+    """prices.os. A reservation covers no license, whatever its product is called."""
     return (
         pl.when(pl.col("purchase_option") == "reserved")
         .then(pl.lit("linux"))
@@ -131,65 +152,48 @@ def _operating_system() -> pl.Expr:
     )
 
 
-def _out_of_scope() -> pl.Expr:
-    """Why an item is none of ours; null where it is."""
-    sku, meter = pl.col("skuName").fill_null(""), pl.col("meterName").fill_null("")
-    says = [
+def _scope_rules() -> list[Rule]:
+    """Why an item is no list price of a machine that can be bought by the hour today."""
+    kind = pl.col("product_kind")
+    starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
+    reduced = _names_contain(product_names.SPOT, product_names.LOW_PRIORITY)
+    return [
         (pl.col("serviceName").fill_null("") != SERVICE, "another_service"),
         (
-            (pl.col("product_is") == "cloud_services")
-            | sku.str.contains(size_names.CLOUD_SERVICES)
-            | meter.str.contains(size_names.CLOUD_SERVICES),
+            (kind == "cloud_services") | _names_contain(product_names.CLOUD_SERVICES),
             "cloud_services",
         ),
-        (
-            (pl.col("product_is") == "promo")
-            | sku.str.contains(size_names.PROMO)
-            | meter.str.contains(size_names.PROMO),
-            "promo",
-        ),
+        ((kind == "promo") | _names_contain(product_names.PROMO), "promo"),
         (pl.col("unitOfMeasure").fill_null("") != HOUR, "unit_other_than_hour"),
-        (wire.money(pl.col("tierMinimumUnits")).fill_null(0) > 0, "later_tier"),
-        (wire.wire_time(pl.col("effectiveEndDate")) <= pl.col("observed_at"), "expired"),
-        (wire.wire_time(pl.col("effectiveStartDate")) > pl.col("observed_at"), "not_yet_in_force"),
-        ((pl.col("purchase_option") == "dev_test") & _reduced(sku, meter), "dev_test_of_spot"),
+        (money(pl.col("tierMinimumUnits")).fill_null(0) > 0, "later_tier"),
+        (ends <= pl.col("observed_at"), "expired"),
+        (starts > pl.col("observed_at"), "not_yet_in_force"),
+        # Dev/test items of spot and low priority repeat those prices without a license.
+        ((pl.col("purchase_option") == "dev_test") & reduced, "dev_test_of_spot"),
     ]
-    return pl.coalesce(pl.when(test).then(pl.lit(code)) for test, code in says)
 
 
-def _reduced(sku: pl.Expr, meter: pl.Expr) -> pl.Expr:
-    """Spot or low priority: dev/test rows repeat those prices without a licence."""
-    return pl.any_horizontal(
-        name.str.contains(rule)
-        for name in (sku, meter)
-        for rule in (size_names.SPOT, size_names.LOW_PRIORITY)
-    )
-
-
-def _reason() -> pl.Expr:
-    """Why an item that should be a price cannot be one; null where it is one."""
-    reserved = pl.col("purchase_option") == "reserved"
-    says = [
-        (pl.col("purchase_option").is_null(), "unknown_price_type"),
+def _refusal_rules() -> list[Rule]:
+    """Why an item that should be a price cannot be one."""
+    option = pl.col("purchase_option")
+    reserved = option == "reserved"
+    is_placeholder = pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(Money)
+    return [
+        (option.is_null(), "unknown_price_type"),
         (pl.col("region").fill_null("") == "", "no_region"),
         (pl.col("instance_type").fill_null("") == "", "no_size_name"),
         (pl.col("currency").is_null(), "no_currency"),
         (pl.col("price").is_null(), "price_not_a_number"),
         (pl.col("price") <= 0, "price_not_positive"),
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
-        (~reserved & (pl.col("product_is") == "unknown"), "unknown_product"),
-        (
-            (pl.col("purchase_option") == "on_demand")
-            & (pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(pl.Decimal(20, 10))),
-            "placeholder",
-        ),
+        (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
+        ((option == "on_demand") & is_placeholder, "placeholder"),
     ]
-    return pl.coalesce(pl.when(test).then(pl.lit(code)) for test, code in says)
 
 
 def _message() -> pl.Expr:
-    """The reason in words, with the values that matter."""
-    parts = [
+    """The reason and the values of the item that matter."""
+    members = [
         "type",
         "productName",
         "skuName",
@@ -198,73 +202,85 @@ def _message() -> pl.Expr:
         "retailPrice",
         "reservationTerm",
     ]
+    values = [pl.format("{}={}", pl.lit(m), pl.col(m).fill_null("null")) for m in members]
     return pl.when(pl.col("reason").is_not_null()).then(
-        pl.concat_str(
-            [
-                pl.col("reason"),
-                *(pl.format("{}={}", pl.lit(p), pl.col(p).fill_null("null")) for p in parts),
-            ],
-            separator=" ",
-        )
+        pl.concat_str([pl.col("reason"), *values], separator=" ")
     )
 
 
-def _placeholders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Spot rows at 0.002 for a machine that costs far more on demand, or has no on-demand price to compare with."""
+def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
+    """Spot rows at 0.002 of a machine that costs far more on demand, or has no on-demand price.
+
+    They come with ``reason`` and ``message``.
+    """
     suspects = rows.filter(
         (pl.col("purchase_option") == "spot")
-        & (pl.col("price") == pl.lit(PLACEHOLDER_SPOT).cast(pl.Decimal(20, 10)))
+        & (pl.col("price") == pl.lit(PLACEHOLDER_SPOT).cast(Money))
     )
     if not suspects.height:
         return suspects
-    same = ["region", "instance_type", "os", "currency"]
-    full = (
+    machine = ["region", "instance_type", "os", "currency"]
+    on_demand = (
         rows.filter(pl.col("purchase_option") == "on_demand")
-        .group_by(same)
-        .agg(pl.col("price").max().alias("full"))
+        .group_by(machine)
+        .agg(pl.col("price").max().alias("on_demand"))
     )
+    lowest = pl.col("on_demand").cast(pl.Float64) * LOWEST_SPOT_SHARE
     return (
-        suspects.join(full, on=same, how="left", maintain_order="left")
-        .filter(
-            (
-                pl.col("price").cast(pl.Float64)
-                < pl.col("full").cast(pl.Float64) * DEEPEST_SPOT_SHARE
-            ).fill_null(True)
-        )
+        suspects.join(on_demand, on=machine, how="left", maintain_order="left")
+        .filter((pl.col("price").cast(pl.Float64) < lowest).fill_null(True))
         .with_columns(
             pl.lit("placeholder").alias("reason"),
             pl.format(
                 "spot {} beside an on-demand price of {}",
                 pl.col("price"),
-                pl.col("full").cast(pl.String).fill_null("none"),
+                pl.col("on_demand").cast(pl.String).fill_null("none"),
             ).alias("message"),
         )
-        .drop("full")
+        .drop("on_demand")
     )
 
 
-def _one_per_key(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """One row a key: (chosen, refused doubles, passed over with ``aside``).
+@dataclass(frozen=True)
+class _ByKey:
+    """One row a key; refused rows with a reason; rows passed over, with ``out_of_scope``."""
 
-    A primary meter goes before others where a key has both kinds; rows that then agree in price are one; rows that do not are
-    all refused.
+    chosen: pl.DataFrame
+    refused: pl.DataFrame
+    passed_over: pl.DataFrame
+
+
+def _one_per_key(rows: pl.DataFrame) -> _ByKey:
+    """Choose one row a key.
+
+    A primary meter goes before others where a key has both. If the rows left agree in price one of
+    them is chosen; if they do not, all are refused.
     """
-    repeated = pl.struct(KEY).is_duplicated()
-    single, many = rows.filter(~repeated), rows.filter(repeated)
-    if not many.height:
-        return single, many, many
-    primary = pl.col("isPrimaryMeterRegion")
-    lesser = (primary == False).fill_null(False) & (primary == True).any().over(KEY)  # noqa: E712  (expressions, not values)
-    many = many.with_columns(pl.when(lesser).then(pl.lit("not_primary_meter")).alias("aside"))
-    kept = many.filter(pl.col("aside").is_null())
-    disagree = pl.col("price").n_unique().over(KEY) > 1
-    values = pl.col("price").cast(pl.String).unique().sort().str.join(", ").over(KEY)
-    doubles = kept.filter(disagree).with_columns(
-        pl.lit("duplicate_key").alias("reason"),
-        pl.format("{} prices for one key: {}", pl.len().over(KEY), values).alias("message"),
+    is_repeated = pl.struct(KEY).is_duplicated()
+    single, repeated = rows.filter(~is_repeated), rows.filter(is_repeated)
+    if not repeated.height:
+        return _ByKey(single, repeated, repeated)
+    primary = pl.col("isPrimaryMeterRegion").fill_null(False)
+    secondary = (~pl.col("isPrimaryMeterRegion")).fill_null(False)
+    is_secondary = secondary & primary.any().over(KEY)
+    not_primary = repeated.filter(is_secondary).with_columns(
+        pl.lit("not_primary_meter").alias("out_of_scope")
     )
-    agreed = kept.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
-    first = pl.int_range(pl.len()).over(KEY) == 0
-    again = agreed.filter(~first).with_columns(pl.lit("same_price_again").alias("aside"))
-    chosen = pl.concat([single, agreed.filter(first)])
-    return chosen, doubles, pl.concat([many.filter(pl.col("aside").is_not_null()), again])
+    left = repeated.filter(~is_secondary)
+    disagree = pl.col("price").n_unique().over(KEY) > 1
+    agreed = left.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
+    is_first = pl.int_range(pl.len()).over(KEY) == 0
+    again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
+    return _ByKey(
+        pl.concat([single, agreed.filter(is_first)]),
+        _refuse_duplicates(left.filter(disagree)),
+        pl.concat([not_primary, again]),
+    )
+
+
+def _refuse_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
+    prices = pl.col("price").cast(pl.String).unique().sort().str.join(", ").over(KEY)
+    return rows.with_columns(
+        pl.lit("duplicate_key").alias("reason"),
+        pl.format("{} prices for one key: {}", pl.len().over(KEY), prices).alias("message"),
+    )

@@ -1,148 +1,191 @@
-"""Landed Retail Prices pages into one frame of items, exact to the last digit.
+"""Read landed Retail Prices pages into one frame of items, exact to the last digit.
 
-The body is parsed column by column by polars. Its JSON reader makes floats of numbers, so the numbers that are money are put
-in quotes first: what is read is the text the vendor wrote, and that text becomes a Decimal.
+Members that are money stay as the vendor wrote them, as text, until ``money`` makes Decimals of
+them: no float comes between, and what is refused is shown as it came.
 """
 
 import os
-import re
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC
 from decimal import Decimal
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.units import Money
+from hwprices.providers.azure import kinds
+from hwprices.units import Money, Timestamp
 
-PREFIX = "retail-"
-"""Kinds of units that hold Retail Prices pages: retail-<price type>-<currency>."""
+PAGES_AT_ONCE = 16
+"""Pages held in memory while they are parsed. A page of 1,000 items is about 1 MB."""
 
-MONEY = r'"(retailPrice|tierMinimumUnits)"\s*:\s*(-?[0-9][0-9.eE+-]*)'
-"""A money member of an item. Inside a JSON string its quotes would be escaped, so nothing else fits."""
 
-EXPONENT = re.compile(r'"(retailPrice|tierMinimumUnits)":"(-?[0-9.]+[eE][-+]?[0-9]+)"')
+class SavingsPlan(msgspec.Struct, gc=False, rename="camel"):
+    """One savings plan inside an on-demand item."""
 
-ITEM: dict[str, pl.DataType | type[pl.DataType]] = {
-    "currencyCode": pl.String,
-    "tierMinimumUnits": pl.String,
-    "reservationTerm": pl.String,
-    "retailPrice": pl.String,
-    "armRegionName": pl.String,
-    "location": pl.String,
-    "effectiveStartDate": pl.String,
-    "effectiveEndDate": pl.String,
-    "meterId": pl.String,
-    "meterName": pl.String,
-    "skuId": pl.String,
-    "productName": pl.String,
-    "skuName": pl.String,
-    "serviceName": pl.String,
-    "unitOfMeasure": pl.String,
-    "type": pl.String,
+    term: str | None = None
+    retail_price: Any = None
+
+
+class Item(msgspec.Struct, gc=False, rename="camel"):
+    """One item, with the members that are read.
+
+    Others (unitPrice, productId, serviceFamily …) say nothing more about a list price. ``Any``
+    members are money: the decoder gives their text.
+    """
+
+    currency_code: str | None = None
+    tier_minimum_units: Any = None
+    reservation_term: str | None = None
+    retail_price: Any = None
+    arm_region_name: str | None = None
+    location: str | None = None
+    effective_start_date: str | None = None
+    effective_end_date: str | None = None
+    meter_id: str | None = None
+    meter_name: str | None = None
+    sku_id: str | None = None
+    product_name: str | None = None
+    sku_name: str | None = None
+    service_name: str | None = None
+    unit_of_measure: str | None = None
+    type: str | None = None
+    is_primary_meter_region: bool | None = None
+    arm_sku_name: str | None = None
+    savings_plan: list[SavingsPlan] | None = None
+
+
+class Answer(msgspec.Struct):
+    """One page as Retail Prices answers it."""
+
+    Items: list[Item]
+    Count: int
+
+
+STRINGS = pl.List(pl.String)
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    **{name: pl.String for name in Item.__struct_encode_fields__ if name != "savingsPlan"},
     "isPrimaryMeterRegion": pl.Boolean,
-    "armSkuName": pl.String,
-    "savingsPlan": pl.List(pl.Struct({"term": pl.String, "retailPrice": pl.String})),
+    "plan_terms": STRINGS,
+    "plan_prices": STRINGS,
 }
-"""Members of an item that are read; others (unitPrice, productId, serviceFamily …) say nothing more about a list price."""
+"""Columns of a frame of items: the members of ``Item``, money as text. The savings plans are two
+lists of equal length, their terms and their prices; both are null where the item has none."""
 
 
-def kinds(pages: Pages) -> list[str]:
-    """Kinds of the run that hold prices, sorted."""
-    return sorted(
-        {result.unit.kind for result in pages.run.results if result.unit.kind.startswith(PREFIX)}
-    )
+def _plain_number(text: str) -> str:
+    """Write 3.4E-05 as 0.000034: polars makes no Decimal of an exponent."""
+    return f"{Decimal(text):f}" if "e" in text or "E" in text else text
 
 
-def read(pages: Pages) -> tuple[pl.DataFrame, list[Page]]:
-    """Every item of every price page, and the pages.
+_DECODER = msgspec.json.Decoder(Answer, float_hook=_plain_number)
 
-    The frame has the columns of ``ITEM``, retailPrice and tierMinimumUnits and the savings plans' retailPrice as text, and
-    ``page`` (index into the list). No item is left out.
+
+@dataclass(frozen=True)
+class Items:
+    """Items of all price pages.
+
+    ``rows`` has ``COLUMNS`` and ``page``. ``pages`` has page and the origin columns of that page.
+    """
+
+    rows: pl.DataFrame
+    pages: pl.DataFrame
+
+
+def read_items(pages: Pages) -> Items:
+    """Read every item of every price page. None is left out.
 
     Raises:
         HwpricesError: a landed page is altered, or is not what Retail Prices answers.
     """
-    found = [page for kind in kinds(pages) for page in pages.of(kind)]
+    price_kinds = {r.unit.kind for r in pages.run.results if kinds.is_retail(r.unit.kind)}
+    price_pages = [page for kind in sorted(price_kinds) for page in pages.of(kind)]
+    bodies = _bodies(pages, price_pages)
+    parsed = [
+        parse(body, page.key).with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
+        for number, (page, body) in enumerate(zip(price_pages, bodies, strict=True))
+    ]
+    empty = pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})
+    return Items(pl.concat([empty, *parsed]).rechunk(), _page_table(price_pages))
 
-    def one(index: int) -> pl.DataFrame:
-        return parse(pages.read(found[index]), found[index].key).with_columns(
-            pl.lit(index, dtype=pl.Int32).alias("page")
-        )
 
-    with ThreadPoolExecutor(
-        os.cpu_count()
-    ) as pool:  # decompression and polars work outside Python's lock
-        frames = list(pool.map(one, range(len(found))))
-    empty = pl.DataFrame(schema={**ITEM, "page": pl.Int32})
-    return pl.concat([empty, *frames]).rechunk(), found
+def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
+    """Contents of pages, in order, some at once: decompression runs outside Python's lock."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for start in range(0, len(price_pages), PAGES_AT_ONCE):
+            yield from pool.map(pages.read, price_pages[start : start + PAGES_AT_ONCE])
 
 
 def parse(body: bytes, name: str) -> pl.DataFrame:
-    """Items of one page's body, with the columns of ``ITEM``; ``name`` is what an error calls the page.
+    """Read the items of one page's body into ``COLUMNS``; ``name`` is what an error calls the page.
 
     Raises:
-        HwpricesError: it is not JSON with a list of Items as long as its Count.
+        HwpricesError: it is not JSON with a list of Items as long as its Count; the line names the
+            member that does not fit.
     """
     try:
-        text = _plain_numbers(
-            pl.Series([body.decode("utf-8")]).str.replace_all(MONEY, r'"$1":"$2"')[0]
-        )
-        document = pl.read_json(
-            text.encode(), schema={"Items": pl.List(pl.Struct(ITEM)), "Count": pl.Int64}
-        )
-    except (UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        answer = _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HwpricesError(
-            f"page {name} is not a Retail Prices answer ({str(error)[:120]})",
+            f"page {name} is not a Retail Prices answer ({str(error)[:160]})",
             "Delete it and fetch again.",
         ) from None
-    if document.height != 1 or document["Items"][0] is None:
-        raise HwpricesError(f"page {name} has no Items", "Delete it and fetch again.")
-    items = document.get_column("Items").explode(empty_as_null=False).struct.unnest()
-    if items.height != document["Count"][0]:
+    if len(answer.Items) != answer.Count:
         raise HwpricesError(
-            f"page {name} says Count {document['Count'][0]} and holds {items.height} items",
+            f"page {name} says Count {answer.Count} and holds {len(answer.Items)} items",
             "Delete it and fetch again.",
         )
-    return items
+    members = Item.__struct_encode_fields__
+    values = zip(*map(msgspec.structs.astuple, answer.Items), strict=True)
+    columns = dict(zip(members, values, strict=True)) if answer.Items else {}
+    plans = columns.pop("savingsPlan", ())
+    for member in ("tierMinimumUnits", "retailPrice"):
+        columns[member] = tuple(_text(value) for value in columns.get(member, ()))
+    columns["plan_terms"] = tuple(p and [plan.term for plan in p] for p in plans)
+    columns["plan_prices"] = tuple(p and [_text(plan.retail_price) for plan in p] for p in plans)
+    return pl.DataFrame(
+        {name: pl.Series(columns.get(name, ()), dtype=dtype) for name, dtype in COLUMNS.items()}
+    )
 
 
-def page_table(pages: list[Page]) -> pl.DataFrame:
-    """page, observed_at, source_url, raw_sha256 of the pages, in their order."""
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
+    """page (the page's place in ``pages``) and the origin columns of its rows."""
     return pl.DataFrame(
         {
-            "page": pl.Series(range(len(pages)), dtype=pl.Int32),
-            "observed_at": pl.Series(
-                [_utc(p.retrieved_at) for p in pages], dtype=pl.Datetime("us", "UTC")
-            ),
-            "source_url": pl.Series([p.url for p in pages], dtype=pl.String),
-            "raw_sha256": pl.Series([p.sha256 for p in pages], dtype=pl.String),
-        }
+            "page": range(len(pages)),
+            "observed_at": [page.retrieved_at.astimezone(UTC) for page in pages],
+            "source_url": [page.url for page in pages],
+            "raw_sha256": [page.sha256 for page in pages],
+        },
+        schema={
+            "page": pl.Int32,
+            "observed_at": Timestamp,
+            "source_url": pl.String,
+            "raw_sha256": pl.String,
+        },
     )
 
 
 def money(text: pl.Expr) -> pl.Expr:
-    """A number as the vendor wrote it, exact to the tenth decimal. What is not one, or does not fit, becomes null."""
+    """A number as the vendor wrote it, exact to the tenth decimal.
+
+    Null where it is not a number or does not fit.
+    """
     return text.cast(Money, strict=False)
 
 
-def wire_time(text: pl.Expr) -> pl.Expr:
-    """effectiveStartDate and effectiveEndDate: 2018-06-01T00:00:00Z."""
+def time(text: pl.Expr) -> pl.Expr:
+    """effectiveStartDate and effectiveEndDate: 2018-06-01T00:00:00Z. Null where it is not one."""
     return text.str.to_datetime(
         "%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False
     ).dt.replace_time_zone("UTC")
-
-
-def _plain_numbers(text: str) -> str:
-    """Write 3.4e-05 as 0.000034: polars makes no Decimal of an exponent."""
-    return (
-        EXPONENT.sub(lambda m: f'"{m[1]}":"{Decimal(m[2]):f}"', text)
-        if EXPONENT.search(text)
-        else text
-    )
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)

@@ -1,15 +1,12 @@
-"""Parsers of names, over names nobody wrote down."""
+"""Size names, generated and real."""
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices.providers.azure.inventory import size_names
 from hwprices.providers.azure.inventory.size_names import parse_size
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
 
 
 @given(
@@ -24,7 +21,7 @@ SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
     version=st.none() | st.integers(1, 20),
     promo=st.booleans(),
 )
-def test_a_size_name_comes_apart_as_it_was_put_together(
+def test_the_parts_of_a_size_name_are_read_back(
     tier: str,
     family: str,
     vcpus: int,
@@ -58,54 +55,6 @@ def test_a_size_name_comes_apart_as_it_was_put_together(
 def test_any_text_is_a_size_or_none(text: str) -> None:
     size = parse_size(text)
     assert size is None or text.startswith(("Standard_", "Basic_"))
-
-
-def facts(product: str) -> tuple[str, str, str]:
-    tidied = pl.DataFrame({"productName": [product]}).select(size_names.tidy("productName"))[
-        "productName"
-    ]
-    return (
-        size_names.product_facts(tidied)
-        .select("product_is", "product_os", "product_tenancy")
-        .row(0)
-    )
-
-
-@given(
-    words=st.lists(
-        st.sampled_from(["Dasv5", "Esv6", "NCads", "A100", "v4", "Series", "Srs", "-series"]),
-        min_size=1,
-        max_size=4,
-    ),
-    space=SPACES,
-    end=st.sampled_from(["Windows", "Win"]),
-)
-def test_whatever_ends_in_windows_is_windows(words: list[str], space: str, end: str) -> None:
-    assert facts(space.join(["Virtual Machines", *words, end]))[:2] == ("vm", "windows")
-
-
-@given(
-    series=st.text(LETTERS, min_size=1, max_size=8),
-    space=SPACES,
-    joined=st.booleans(),
-    start=st.sampled_from(["", "Virtual Machines "]),
-    end=st.sampled_from(["", " Windows", " Linux"]),
-)
-def test_cloud_services_is_never_a_machine(
-    series: str, space: str, joined: bool, start: str, end: str
-) -> None:
-    words = "CloudServices" if joined else f"Cloud{space}Services"
-    assert facts(f"{start}{series}{space}Series{space}{words}{end}")[0] == "cloud_services"
-
-
-@given(st.text(max_size=60))
-def test_tidy_is_idempotent_and_facts_are_total(text: str) -> None:
-    once = pl.DataFrame({"n": [text]}).select(size_names.tidy("n"))
-    assert once.select(size_names.tidy("n")).equals(once)
-    kind, os, tenancy = facts(text)
-    assert kind in ("vm", "host", "cloud_services", "promo", "unknown")
-    assert os
-    assert tenancy in ("shared", "host")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Read what the names of products, SKUs and meters in the price list say.
+
+Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices. The
+price list writes the operating system only into the product's name, and not always in the same way.
+"""
+
+import polars as pl
+
+SPACES = "[\u00a0\u2007\u202f\\s]+"  # some product names have no-break spaces
+
+WINDOWS = r"(?i) windows\b| win$"  # "… Series Windows", "… Srs Win"
+RHEL = r"(?i)\b(rhel|red hat)\b"
+SLES = r"(?i)\b(sles|suse)\b"
+UBUNTU_PRO = r"(?i)\bubuntu pro\b"
+SAP = r"(?i)\bsap\b"
+HIGH_AVAILABILITY = r"(?i)\bha\b|high availability"
+DEDICATED_HOST = r"(?i)dedicated ?host"
+CLOUD_SERVICES = r"(?i)cloud ?services"
+PROMO = r"(?i)\bpromo\b"
+SPOT = r"(?i) spot$"
+LOW_PRIORITY = r"(?i) low priority$"
+VIRTUAL_MACHINES = r"(?i)^virtual machines\b"
+LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
+
+
+def tidy(column: str) -> pl.Expr:
+    """A name with plain single spaces and none at its ends."""
+    return pl.col(column).str.replace_all(SPACES, " ").str.strip_chars()
+
+
+def product_facts(products: pl.Series) -> pl.DataFrame:
+    """Classify product names (tidied), one row for each distinct name.
+
+    Columns: productName, product_os, product_tenancy, and product_kind, which is vm, host,
+    cloud_services, promo or unknown. A name is unknown if it neither begins with "Virtual Machines"
+    nor names an operating system; such a product is not guessed at.
+    """
+    name = pl.col("productName")
+    names_os = pl.any_horizontal(name.str.contains(rule) for rule in (WINDOWS, LINUX, RHEL, SLES))
+    is_host = name.str.contains(DEDICATED_HOST)
+    kind = (
+        pl.when(name.str.contains(CLOUD_SERVICES))
+        .then(pl.lit("cloud_services"))
+        .when(name.str.contains(PROMO))
+        .then(pl.lit("promo"))
+        .when(is_host)
+        .then(pl.lit("host"))
+        .when(name.str.contains(VIRTUAL_MACHINES) | names_os)
+        .then(pl.lit("vm"))
+        .otherwise(pl.lit("unknown"))
+    )
+    tenancy = pl.when(is_host).then(pl.lit("host")).otherwise(pl.lit("shared"))
+    return (
+        pl.DataFrame({"productName": products.unique()})
+        .drop_nulls()
+        .with_columns(
+            _operating_system(name).alias("product_os"),
+            tenancy.alias("product_tenancy"),
+            kind.alias("product_kind"),
+        )
+    )
+
+
+def _operating_system(name: pl.Expr) -> pl.Expr:
+    """prices.os of a product name. A name that has none is Linux, the price without a license."""
+    is_rhel, is_sles = name.str.contains(RHEL), name.str.contains(SLES)
+    is_sap = name.str.contains(SAP)
+    return (
+        pl.when(name.str.contains(WINDOWS))
+        .then(pl.lit("windows"))
+        .when(is_rhel & is_sap)
+        .then(pl.lit("rhel_sap"))
+        .when(is_rhel & name.str.contains(HIGH_AVAILABILITY))
+        .then(pl.lit("rhel_ha"))
+        .when(is_rhel)
+        .then(pl.lit("rhel"))
+        .when(is_sles & is_sap)
+        .then(pl.lit("sles_sap"))
+        .when(is_sles)
+        .then(pl.lit("sles"))
+        .when(name.str.contains(UBUNTU_PRO))
+        .then(pl.lit("ubuntu_pro"))
+        .otherwise(pl.lit("linux"))
+    )

@@ -1,0 +1,271 @@
+"""Plan, fetch, record and normalise Azure as a live run does, from servers on loopback."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.helpers.azure_pages import (
+    LOCATIONS,
+    NOW,
+    SKUS,
+    SUBSCRIPTION,
+    Landed,
+    RetailServer,
+    context,
+    frame,
+    item,
+    location,
+    refused,
+    sku,
+)
+from tests.helpers.stub_server import Reply, Request, StubServer
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import Landing, Run, UnitResult
+from hwprices.providers import Pages, Part, get
+
+AZURE = get("azure")
+
+
+def start_vendor(server: StubServer) -> RetailServer:
+    """Serve sizes, locations and prices of a few regions."""
+
+    def sizes(request: Request) -> Reply:
+        region = request.query["$filter"].split("'")[1]
+        return Reply.json({"value": [sku("Standard_D2s_v3", location=region, zones=["1"])]})
+
+    server.on(SKUS, sizes)
+    server.on(
+        LOCATIONS,
+        Reply.json(
+            {
+                "value": [
+                    location("eastus"),
+                    location("westeurope"),
+                    location("unitedstates", "Logical"),
+                    location("eastusstg", geography="Stage (US)"),
+                ]
+            }
+        ),
+    )
+    items = [
+        item(0.1, armRegionName=r, meterId=r, skuId=f"P/{r}")
+        for r in ("eastus", "westeurope", "usgovvirginia")
+    ]
+    items += [
+        item(0.2, productName="Virtual Machines DSv3 Series Windows", meterId="w", skuId="P/w")
+    ]
+    items += [
+        item(
+            0.1,
+            type="DevTestConsumption",
+            productName="Virtual Machines DSv3 Series Windows",
+            meterId="w",
+            skuId="P/w",
+        )
+    ]
+    items += [item(500.0, type="Reservation", reservationTerm="1 Year", meterId="r", skuId="P/r")]
+    return RetailServer(server, items)
+
+
+def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    start_vendor(server)
+    with context(
+        tmp_path, server, azure_subscription_id=SUBSCRIPTION, azure_currencies="usd,eur"
+    ) as ready:
+        units = {u.name for u in AZURE.plan(ready, None)}
+    assert {
+        "azure/locations/global",
+        "azure/skus/eastus",
+        "azure/skus/westeurope",
+        "azure/retail_consumption_eur/usgovvirginia",
+    } <= units
+    assert "azure/skus/usgovvirginia" not in units
+    assert not any("eastusstg" in u or "unitedstates" in u for u in units)
+    assert len(units) == 1 + 2 + 2 * 3 * 3
+    with context(tmp_path, server) as ready:
+        bundled = {u.name for u in AZURE.plan(ready, None)}
+        assert [
+            u.name for u in AZURE.plan(ready, ["WestEurope"]) if u.kind.startswith("retail")
+        ] == [
+            f"azure/retail_{kind}_usd/westeurope"
+            for kind in ("consumption", "devtest", "reservation")
+        ]
+    assert {
+        "azure/locations/global",
+        "azure/skus/global",
+        "azure/retail_reservation_usd/usgovvirginia",
+        "azure/retail_devtest_usd/uksouth",
+    } <= bundled
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """A recorded run and its tables."""
+
+    run: Run
+    parts: dict[str, Part]
+
+    def rows(self, table: str) -> pl.DataFrame:
+        return frame(self.parts[table])
+
+    def status(self, kind: str) -> set[str]:
+        return {result.status for result in self.run.results if result.unit.kind == kind}
+
+
+def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) -> LiveRun:
+    """Plan, fetch, record and normalise with nothing but the documented settings."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    common = settings.load()
+    with Collector("azure", common) as collector:
+        results = [collector.fetch(unit) for unit in collector.plan()]
+        run = collector.record(NOW.replace(day=day), results)
+    parts = {
+        part.table: part for part in AZURE.normalise(Pages(run, Landing(f"{common.root}/raw")))
+    }
+    return LiveRun(run, parts)
+
+
+def test_a_live_run_with_an_account(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stub()
+    vendor = start_vendor(server)
+    live = run_live(
+        monkeypatch,
+        HWPRICES_ROOT=str(tmp_path),
+        HWPRICES_SOURCE="live",
+        HWPRICES_AZURE_RETAIL_URL=vendor.url,
+        HWPRICES_AZURE_ARM_URL=server.url,
+        AZURE_SUBSCRIPTION_ID=SUBSCRIPTION,
+    )
+    assert {r.unit.name: r.status for r in live.run.results if r.status != "ok"} == {
+        f"azure/retail_{kind}_usd/{region}": "skipped"
+        for kind in ("devtest", "reservation")
+        for region in ("usgovvirginia", "westeurope")
+    }
+    prices = live.rows("prices")
+    assert refused(live.parts["prices"]) == []
+    assert sorted(
+        prices.filter(region="eastus")
+        .select("os", "license_model", "purchase_option", "payment_option")
+        .rows()
+    ) == [
+        ("linux", "included", "on_demand", "none"),
+        ("linux", "included", "reserved", "all_upfront"),
+        ("linux", "included", "reserved", "monthly"),
+        ("windows", "byol", "on_demand", "none"),
+        ("windows", "byol", "reserved", "all_upfront"),
+        ("windows", "byol", "reserved", "monthly"),
+        ("windows", "included", "dev_test", "none"),
+        ("windows", "included", "on_demand", "none"),
+    ]
+    assert dict(
+        prices.filter(purchase_option="on_demand", os="linux")
+        .select("region", pl.col("flags").list.join(","))
+        .rows()
+    ) == {
+        "eastus": "",
+        "westeurope": "",
+        "usgovvirginia": "availability_unknown",
+    }
+    assert set(live.rows("instance_types")["spec_source"]) == {"api"}
+    assert sorted(live.rows("regions").select("region", "kind").rows()) == [
+        ("eastus", "region"),
+        ("usgovvirginia", "gov"),
+        ("westeurope", "region"),
+    ]
+    assert SUBSCRIPTION not in (tmp_path / f"raw/azure/runs/{live.run.run_id}.json").read_text()
+
+
+def test_a_live_run_without_an_account_takes_the_bundled_sizes(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stub()
+    vendor = start_vendor(server)
+    monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+    live = run_live(
+        monkeypatch,
+        HWPRICES_ROOT=str(tmp_path),
+        HWPRICES_SOURCE="live",
+        HWPRICES_AZURE_RETAIL_URL=vendor.url,
+        HWPRICES_AZURE_ARM_URL="http://127.0.0.1:9",
+    )
+    types = live.rows("instance_types")
+    assert set(types["spec_source"]) == {"bundled"}
+    assert types["observed_at"].max().year == 2026  # type: ignore[union-attr]
+    assert live.rows("prices").filter(purchase_option="on_demand", os="linux", region="eastus")[
+        "flags"
+    ].to_list() == [[]]
+
+
+def test_a_login_that_fails_costs_no_prices(
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """DefaultAzureCredential may use the environment only, which holds no credential."""
+    server = stub()
+    vendor = start_vendor(server)
+    for name in ("AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    live = run_live(
+        monkeypatch,
+        HWPRICES_ROOT=str(tmp_path),
+        HWPRICES_SOURCE="live",
+        HWPRICES_AZURE_RETAIL_URL=vendor.url,
+        HWPRICES_AZURE_ARM_URL=server.url.replace("http://", "https://"),
+        AZURE_SUBSCRIPTION_ID=SUBSCRIPTION,
+        AZURE_TOKEN_CREDENTIALS="EnvironmentCredential",
+    )
+    assert live.status("locations") == live.status("skus") == {"failed"}
+    assert "ok" in live.status("retail_consumption_usd")
+    retail = [r for r in live.run.results if r.unit.kind.startswith("retail_")]
+    assert "failed" not in {result.status for result in retail}
+    (locations,) = [r for r in live.run.results if r.unit.kind == "locations"]
+    assert "failed to retrieve a token" in locations.reason
+    assert "az login" in locations.reason
+    prices = live.rows("prices").filter(purchase_option="on_demand", os="linux")
+    assert set(prices["region"]) == {"eastus", "westeurope", "usgovvirginia"}
+    assert [record for record in caplog.records if record.name.startswith("azure.identity")] == []
+
+
+def test_a_failed_partition_keeps_its_last_good_pages(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stub()
+    vendor = start_vendor(server)
+    environment = {
+        "HWPRICES_ROOT": str(tmp_path),
+        "HWPRICES_SOURCE": "live",
+        "HWPRICES_AZURE_RETAIL_URL": vendor.url,
+        "HWPRICES_ATTEMPTS": "1",
+        "HWPRICES_AZURE_ARM_URL": server.url,
+    }
+    first = run_live(monkeypatch, AZURE_SUBSCRIPTION_ID=SUBSCRIPTION, **environment)
+    # The Linux item is lost, the Windows item stays.
+    vendor.items = [i for i in vendor.items if i["meterId"] != "eastus"]
+    second = run_live(monkeypatch, 2, **environment)
+    (east,) = [
+        r for r in second.run.results if r.unit.name == "azure/retail_consumption_usd/eastus"
+    ]
+    assert (east.status, east.carried_from) == ("carried", first.run.run_id)
+    before, after = (
+        run.rows("prices").filter(region="eastus", purchase_option="on_demand")
+        for run in (first, second)
+    )
+    assert before.height == 3
+    assert after.equals(before)  # with the observed_at of the first run
+
+
+def test_the_order_of_units_does_not_change_the_rows(tmp_path: Path) -> None:
+    landed = Landed(tmp_path).skus(sku("Standard_D2s_v3")).retail([item(0.1)])
+    forward = landed.prices()
+    landed.results = [UnitResult(r.unit, "ok", r.pages) for r in reversed(landed.results)]
+    assert landed.prices().equals(forward)

@@ -1,0 +1,58 @@
+"""Read items from Retail Prices pages."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.helpers.azure_pages import (
+    Landed,
+    answer,
+    item,
+)
+
+from hwprices.errors import HwpricesError
+
+
+def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
+    texts = ["0.0123456789", "3.4E-05", "20363.0", "549999.9912345678", "0.1"]
+    items = [item(0, armSkuName=f"Standard_D{i}s_v3") for i in range(len(texts))]
+    body = json.dumps(answer(items))
+    for text in texts:
+        body = body.replace('"retailPrice": 0,', f'"retailPrice": {text},', 1)
+    prices = (
+        Landed(tmp_path)
+        .add("retail_consumption_usd", "eastus", body.encode())
+        .prices()
+        .sort("instance_type")
+    )
+    assert prices["hourly"].to_list() == [
+        Decimal("0.0123456789"),
+        Decimal("0.000034"),
+        Decimal(20363),
+        Decimal("549999.9912345678"),
+        Decimal("0.1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("armSkuName", 5), ("isPrimaryMeterRegion", "yes"), ("savingsPlan", {"term": "1 Year"})],
+)
+def test_a_wrong_shape_names_the_page_and_the_member(
+    tmp_path: Path, member: str, value: object
+) -> None:
+    landed = Landed(tmp_path).retail([item(0.1), item(0.1, **{member: value})])
+    (page,) = landed.results[0].pages
+    with pytest.raises(HwpricesError, match=rf"{page.sha256}.*\$\.Items\[1\]\.{member}"):
+        landed.parts()
+
+
+def test_a_count_that_is_wrong_is_refused(tmp_path: Path) -> None:
+    body = json.dumps(answer([item(0.1)], Count=2)).encode()
+    with pytest.raises(HwpricesError, match="says Count 2 and holds 1 items"):
+        Landed(tmp_path).add("retail_consumption_usd", "eastus", body).parts()
+
+
+def test_a_page_without_items_gives_no_rows(tmp_path: Path) -> None:
+    assert Landed(tmp_path).retail([]).prices().is_empty()

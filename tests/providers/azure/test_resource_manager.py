@@ -1,0 +1,161 @@
+"""Fetch sizes and locations with Microsoft's SDK, from servers on loopback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.azure_pages import (
+    SKUS,
+    SUBSCRIPTION,
+    context,
+    sku,
+)
+from tests.helpers.stub_server import Reply, StubServer
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Page, Unit
+from hwprices.providers import SkippedError, get
+from hwprices.providers.azure.api import resource_manager
+from hwprices.providers.azure.settings import Settings
+from hwprices.settings import load_as
+
+AZURE = get("azure")
+UNIT = Unit("azure", "skus", "eastus")
+
+
+def fetch(folder: Path, server: StubServer, **settings: Any) -> list[Page]:
+    with context(folder, server, azure_subscription_id=SUBSCRIPTION, **settings) as ready:
+        return AZURE.fetch(ready, UNIT)
+
+
+def test_bodies_are_landed_unchanged(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub()
+    first = json.dumps(
+        {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}, indent=3
+    ).encode()
+    second = json.dumps({"value": [sku("Standard_D4s_v3")]}).encode()
+    server.on(SKUS, lambda r: Reply(second if r.query.get("page") else first))
+    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
+        pages = AZURE.fetch(ready, UNIT)
+        assert [ready.landing.read(page) for page in pages] == [first, second]
+    assert server.requests[0].query["$filter"] == "location eq 'eastus'"
+    assert all(SUBSCRIPTION not in page.url + str(page.params) + page.key for page in pages)
+
+
+def test_no_token_goes_over_plain_http(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "AZURE_CLIENT_ID": "id",
+        "AZURE_CLIENT_SECRET": "client-secret",
+        "AZURE_TENANT_ID": "t",
+    }.items():
+        monkeypatch.setenv(name, value)
+    server = stub().on(SKUS, Reply.json({"value": [sku("Standard_D2s_v3")]}))
+    fetch(tmp_path, server)
+    assert [h for r in server.requests for h in r.headers if h.lower() == "authorization"] == []
+    stored = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert b"client-secret" not in stored
+
+
+def test_the_default_credential_is_used_over_https_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from azure.identity import DefaultAzureCredential
+
+    assert isinstance(
+        resource_manager._authentication("https://management.azure.com")["credential"],
+        DefaultAzureCredential,
+    )
+    with pytest.raises(FetchError, match="is not https"):
+        resource_manager._authentication("http://management.azure.example")
+    monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
+    with pytest.raises(HwpricesError, match="is not https"):
+        load_as(Settings)
+
+
+def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    """The pause is capped by the setting max_retry_after."""
+    replies = [
+        Reply.json({}, status=429, headers={"Retry-After": "7"}),
+        Reply.json({}, status=503, headers={"Retry-After": "9999"}),
+        Reply.json({"value": [sku("Standard_D2s_v3")]}),
+    ]
+    server = stub().on(SKUS, replies)
+    waits: list[float] = []
+    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
+        ready.http.sleep = waits.append
+        (page,) = AZURE.fetch(ready, UNIT)
+        assert len(ready.landing.read_json(page)["value"]) == 1
+    assert waits == [7.0, 120.0]
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (
+            Reply.json(
+                {"error": {"code": "AuthorizationFailed", "message": "no rights"}}, status=403
+            ),
+            "AuthorizationFailed",
+        ),
+        (
+            Reply.json(
+                {"error": {"code": "InvalidAuthenticationToken", "message": "x"}}, status=401
+            ),
+            "InvalidAuthenticationToken",
+        ),
+        (Reply(b"<html>", content_type="text/html"), "failed"),
+        (Reply(b'{"value": [', content_type="application/json"), "failed"),
+        (Reply.json({"value": [sku("Standard_D2s_v3")]}, cut=60), "failed"),
+        (Reply.json({}, status=302, headers={"Location": "https://example.org/"}), "failed"),
+    ],
+    ids=["403", "401", "html", "half json", "cut", "redirect"],
+)
+def test_a_failure_is_one_line_without_the_subscription(
+    stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, message: str
+) -> None:
+    server = stub().on(SKUS, reply)
+    with pytest.raises(FetchError, match=message) as caught:
+        fetch(tmp_path, server, attempts=1)
+    assert "\n" not in str(caught.value)
+    assert SUBSCRIPTION not in str(caught.value)
+    assert not (tmp_path / "raw").exists()
+
+
+def test_pages_in_a_loop_or_on_another_host_are_refused(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    server, other = stub(), stub()
+    server.on(
+        SKUS,
+        lambda _: Reply.json(
+            {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}
+        ),
+    )
+    with pytest.raises(FetchError, match="circle"):
+        fetch(tmp_path, server)
+    server.on(
+        SKUS,
+        Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{other.url}{SKUS}?page=2"}),
+    )
+    with pytest.raises(FetchError, match="another host"):
+        fetch(tmp_path, server)
+    assert other.requests == []
+
+
+def test_a_silent_server_is_given_up(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    server = stub().on(SKUS, Reply.json({"value": []}, cut=0, stall=5))
+    with pytest.raises(FetchError, match="failed"):
+        fetch(tmp_path, server, attempts=1, read_timeout=0.3)
+
+
+def test_a_region_without_sizes_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    with pytest.raises(SkippedError, match="lists no sizes in eastus"):
+        fetch(tmp_path, stub().on(SKUS, Reply.json({"value": []})))

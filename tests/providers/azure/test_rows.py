@@ -1,0 +1,244 @@
+"""Make price rows from items."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.helpers.azure_pages import (
+    Landed,
+    frame,
+    item,
+    one_row,
+    refused,
+    sku,
+)
+
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import validate
+
+
+def test_z1_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
+    """Known wrong number Z1 (docs/known-wrong-numbers.md): B16als v2 in australiacentral.
+
+    3478 is the price of a year, though the unit is "1 Hour".
+    """
+    b16 = {
+        "armRegionName": "australiacentral",
+        "armSkuName": "Standard_B16als_v2",
+        "skuName": "B16als v2",
+        "productName": "Virtual Machines Basv2 Series",
+    }
+    reservation = item(3478.0, type="Reservation", reservationTerm="1 Year", **b16)
+    plans = [
+        {"unitPrice": 0.34323, "retailPrice": 0.34323, "term": "3 Years"},
+        {"unitPrice": 0.49129, "retailPrice": 0.49129, "term": "1 Year"},
+    ]
+    landed = (
+        Landed(tmp_path)
+        .retail([reservation], "retail_reservation_usd", "australiacentral")
+        .retail([item(0.673, savingsPlan=plans, **b16)], region="australiacentral")
+    )
+    prices = landed.prices()
+    at_once = one_row(prices, payment_option="all_upfront", os="linux")
+    assert (at_once["upfront"], at_once["hourly"], at_once["effective_hourly"]) == (
+        Decimal(3478),
+        Decimal(0),
+        Decimal("0.3970319635"),
+    )
+    assert (
+        at_once["commitment_plan"],
+        at_once["term_months"],
+        at_once["billing_unit"],
+        at_once["basis"],
+    ) == ("standard", 12, "term", "listed")
+    monthly = one_row(prices, purchase_option="reserved", payment_option="monthly", os="linux")
+    assert (
+        monthly["upfront"],
+        monthly["hourly"],
+        monthly["effective_hourly"],
+        monthly["basis"],
+    ) == (
+        None,
+        Decimal("0.3970319635"),
+        Decimal("0.3970319635"),
+        "derived",
+    )
+    assert one_row(prices, purchase_option="savings_plan", term_months=12, os="linux")[
+        "effective_hourly"
+    ] == Decimal("0.49129")
+    assert one_row(prices, purchase_option="savings_plan", term_months=36, os="linux")[
+        "effective_hourly"
+    ] == Decimal("0.34323")
+
+
+@pytest.mark.parametrize(
+    ("term", "months", "hourly"),
+    [("1 Year", 12, "1"), ("3 Years", 36, "0.3333333333"), ("5 Years", 60, "0.2")],
+)
+def test_z1_every_term_of_a_reservation(
+    tmp_path: Path, term: str, months: int, hourly: str
+) -> None:
+    prices = (
+        Landed(tmp_path)
+        .retail([item(8760.0, type="Reservation", reservationTerm=term)], "retail_reservation_usd")
+        .prices()
+    )
+    assert one_row(prices, payment_option="all_upfront")["term_months"] == months
+    assert abs(
+        one_row(prices, payment_option="all_upfront")["effective_hourly"] - Decimal(hourly)
+    ) < Decimal("1e-9")  # type: ignore[operator]
+
+
+def test_z2_cloud_services_items_are_left_out(tmp_path: Path) -> None:
+    """Known wrong number Z2 (docs/known-wrong-numbers.md): they have the Windows price."""
+    e32 = {
+        "armRegionName": "westeurope",
+        "armSkuName": "Standard_E32as_v5",
+        "skuName": "E32as v5",
+        "meterName": "E32as v5",
+    }
+    items = [
+        item(3.664, productName="Easv5 Series CloudServices", meterId="cs", skuId="P/cs", **e32),
+        item(2.192, productName="Virtual Machines Easv5 Series", meterId="li", skuId="P/li", **e32),
+        item(
+            3.664,
+            productName="Virtual Machines Easv5 Series Windows",
+            meterId="wi",
+            skuId="P/wi",
+            **e32,
+        ),
+        item(9.0, productName="Basv2 Series Cloud Services", meterId="c2", skuId="P/c2", **e32),
+    ]
+    part = Landed(tmp_path).retail(items, region="westeurope").parts()["prices"]
+    prices = frame(part)
+    linux = one_row(prices, os="linux")
+    assert (linux["effective_hourly"], linux["sku_price_id"], linux["sku_id"]) == (
+        Decimal("2.192"),
+        "li",
+        "P/li",
+    )
+    assert one_row(prices, os="windows", license_model="included")["effective_hourly"] == Decimal(
+        "3.664"
+    )
+    assert part.counts == {"out_of_scope:cloud_services": 2}
+    byol = one_row(prices, os="windows", license_model="byol")
+    assert (byol["effective_hourly"], byol["basis"], byol["sku_price_id"]) == (
+        Decimal("2.192"),
+        "derived",
+        "li",
+    )
+
+
+def test_z5_spot_equal_to_on_demand_is_flagged(tmp_path: Path) -> None:
+    prices = (
+        Landed(tmp_path)
+        .skus(sku("Standard_D2s_v3"))
+        .retail(
+            [item(98.32), item(98.32, meterId="s", skuName="D2s v3 Spot", meterName="D2s v3 Spot")]
+        )
+        .prices()
+    )
+    assert one_row(prices, purchase_option="spot")["flags"] == ["spot_equals_on_demand"]
+    assert one_row(prices, purchase_option="on_demand")["flags"] == []
+
+
+def test_z8_a_region_in_another_case_is_the_same_region(tmp_path: Path) -> None:
+    prices = (
+        Landed(tmp_path)
+        .skus(sku("Standard_D2s_v3", location="westus3"), region="westus3")
+        .retail([item(0.1, armRegionName="WestUS3")], region="westus3")
+        .prices()
+    )
+    assert (one_row(prices)["region"], one_row(prices)["flags"]) == ("westus3", [])
+
+
+def test_purchase_options_dates_and_hosts(tmp_path: Path) -> None:
+    host = {
+        "productName": "DSv3 Series Dedicated Host",
+        "skuName": "Dsv3 Type1",
+        "meterName": "Dsv3 Type1",
+        "armSkuName": "Dsv3_Type1",
+        "meterId": "h",
+    }
+    landed = Landed(tmp_path).skus(sku("Standard_D2s_v3"))
+    landed.retail(
+        [
+            item(0.096),
+            item(0.0188, skuName="D2s v3 Spot", meterId="s"),
+            item(0.019, meterName="D2s v3 Low Priority", meterId="l"),
+            item(4.0, **host),
+        ]
+    )
+    landed.retail(
+        [
+            item(
+                0.096, type="DevTestConsumption", productName="Virtual Machines DSv3 Series Windows"
+            )
+        ],
+        "retail_devtest_usd",
+    )
+    landed.retail(
+        [item(20363.0, type="Reservation", reservationTerm="1 Year", **host)],
+        "retail_reservation_usd",
+    )
+    prices = landed.prices()
+    rows = {
+        (r["purchase_option"], r["os"], r["tenancy"], r["payment_option"])
+        for r in prices.iter_rows(named=True)
+    }
+    assert rows == {
+        ("on_demand", "linux", "shared", "none"),
+        ("spot", "linux", "shared", "none"),
+        ("low_priority", "linux", "shared", "none"),
+        ("dev_test", "windows", "shared", "none"),
+        ("on_demand", "linux", "host", "none"),
+        ("reserved", "linux", "host", "all_upfront"),
+        ("reserved", "linux", "host", "monthly"),
+    }
+    assert (
+        str(one_row(prices, purchase_option="spot")["effective_from"])
+        == "2017-12-15 00:00:00+00:00"
+    )
+    assert set(prices.filter(tenancy="host")["flags"].explode()) == {"availability_unknown"}
+    split = validate.split(prices, TABLES["prices"], {})
+    assert split.refused.is_empty(), split.refused
+
+
+def test_a_size_that_the_region_does_not_offer_is_flagged(tmp_path: Path) -> None:
+    landed = Landed(tmp_path).skus(
+        sku("Standard_D2s_v3"), sku("Standard_D4s_v3", location="westus")
+    )
+    landed.retail(
+        [
+            item(0.096),
+            item(0.2, armSkuName="Standard_D4s_v3"),
+            item(0.1, armRegionName="polandcentral"),
+        ]
+    )
+    flags = {
+        (r["region"], r["instance_type"]): r["flags"] for r in landed.prices().iter_rows(named=True)
+    }
+    assert flags == {
+        ("eastus", "Standard_D2s_v3"): [],
+        ("eastus", "Standard_D4s_v3"): ["not_offered_here"],
+        ("polandcentral", "Standard_D2s_v3"): ["availability_unknown"],
+    }
+
+
+def test_currencies_are_kept_apart(tmp_path: Path) -> None:
+    landed = (
+        Landed(tmp_path)
+        .retail([item(0.096)])
+        .retail([item(0.089, currencyCode="EUR")], "retail_consumption_eur")
+    )
+    assert sorted(landed.prices().select("currency", "hourly").rows()) == [
+        ("EUR", Decimal("0.089")),
+        ("USD", Decimal("0.096")),
+    ]
+
+
+def test_an_unknown_savings_plan_is_refused_and_its_item_kept(tmp_path: Path) -> None:
+    plans = [{"term": "2 Years", "retailPrice": 0.05}, {"term": "1 Year", "retailPrice": 0.06}]
+    part = Landed(tmp_path).retail([item(0.096, savingsPlan=plans)]).parts()["prices"]
+    assert sorted(frame(part)["purchase_option"].to_list()) == ["on_demand", "savings_plan"]
+    assert refused(part) == ["unknown_savings_plan"]

@@ -1,0 +1,131 @@
+"""Read the bundled sample: figures that can be checked, and nothing lost."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
+
+from hwprices.landing.pages import Landing, Run
+from hwprices.providers.azure import bundled, kinds
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import validate
+
+PROJECT = Path(__file__).resolve().parents[3]
+BUNDLED = PROJECT / "data" / "bundled" / "azure"
+
+
+def sample_run() -> Run:
+    run = Landing(SAMPLE).latest_run("azure")
+    assert run is not None
+    return run
+
+
+def linux_price(size: str, region: str) -> Decimal:
+    (price,) = sample_prices().filter(
+        region=region, instance_type=size, os="linux", purchase_option="on_demand"
+    )["effective_hourly"]
+    return Decimal(price)
+
+
+@pytest.mark.parametrize(
+    ("size", "region", "price"),
+    [
+        ("Standard_E32as_v5", "westeurope", "2.192"),
+        ("Standard_D2s_v3", "eastus", "0.096"),  # isPrimaryMeterRegion is false on this item
+        ("Standard_D2als_v7", "eastus", "0.0804"),
+    ],
+)
+def test_linux_prices(size: str, region: str, price: str) -> None:
+    assert linux_price(size, region) == Decimal(price)
+
+
+def test_a_reservation_and_the_savings_plans_of_one_size() -> None:
+    size = sample_prices().filter(region="eastus", instance_type="Standard_D2als_v7", os="linux")
+    (year,) = size.filter(payment_option="all_upfront", term_months=12)["effective_hourly"]
+    assert year == Decimal("0.0474885845")  # 416 / 8760
+    plans = size.filter(purchase_option="savings_plan").select("term_months", "hourly")
+    assert dict(plans.iter_rows()) == {12: Decimal("0.053868"), 36: Decimal("0.035376")}
+
+
+def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
+    landing = Landing(SAMPLE)
+    retail = [r for r in sample_run().results if kinds.is_retail(r.unit.kind)]
+    items = sum(len(landing.read_json(page)["Items"]) for r in retail for page in r.pages)
+    part = sample_parts()["prices"]
+    counted = item_rows(sample_prices()).height + len(refused(part)) + sum(part.counts.values())
+    assert items == counted
+    assert Counter(refused(part)) == {"no_size_name": 4}
+
+
+def test_the_sample_passes_validation() -> None:
+    for name, part in sample_parts().items():
+        split = validate.split(frame(part), TABLES[name], {})
+        assert split.refused.is_empty(), (name, split.refused)
+        assert split.good.height
+
+
+def test_windows_costs_no_less_than_linux() -> None:
+    on_demand = sample_prices().filter(
+        tenancy="shared", license_model="included", purchase_option="on_demand"
+    )
+    wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
+    assert wide.drop_nulls(["linux", "windows"]).height > 1000
+    assert wide.filter(pl.col("windows") < pl.col("linux")).is_empty()
+
+
+def test_spot_prices_above_on_demand_are_flagged() -> None:
+    machine = ["region", "instance_type", "os"]
+    shared = sample_prices().filter(tenancy="shared", license_model="included")
+    on_demand = shared.filter(purchase_option="on_demand").select(
+        *machine, pl.col("hourly").alias("on_demand")
+    )
+    spot = shared.filter(purchase_option="spot").join(on_demand, on=machine)
+    is_flagged = pl.col("flags").list.eval(pl.element().str.starts_with("spot_")).list.any()
+    is_above = pl.col("hourly") >= pl.col("on_demand")
+    assert spot.height > 1000
+    assert spot.filter(is_flagged != is_above).is_empty()
+
+
+def test_no_on_demand_price_is_a_placeholder() -> None:
+    on_demand = sample_prices().filter(purchase_option="on_demand")["effective_hourly"]
+    assert not {Decimal(0), Decimal("0.01"), Decimal(700)} & set(on_demand)
+
+
+def test_every_accelerator_but_one_has_a_spec_sheet() -> None:
+    types = frame(sample_parts()["instance_types"]).filter(pl.col("accelerator_kind") != "none")
+    ids = pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id").is_null())
+    assert types.filter(ids.list.any())["instance_type"].to_list() == ["Standard_PB6s"]
+    assert types.height > 60
+
+
+def test_the_bundled_pages_are_those_of_the_sample() -> None:
+    for kind in (kinds.SKUS, kinds.LOCATIONS):
+        (page,) = sample_run().of(kind)
+        (copy,) = bundled.read_pages(kind)
+        assert copy.content == Landing(SAMPLE).read(page)
+        assert (copy.url, copy.retrieved_at) == (page.url, page.retrieved_at)
+        assert copy.params == page.params
+    index = json.loads((BUNDLED / "pages.json").read_text(encoding="utf-8"))
+    assert all(entry["source"] for entry in index["pages"])
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.mark.shared
+def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> None:
+    script = [sys.executable, "-m", "tools.sample.azure", str(shared)]
+    targets = ["--into", str(tmp_path / "sample"), "--bundled", str(tmp_path / "bundled")]
+    subprocess.run([*script, *targets], check=True, capture_output=True, cwd=PROJECT)
+    sample = files_below(SAMPLE / "azure")
+    assert files_below(tmp_path / "sample" / "azure") == sample
+    assert files_below(tmp_path / "bundled") == files_below(BUNDLED)
+    assert sum(map(len, sample.values())) < 5_000_000
