@@ -19,8 +19,8 @@ from hwprices.settings import load
 
 PREFECT = [sys.executable, "-m", "prefect"]
 URL = "http://127.0.0.1:4200"
-READY_SECONDS = 120
-"""A fresh database takes 12 s on two cores; a slower disk is given ten times that."""
+READY_SECONDS = 300
+"""A fresh database takes 12 s on two quiet cores, and took minutes on two that were overloaded."""
 
 POOL = "hwprices"
 """The work pool's name, as in prefect.yaml."""

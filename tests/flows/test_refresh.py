@@ -14,8 +14,8 @@ from tests.helpers.prefect_server import Server
 import hwprices
 from hwprices import providers
 
-# A test may first have to start Prefect's server and make the release: two minutes on busy cores.
-pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(600)]
+# A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def run(
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=500,
         check=False,
     )
 
@@ -172,9 +172,7 @@ def test_a_deployment_run_makes_the_same_release(
     prefect_server: Server, release: Release, tmp_path: Path
 ) -> None:
     parameters = ["--param", 'source="sample"', "--param", f'root="{tmp_path}"']
-    done = prefect_server.prefect(
-        "deployment", "run", "refresh/refresh", *parameters, "--watch", timeout=280
-    )
+    done = prefect_server.prefect("deployment", "run", "refresh/refresh", *parameters, "--watch")
     assert done.returncode == 0, done.stdout + done.stderr
     by_worker, by_script = hwprices.open(tmp_path), hwprices.open(release.root)
     assert by_worker.manifest["content_sha256"] == by_script.manifest["content_sha256"]
