@@ -7,10 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.schemas.columns import ID_PATTERN, URL_PATTERN, Table, column, table_name
 from hwprices.units import Money
-
-from .columns import Table, column, table_name
-from .spec import ID_PATTERN, URL_PATTERN
 
 ID_LIST_PATTERN = r"^[a-z0-9_]+(;[a-z0-9_]+)*$"
 GCP_PURCHASE_OPTIONS = [
