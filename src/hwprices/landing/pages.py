@@ -68,6 +68,8 @@ class UnitResult:
     pages: tuple[Page, ...] = ()
     reason: str = ""
     carried_from: str = ""
+    cause: str = ""
+    """Code of why it was skipped, for those who read the pages; defined by the provider."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +273,7 @@ def _run(raw: dict[str, Any]) -> Run:
             ),
             reason=r.get("reason", ""),
             carried_from=r.get("carried_from", ""),
+            cause=r.get("cause", ""),
         )
         for r in raw["results"]
     )

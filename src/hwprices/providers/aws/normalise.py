@@ -51,11 +51,7 @@ def _whole(
     for page in pages.of(REGIONS):
         known.add_regions(pages, page)
     for result in pages.run.results:
-        if (
-            result.unit.kind == INSTANCE_TYPES
-            and result.status == "skipped"
-            and NO_ANSWER in result.reason
-        ):
+        if result.unit.kind == INSTANCE_TYPES and result.cause == NO_ANSWER:
             known.add_unreachable(result.unit.region)
     yield Part("regions", known.frame())
     if pages.of(ZONES):

@@ -11,12 +11,12 @@ from typing import Any
 import polars as pl
 
 from hwprices.providers.aws.inventory import ec2_xml, spec_words
+from hwprices.providers.aws.kinds import HOME_REGION as HOME
 from hwprices.rows import frames
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.catalog import InstanceTypes
 from hwprices.specs import accelerator_names
 
-HOME = "us-east-1"
 """Asked first where regions answer differently about one type: the region that has nearly all of them."""
 
 MIB_PER_GIB = 1024
