@@ -225,7 +225,7 @@ def read_opt_in(context: Context) -> dict[str, str]:
 
 
 def home_region() -> str:
-    """Name the region asked for what is the same everywhere: boto3's configured one, or HOME_REGION."""
+    """Name the region to ask for what is the same everywhere: boto3's, else HOME_REGION."""
     return str(_session().get_config_variable("region") or HOME_REGION)
 
 
@@ -321,7 +321,7 @@ def _land(
 
 
 def _decide(error: BaseException) -> retry.TryAgain | None:
-    """Wait until throttling ends; try a connection that broke CONNECTION_TRIES times and no more."""
+    """Retry a throttled request; retry a broken connection up to CONNECTION_TRIES times."""
     from botocore import exceptions
     from botocore.parsers import ResponseParserError
 
