@@ -238,6 +238,22 @@ def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("quote", "flags"),
+    [
+        ("0.211800", ["spot_equals_on_demand"]),
+        ("0.211900", ["spot_above_on_demand"]),
+        ("0.211700", []),
+    ],
+)
+def test_a15_a_rounded_spot_price_equals_on_demand(tmp_path, quote, flags):
+    """Known wrong number A15: 0.2118 is 0.21181 rounded to the four decimals of a quote."""
+    at = "2026-07-01T00:00:00.000Z"
+    quoted = ("us-east-1a", "m5.large", "Linux/UNIX", quote, at)
+    prices, _ = spot(tmp_path, quoted, lines=[line("0.2118100000")])
+    assert prices["flags"].to_list() == [flags]
+
+
 def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
     def offer(fee: str, machines: int = 1, hours: int = 24) -> dict:
         start = {"startDate": "2026-08-01T11:30:00Z", "endDate": "2026-08-02T11:30:00Z"}

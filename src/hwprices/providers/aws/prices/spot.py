@@ -37,6 +37,10 @@ PLACEHOLDER_SHARE = Decimal("0.01")
 """A quote below this share of the on-demand price is no market price: AWS speaks of savings of up
 to 90 %. https://aws.amazon.com/ec2/spot/"""
 
+ROUNDING = Decimal("0.00005")
+"""Spot quotes have four decimals, on-demand prices up to ten: half a unit of the fourth decimal.
+Known wrong number A15 (docs/known-wrong-numbers.md): 0.2118 beside 0.21181."""
+
 SAME_MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 
 COMPARED = {
@@ -137,8 +141,9 @@ def _rows(quotes: pl.LazyFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
 
 def _flags() -> pl.Expr:
     hourly, on_demand = pl.col("hourly"), pl.col("on_demand")
+    is_equal = (hourly - on_demand).abs() <= ROUNDING
     return pl.concat_list(
-        pl.when(hourly == on_demand).then(pl.lit("spot_equals_on_demand")),
-        pl.when(hourly > on_demand).then(pl.lit("spot_above_on_demand")),
+        pl.when(is_equal).then(pl.lit("spot_equals_on_demand")),
+        pl.when(~is_equal & (hourly > on_demand)).then(pl.lit("spot_above_on_demand")),
         pl.when(hourly < on_demand * PLACEHOLDER_SHARE).then(pl.lit("placeholder")),
     ).list.drop_nulls()
