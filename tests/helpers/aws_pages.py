@@ -194,8 +194,10 @@ class World:
         self.results.append(UnitResult(unit, "ok", pages))
         return self
 
-    def skip(self, kind: str, region: str, reason: str) -> "World":
-        self.results.append(UnitResult(Unit("aws", kind, region), "skipped", reason=reason))
+    def skip(self, kind: str, region: str, cause: str = "") -> "World":
+        """Record a skipped unit, with the cause that fetching gave it."""
+        unit = Unit("aws", kind, region)
+        self.results.append(UnitResult(unit, "skipped", reason="not fetched", cause=cause))
         return self
 
     def pages(self) -> Pages:

@@ -1,11 +1,13 @@
-"""Write the AWS part of the sample: a landing directory of real figures in the vendor's wire shapes.
+"""Write the AWS part of the sample: a landing directory of real figures in the vendor's formats.
 
-    python -m tools.sample.aws ../shared
+    python -m tools.sample.aws ../shared [--into data/sample]
 
-The argument is the folder of collected figures and recordings. What each page holds and where its figures come from is told in
-README.md beside this file. No figure is made up; where a vendor's id is not known it begins with SAMPLE.
+The first argument is the folder of collected figures and recordings. data/sample/README.md says
+what each page holds and where its figures come from. No figure is made up; a vendor's id that is
+not known is replaced by one that begins with SAMPLE.
 """
 
+import argparse
 import csv
 import gzip
 import hashlib
@@ -13,8 +15,8 @@ import io
 import json
 import re
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -40,56 +42,22 @@ PRICE_LIST = (
 )
 CHINA_PRICE_LIST = "https://pricing.cn-north-1.amazonaws.com.cn/offers/v1.0/cn/AmazonEC2/current/{region}/index.csv"
 
-HEADER = [
-    *(
-        "SKU",
-        "OfferTermCode",
-        "RateCode",
-        "TermType",
-        "PriceDescription",
-        "EffectiveDate",
-        "StartingRange",
-        "EndingRange",
-        "Unit",
-        "PricePerUnit",
-    ),
-    *(
-        "Currency",
-        "RelatedTo",
-        "LeaseContractLength",
-        "PurchaseOption",
-        "OfferingClass",
-        "Product Family",
-        "serviceCode",
-        "Location",
-        "Location Type",
-    ),
-    *(
-        "Instance Type",
-        "Current Generation",
-        "Instance Family",
-        "vCPU",
-        "Physical Processor",
-        "Clock Speed",
-        "Memory",
-        "Storage",
-        "Network Performance",
-    ),
-    *(
-        "Processor Architecture",
-        "Tenancy",
-        "Operating System",
-        "License Model",
-        "usageType",
-        "operation",
-        "CapacityStatus",
-        "GPU",
-        "MarketOption",
-    ),
-    *("Pre Installed S/W", "serviceName", "Region Code"),
-]
+HEADER = (
+    """
+SKU,OfferTermCode,RateCode,TermType,PriceDescription,EffectiveDate,StartingRange,EndingRange,Unit
+PricePerUnit,Currency,RelatedTo,LeaseContractLength,PurchaseOption,OfferingClass,Product Family
+serviceCode,Location,Location Type,Instance Type,Current Generation,Instance Family,vCPU
+Physical Processor,Clock Speed,Memory,Storage,Network Performance,Processor Architecture,Tenancy
+Operating System,License Model,usageType,operation,CapacityStatus,GPU,MarketOption
+Pre Installed S/W,serviceName,Region Code
+""".strip()
+    .replace("\n", ",")
+    .split(",")
+)
+"""Columns of the price list, those that are read and some of the others, in the vendor's order."""
 
-# Codes of terms and of their two dimensions are the same for every SKU: read off the recorded m5.large.
+# Codes of terms and of their two dimensions are the same for every SKU. These are the recorded
+# m5.large's.
 ON_DEMAND, HOURLY, UPFRONT = "JRTCKXETXF", "6YS6EN2CT7", "2TG2D8R56U"
 TERM_CODES = {
     ("1yr", "standard", "No Upfront"): "4NA7Y494T4",
@@ -101,37 +69,102 @@ TERM_CODES = {
     ("3yr", "convertible", "No Upfront"): "Z2E3P23VKM",
     ("3yr", "convertible", "All Upfront"): "MZU6U2429S",
 }
-KNOWN_SKUS = {
-    "m5.large": "6C86BEPQVG73ZGGR",
-    "p4d.24xlarge": "H7NGEAC6UEHNTKSJ",
-}  # Linux, shared, us-east-1: recorded
+KNOWN_SKUS = {"m5.large": "6C86BEPQVG73ZGGR", "p4d.24xlarge": "H7NGEAC6UEHNTKSJ"}
+"""SKUs of Linux, shared, in us-east-1, as recorded."""
 
-# Key of the collected x2iedn figures: tenancy, Operating System, Pre Installed S/W, operation.
+
+@dataclass(frozen=True)
+class Platform:
+    """What the price list says of the software of one of the collected x2iedn prices."""
+
+    tenancy: str
+    system: str
+    software: str
+    operation: str
+
+    def columns(self) -> dict[str, str]:
+        """Return it under the price list's column names."""
+        return {
+            "Tenancy": self.tenancy,
+            "Operating System": self.system,
+            "Pre Installed S/W": self.software,
+            "operation": self.operation,
+        }
+
+
 PLATFORMS = {
-    "dedicated": ("Dedicated", "Linux", "NA", "RunInstances"),
-    "linux": ("Shared", "Linux", "NA", "RunInstances"),
-    "linuxSQL": ("Shared", "Linux", "SQL Std", "RunInstances:0004"),
-    "linuxSQLWeb": ("Shared", "Linux", "SQL Web", "RunInstances:0200"),
-    "linuxSQLEnterprise": ("Shared", "Linux", "SQL Ent", "RunInstances:0100"),
-    "mswin": ("Shared", "Windows", "NA", "RunInstances:0002"),
-    "mswinSQL": ("Shared", "Windows", "SQL Std", "RunInstances:0006"),
-    "mswinSQLWeb": ("Shared", "Windows", "SQL Web", "RunInstances:0202"),
-    "mswinSQLEnterprise": ("Shared", "Windows", "SQL Ent", "RunInstances:0102"),
-    "rhel": ("Shared", "RHEL", "NA", "RunInstances:0010"),
-    "rhelSQL": ("Shared", "RHEL", "SQL Std", "RunInstances:0014"),
-    "rhelSQLWeb": ("Shared", "RHEL", "SQL Web", "RunInstances:0210"),
-    "rhelSQLEnterprise": ("Shared", "RHEL", "SQL Ent", "RunInstances:0110"),
-    "sles": ("Shared", "SUSE", "NA", "RunInstances:000g"),
-    "ubuntu": ("Shared", "Ubuntu Pro", "NA", "RunInstances:0g00"),
+    "dedicated": Platform("Dedicated", "Linux", "NA", "RunInstances"),
+    "linux": Platform("Shared", "Linux", "NA", "RunInstances"),
+    "linuxSQL": Platform("Shared", "Linux", "SQL Std", "RunInstances:0004"),
+    "linuxSQLWeb": Platform("Shared", "Linux", "SQL Web", "RunInstances:0200"),
+    "linuxSQLEnterprise": Platform("Shared", "Linux", "SQL Ent", "RunInstances:0100"),
+    "mswin": Platform("Shared", "Windows", "NA", "RunInstances:0002"),
+    "mswinSQL": Platform("Shared", "Windows", "SQL Std", "RunInstances:0006"),
+    "mswinSQLWeb": Platform("Shared", "Windows", "SQL Web", "RunInstances:0202"),
+    "mswinSQLEnterprise": Platform("Shared", "Windows", "SQL Ent", "RunInstances:0102"),
+    "rhel": Platform("Shared", "RHEL", "NA", "RunInstances:0010"),
+    "rhelSQL": Platform("Shared", "RHEL", "SQL Std", "RunInstances:0014"),
+    "rhelSQLWeb": Platform("Shared", "RHEL", "SQL Web", "RunInstances:0210"),
+    "rhelSQLEnterprise": Platform("Shared", "RHEL", "SQL Ent", "RunInstances:0110"),
+    "sles": Platform("Shared", "SUSE", "NA", "RunInstances:000g"),
+    "ubuntu": Platform("Shared", "Ubuntu Pro", "NA", "RunInstances:0g00"),
 }
+"""Platforms by the key of the collected x2iedn figures."""
+
+
+@dataclass(frozen=True)
+class OtherRegion:
+    """A region besides us-east-1: its on-demand prices are in a CSV file of sources/."""
+
+    code: str
+    location: str
+    file: str
+    currency: str
+    as_of: datetime
+    url: str
+
+
+OTHER_REGIONS = [
+    OtherRegion(
+        "us-gov-west-1",
+        "AWS GovCloud (US-West)",
+        "aws_ondemand_us-gov-west-1_2026-07.csv",
+        "USD",
+        GOV_AS_OF,
+        PRICE_LIST,
+    ),
+    OtherRegion(
+        "cn-north-1",
+        "China (Beijing)",
+        "aws_ondemand_cn-north-1_2024-11.csv",
+        "CNY",
+        CHINA_AS_OF,
+        CHINA_PRICE_LIST,
+    ),
+]
+
+
+VIRGINIA = "US East (N. Virginia)"
+
+RECORDED_ATTRIBUTES = (
+    "Current Generation",
+    "Instance Family",
+    "vCPU",
+    "Physical Processor",
+    "Clock Speed",
+    "Memory",
+    "Storage",
+    "Network Performance",
+    "GPU",
+)
 
 
 class Builder:
-    """Collects pages and writes the run's manifest."""
+    """Lands pages below a landing root, and writes the run's manifest."""
 
-    def __init__(self, shared: Path) -> None:
+    def __init__(self, shared: Path, into: Path) -> None:
         self.shared = shared
-        self.landing = Landing(SAMPLE)
+        self.landing = Landing(into)
         self.pages: dict[str, tuple[Unit, list[Page]]] = {}
 
     def land(
@@ -145,6 +178,7 @@ class Builder:
         suffix: str,
         **params: str,
     ) -> None:
+        """Land one page of the unit of this kind and region."""
         unit = Unit("aws", kind, region)
         page = self.landing.land_bytes(
             unit, content, url=url, retrieved_at=at, suffix=suffix, params=params
@@ -152,48 +186,37 @@ class Builder:
         self.pages.setdefault(unit.name, (unit, []))[1].append(page)
 
     def finish(self) -> None:
+        """Write the manifest of all pages that were landed."""
         results = tuple(
             UnitResult(unit, "ok", tuple(pages)) for _, (unit, pages) in sorted(self.pages.items())
         )
-        self.landing.write_run(
-            Run(
-                TYPES_AS_OF.strftime("%Y%m%dT%H%M%S.%fZ"),
-                "aws",
-                "sample",
-                TYPES_AS_OF,
-                "sample",
-                results,
-            )
-        )
+        run_id = TYPES_AS_OF.strftime("%Y%m%dT%H%M%S.%fZ")
+        self.landing.write_run(Run(run_id, "aws", "sample", TYPES_AS_OF, "sample", results))
 
 
 def sku(*parts: str) -> str:
-    """A stand-in for an unknown SKU: SAMPLE and ten letters that are always the same for the same thing."""
+    """Make a stand-in for an unknown SKU: SAMPLE and ten letters, a hash of what it is of."""
     return "SAMPLE" + hashlib.sha256("/".join(parts).encode()).hexdigest()[:10].upper()
 
 
 def price_list(rows: list[dict[str, str]], offer: str, published: datetime) -> bytes:
-    """A price list file: lines about the file, the header, a line a price dimension; every field that is not empty is quoted."""
+    """Write a price list: lines about the file, the header, a line for each price dimension.
+
+    Every field that is not empty is quoted.
+    """
     out = io.StringIO()
     about = {
         "FormatVersion": "v1.0",
         "Disclaimer": "Sample of the hwprices project",
         "Publication Date": published.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
-    for name, value in {
-        **about,
         "Version": published.strftime("%Y%m%d%H%M%S"),
         "OfferCode": offer,
-    }.items():
-        out.write(f'"{name}","{value}"\n')
+    }
+    out.writelines(f'"{name}","{value}"\n' for name, value in about.items())
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(HEADER)
-    writer = csv.DictWriter(
-        out,
-        HEADER,
-        quoting=csv.QUOTE_NOTNULL if hasattr(csv, "QUOTE_NOTNULL") else csv.QUOTE_ALL,
-        lineterminator="\n",
-        restval="",
-    )
+    # csv.QUOTE_NOTNULL came with Python 3.12; before, empty fields are quoted too.
+    quoting = getattr(csv, "QUOTE_NOTNULL", csv.QUOTE_ALL)
+    writer = csv.DictWriter(out, HEADER, quoting=quoting, lineterminator="\n", restval="")
     writer.writerows(rows)
     return out.getvalue().encode()
 
@@ -201,10 +224,10 @@ def price_list(rows: list[dict[str, str]], offer: str, published: datetime) -> b
 def machine(
     name: str, region: str, location: str, attributes: dict[str, str], **more: str
 ) -> dict[str, str]:
-    """The columns that say what is sold."""
-    metal = ".metal" in name
+    """Fill in the columns that say what is sold: Linux, shared, unless ``more`` says otherwise."""
+    is_metal = ".metal" in name
     return {
-        "Product Family": "Compute Instance (bare metal)" if metal else "Compute Instance",
+        "Product Family": "Compute Instance (bare metal)" if is_metal else "Compute Instance",
         "serviceCode": "AmazonEC2",
         "Location": location,
         "Location Type": "AWS Region",
@@ -226,6 +249,7 @@ def machine(
 def on_demand(
     product: dict[str, str], code: str, price: str, currency: str = "USD"
 ) -> dict[str, str]:
+    """Make the line of an on-demand price."""
     return product | {
         "SKU": code,
         "OfferTermCode": ON_DEMAND,
@@ -242,7 +266,7 @@ def on_demand(
 def reserved(
     product: dict[str, str], code: str, term: tuple[str, str, str], hourly: str, fee: str | None
 ) -> Iterator[dict[str, str]]:
-    """The one or two dimensions of a reserved term."""
+    """Make the one or two lines of a reserved term."""
     lease, offering_class, payment = term
     base = product | {
         "SKU": code,
@@ -268,45 +292,54 @@ def reserved(
 
 
 def fee_of(amortised: str, years: int) -> str | None:
-    """The upfront fee behind an all-upfront price that was amortised and rounded: a whole number, if just one rounds to it."""
+    """Find the fee behind an all-upfront price that was amortised and rounded to six decimals.
+
+    Fees are whole numbers: None unless exactly one rounds to the price.
+    """
     hours, half = years * 8760, Decimal("0.0000005")
     low, high = (Decimal(amortised) - half) * hours, (Decimal(amortised) + half) * hours
-    whole = [n for n in range(int(low), int(high) + 2) if low <= n <= high]
-    return str(whole[0]) if len(whole) == 1 else None
+    fees = [n for n in range(int(low), int(high) + 2) if low <= n <= high]
+    return str(fees[0]) if len(fees) == 1 else None
 
 
-def special_rows(figures: dict[str, Any], attributes: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Every platform of one type, on demand and reserved without upfront or all upfront.
+def platform_rows(figures: dict[str, Any], attributes: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Make the lines of every platform of one type, on demand, and reserved with no or all upfront.
 
-    Partial upfront is left out: the figures are hourly rate and fee in one number, from which neither can be told.
+    Partial upfront is left out: the figures are hourly rate and fee in one number, from which
+    neither can be told.
     """
     name, region = figures["instance_type"], figures["region"]
-    for key, (tenancy, system, software, operation) in PLATFORMS.items():
-        product = machine(name, region, "US East (N. Virginia)", attributes)
-        product |= {
-            "Tenancy": tenancy,
-            "Operating System": system,
-            "Pre Installed S/W": software,
-            "operation": operation,
-        }
-        code = sku(region, name, tenancy, system, software)
+    for key, platform in PLATFORMS.items():
+        product = machine(name, region, VIRGINIA, attributes, **platform.columns())
+        code = sku(region, name, platform.tenancy, platform.system, platform.software)
         prices = figures["pricing"][key]
         yield on_demand(product, code, prices["ondemand"])
         for term in TERM_CODES:
-            lease, offering_class, payment = term
-            amortised = prices.get("reserved", {}).get(
-                f"yrTerm{lease[0]}{offering_class.title()}.{payment[0].lower()}{payment[1:].replace(' ', '')}"
-            )
-            if amortised is None:
-                continue
-            if payment == "No Upfront":
-                yield from reserved(product, code, term, amortised, None)
-            elif fee := fee_of(amortised, int(lease[0])):
-                yield from reserved(product, code, term, "0", fee)
+            amortised = prices.get("reserved", {}).get(figures_key(term))
+            if amortised is not None:
+                yield from amortised_rows(product, code, term, amortised)
+
+
+def figures_key(term: tuple[str, str, str]) -> str:
+    """Name a term as the collected figures do: yrTerm1Standard.noUpfront."""
+    lease, offering_class, payment = term
+    words = payment[0].lower() + payment[1:].replace(" ", "")
+    return f"yrTerm{lease[0]}{offering_class.title()}.{words}"
+
+
+def amortised_rows(
+    product: dict[str, str], code: str, term: tuple[str, str, str], amortised: str
+) -> Iterator[dict[str, str]]:
+    """Make the lines of a term whose amortised price is known; none where its fee is ambiguous."""
+    lease, _, payment = term
+    if payment == "No Upfront":
+        yield from reserved(product, code, term, amortised, None)
+    elif fee := fee_of(amortised, int(lease[0])):
+        yield from reserved(product, code, term, "0", fee)
 
 
 def attributes_of(types: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """vCPU and Memory as the price list writes them, from the EC2 API's answers."""
+    """Write vCPU and Memory as the price list does, from the EC2 API's responses."""
     return {
         name: {
             "vCPU": str(t["VCpuInfo"]["DefaultVCpus"]),
@@ -317,116 +350,106 @@ def attributes_of(types: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def recorded_attributes(path: Path, names: set[str]) -> dict[str, dict[str, str]]:
-    """Attributes of types that the EC2 API no longer tells of, from a recorded price list."""
-    wanted = (
-        "Current Generation",
-        "Instance Family",
-        "vCPU",
-        "Physical Processor",
-        "Clock Speed",
-        "Memory",
-        "Storage",
-        "Network Performance",
-        "GPU",
-    )
+    """Read attributes of types that the EC2 API no longer describes, from a recorded price list."""
     with path.open(newline="") as file:
         lines = list(csv.reader(file))
     header = next(line for line in lines if line[:1] == ["SKU"])
-    rows = [
-        dict(zip(header, line, strict=False)) for line in lines if len(line) > 10 and line != header
-    ]
+    # Shorter lines are those about the file, before the header.
+    rows = [dict(zip(header, ln, strict=False)) for ln in lines if len(ln) > 10 and ln != header]
     return {
-        row["Instance Type"]: {k: row[k].strip() for k in wanted}
+        row["Instance Type"]: {column: row[column].strip() for column in RECORDED_ATTRIBUTES}
         for row in rows
         if row["Instance Type"] in names
     }
 
 
 def price_lists(build: Builder, types: dict[str, Any]) -> None:
-    attributes = attributes_of(types)
+    """Land the price lists of us-east-1 and of OTHER_REGIONS."""
     truth = json.loads(
         (build.shared / "truth/aws_ondemand_us-east-1_2026-07.json").read_text(), parse_float=str
     )["us-east-1"]
-    old = build.shared / "recordings/aws/bulk/offers/v1.0/aws/AmazonEC2/current/eu-west-1/index.csv"
-    attributes |= recorded_attributes(old, set(truth) - set(attributes))
+    attributes = attributes_of(types)
+    recorded = build.shared / "recordings/aws/bulk/offers/v1.0/aws/AmazonEC2/current/eu-west-1"
+    attributes |= recorded_attributes(recorded / "index.csv", set(truth) - set(attributes))
+    rows = virginia_rows(build, truth, attributes)
+    land_price_list(build, rows, "us-east-1", PRICES_AS_OF, PRICE_LIST)
+    for region in OTHER_REGIONS:
+        with (SOURCES / region.file).open(newline="") as source:
+            prices = {row["instance_type"]: row["hourly"] for row in csv.DictReader(source)}
+        rows = list(other_rows(region, prices, attributes))
+        land_price_list(build, rows, region.code, region.as_of, region.url)
+
+
+def land_price_list(
+    build: Builder, rows: list[dict[str, str]], region: str, as_of: datetime, url: str
+) -> None:
+    """Land one region's price list."""
+    content = price_list(rows, "AmazonEC2", as_of)
+    build.land("prices", region, content, url=url.format(region=region), at=as_of, suffix="csv")
+
+
+def virginia_rows(
+    build: Builder, truth: Mapping[str, str], attributes: dict[str, dict[str, str]]
+) -> list[dict[str, str]]:
+    """Make the lines of us-east-1."""
     figures = json.loads(
         (build.shared / "truth/aws_reserved_x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
     )
-    virginia = "US East (N. Virginia)"
     rows = [
         on_demand(
-            machine(name, "us-east-1", virginia, attributes.get(name, {})),
+            machine(name, "us-east-1", VIRGINIA, attributes.get(name, {})),
             KNOWN_SKUS.get(name) or sku("us-east-1", name, "Shared", "Linux", "NA"),
             price,
         )
         for name, price in sorted(truth.items())
         if name != figures["instance_type"]
     ]
-    rows += special_rows(figures, attributes[figures["instance_type"]])
-    # Recorded: what a capacity block costs is not in the price list, which shows it at nothing.
-    block = machine(
-        "p4d.24xlarge",
-        "us-east-1",
-        virginia,
-        attributes["p4d.24xlarge"],
-        operation="RunInstances:CB",
-        MarketOption="CapacityBlock",
-    )
-    rows.append(on_demand(block, "YSXJGN78QTXNVGDQ", "0"))
-    build.land(
-        "prices",
-        "us-east-1",
-        price_list(rows, "AmazonEC2", PRICES_AS_OF),
-        url=PRICE_LIST.format(region="us-east-1"),
-        at=PRICES_AS_OF,
-        suffix="csv",
-    )
-    elsewhere = [
-        (
-            "us-gov-west-1",
-            "AWS GovCloud (US-West)",
-            "aws_ondemand_us-gov-west-1_2026-07.csv",
-            "USD",
-            GOV_AS_OF,
-            PRICE_LIST,
-        ),
-        (
-            "cn-north-1",
-            "China (Beijing)",
-            "aws_ondemand_cn-north-1_2024-11.csv",
-            "CNY",
-            CHINA_AS_OF,
-            CHINA_PRICE_LIST,
-        ),
+    rows += platform_rows(figures, attributes[figures["instance_type"]])
+    # Recorded: the price list shows a capacity block at $0, and not what it costs.
+    block = {"operation": "RunInstances:CB", "MarketOption": "CapacityBlock"}
+    product = machine("p4d.24xlarge", "us-east-1", VIRGINIA, attributes["p4d.24xlarge"], **block)
+    return [*rows, on_demand(product, "YSXJGN78QTXNVGDQ", "0")]
+
+
+def other_rows(
+    region: OtherRegion, prices: Mapping[str, str], attributes: dict[str, dict[str, str]]
+) -> Iterator[dict[str, str]]:
+    """Make the lines of another region, .metal types at a dedicated price as Dedicated."""
+    vcpus = {name: stated["vCPU"] for name, stated in attributes.items() if "vCPU" in stated}
+    for name, price in prices.items():
+        product = machine(name, region.code, region.location, attributes.get(name, {}))
+        if is_dedicated_price(name, prices, vcpus):
+            product["Tenancy"] = "Dedicated"
+        yield on_demand(product, sku(region.code, name), price, region.currency)
+
+
+def is_dedicated_price(name: str, prices: Mapping[str, str], vcpus: Mapping[str, str]) -> bool:
+    """Tell whether a .metal type's price is the one of dedicated tenancy.
+
+    The source asks for metal with Tenancy=Dedicated, which costs up to 10 % more. At shared tenancy
+    a metal type costs what its twin costs, the virtual machine of the same family and vCPUs, so a
+    price above the twin's is the dedicated one. 0.1 % is more than the source's rounding.
+    """
+    if ".metal" not in name:
+        return False
+    family = name.partition(".")[0]
+    twins = [
+        twin
+        for twin in prices
+        if twin.startswith(f"{family}.")
+        and ".metal" not in twin
+        and vcpus.get(twin) == vcpus.get(name)
     ]
-    for region, location, file, currency, at, url in elsewhere:
-        with (SOURCES / file).open(newline="") as source:
-            found = list(csv.DictReader(source))
-        rows = [
-            on_demand(
-                machine(
-                    r["instance_type"], region, location, attributes.get(r["instance_type"], {})
-                ),
-                sku(region, r["instance_type"]),
-                r["hourly"],
-                currency,
-            )
-            for r in found
-        ]
-        build.land(
-            "prices",
-            region,
-            price_list(rows, "AmazonEC2", at),
-            url=url.format(region=region),
-            at=at,
-            suffix="csv",
-        )
+    return any(Decimal(prices[name]) > Decimal(prices[twin]) * Decimal("1.001") for twin in twins)
 
 
-def answers(
+def responses(
     operation: str, region: str, calls: list[dict[str, Any]], types: dict[str, Any] | None = None
 ) -> list[bytes]:
-    """Bodies in EC2's own XML, made by moto, which ships recorded answers; the random request id is taken out."""
+    """Make bodies in EC2's own XML with moto, which ships recorded responses.
+
+    ``types`` replaces moto's instance types. The random request id is taken out.
+    """
     import boto3
     import moto
     from moto.ec2.models import instance_types as recorded
@@ -461,101 +484,74 @@ def answers(
 
 
 def ec2_pages(build: Builder, types: dict[str, Any], old: dict[str, Any]) -> None:
-    def url(region: str) -> str:
-        return f"https://ec2.{region}.amazonaws.com/"
-
-    offered, anywhere = offers()
-    by_region: dict[str, list[str]] = {}
-    for name in sorted(types):
-        by_region.setdefault(
-            "us-east-1" if name in offered else anywhere.get(name, "us-east-1"), []
-        ).append(name)
-    for region, names in sorted(by_region.items()):
-        calls = [
-            {"InstanceTypes": names[i : i + 100]} for i in range(0, len(names), 100)
-        ]  # 100 is the API's largest page
-        for body in answers("describe_instance_types", region, calls):
-            build.land(
-                "instance_types",
-                region,
-                body,
-                url=url(region),
-                at=TYPES_AS_OF,
-                suffix="xml",
-                Action="DescribeInstanceTypes",
-            )
-    for body in answers(
-        "describe_instance_types", "us-east-1", [{"InstanceTypes": sorted(old)}], old
-    ):
-        build.land(
-            "instance_types",
-            "us-east-1",
-            body,
-            url=url("us-east-1"),
-            at=OLD_TYPES_AS_OF,
-            suffix="xml",
-            Action="DescribeInstanceTypes",
-        )
+    """Land what the EC2 API answers: types by region, offerings, zones and regions."""
+    for region, names in sorted(types_by_region(types).items()):
+        # 100 is the API's largest page.
+        calls = [{"InstanceTypes": names[i : i + 100]} for i in range(0, len(names), 100)]
+        for body in responses("describe_instance_types", region, calls):
+            land_ec2(build, "instance_types", region, region, body, "DescribeInstanceTypes")
     east = "us-east-1"
-    for kind, operation, action, parameters in [
-        (
-            "offerings",
-            "describe_instance_type_offerings",
-            "DescribeInstanceTypeOfferings",
-            {"LocationType": "availability-zone"},
-        ),
-        ("zones", "describe_availability_zones", "DescribeAvailabilityZones", {}),
-        ("regions", "describe_regions", "DescribeRegions", {"AllRegions": True}),
-    ]:
-        where = "global" if kind == "regions" else east
-        for body in answers(operation, east, [parameters]):
-            build.land(
-                kind, where, body, url=url(east), at=TYPES_AS_OF, suffix="xml", Action=action
-            )
+    for body in responses("describe_instance_types", east, [{"InstanceTypes": sorted(old)}], old):
+        land_ec2(
+            build, "instance_types", east, east, body, "DescribeInstanceTypes", at=OLD_TYPES_AS_OF
+        )
+    by_zone = {"LocationType": "availability-zone"}
+    for body in responses("describe_instance_type_offerings", east, [by_zone]):
+        land_ec2(build, "offerings", east, east, body, "DescribeInstanceTypeOfferings")
+    for body in responses("describe_availability_zones", east, [{}]):
+        land_ec2(build, "zones", east, east, body, "DescribeAvailabilityZones")
+    for body in responses("describe_regions", east, [{"AllRegions": True}]):
+        land_ec2(build, "regions", "global", east, body, "DescribeRegions")
 
 
-def offers() -> tuple[set[str], dict[str, str]]:
-    """Types offered in us-east-1, and for every type the first region that offers it."""
+def land_ec2(
+    build: Builder,
+    kind: str,
+    region: str,
+    endpoint: str,
+    body: bytes,
+    action: str,
+    *,
+    at: datetime = TYPES_AS_OF,
+) -> None:
+    """Land one response of the EC2 API's endpoint in a region."""
+    url = f"https://ec2.{endpoint}.amazonaws.com/"
+    build.land(kind, region, body, url=url, at=at, suffix="xml", Action=action)
+
+
+def types_by_region(types: dict[str, Any]) -> dict[str, list[str]]:
+    """Put each type under us-east-1, or else under the first region that offers it."""
     import moto
 
     folder = Path(moto.__file__).parent / "ec2/resources/instance_type_offerings/region"
-    by_region = {
-        f.name.split(".")[0]: {
-            o["InstanceType"] for o in json.loads(gzip.decompress(f.read_bytes()))
+    offered = {
+        file.name.split(".")[0]: {
+            entry["InstanceType"] for entry in json.loads(gzip.decompress(file.read_bytes()))
         }
-        for f in sorted(folder.glob("*.json.gz"))
+        for file in sorted(folder.glob("*.json.gz"))
     }
-    anywhere: dict[str, str] = {}
-    for region, names in by_region.items():
-        for name in names:
-            anywhere.setdefault(name, region)
-    return by_region["us-east-1"], anywhere
+    by_region: dict[str, list[str]] = {}
+    for name in sorted(types):
+        regions = [region for region in ("us-east-1", *offered) if name in offered[region]]
+        by_region.setdefault([*regions, "us-east-1"][0], []).append(name)
+    return by_region
 
 
 def spot_pages(build: Builder) -> None:
+    """Land the recorded spot quotes of m5.large, and the spot advisor's file."""
     recorded = json.loads(
         (build.shared / "recordings/aws/sdk/describe_spot_price_history_m5.large.json").read_text()
     )["SpotPriceHistory"]
-    order = ("AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp")
-    quotes = "".join(
-        "<item>"
-        + "".join(f"<{k[0].lower()}{k[1:]}>{escape(q[k])}</{k[0].lower()}{k[1:]}>" for k in order)
-        + "</item>\n"
-        for q in recorded
-    )
+    quotes = "".join(f"<item>{quote_xml(quote)}</item>\n" for quote in recorded)
     body = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<DescribeSpotPriceHistoryResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">\n'
-        f"<requestId>SAMPLE</requestId>\n<spotPriceHistorySet>\n{quotes}</spotPriceHistorySet>\n<nextToken/>\n</DescribeSpotPriceHistoryResponse>\n"
-    )
-    build.land(
-        "spot",
-        "us-east-1",
-        body.encode(),
-        url="https://ec2.us-east-1.amazonaws.com/",
-        at=SPOT_AS_OF,
-        suffix="xml",
-        Action="DescribeSpotPriceHistory",
-    )
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        "<DescribeSpotPriceHistoryResponse"
+        ' xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">\n'
+        f"<requestId>SAMPLE</requestId>\n<spotPriceHistorySet>\n{quotes}</spotPriceHistorySet>\n"
+        "<nextToken/>\n</DescribeSpotPriceHistoryResponse>\n"
+    ).encode()
+    east = "us-east-1"
+    land_ec2(build, "spot", east, east, body, "DescribeSpotPriceHistory", at=SPOT_AS_OF)
     advisor = gzip.decompress(
         (build.shared / "recordings/aws/spot-advisor-data.json.gz").read_bytes()
     )
@@ -563,16 +559,25 @@ def spot_pages(build: Builder) -> None:
     build.land("spot_advisor", "global", advisor, url=url, at=ADVISOR_AS_OF, suffix="json")
 
 
-def main(shared: Path) -> None:
+def quote_xml(quote: Mapping[str, str]) -> str:
+    """Write one quote in EC2's XML, whose names begin with a small letter and the SDK's do not."""
+    names = ("AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp")
+    tags = {name: name[0].lower() + name[1:] for name in names}
+    return "".join(f"<{tag}>{escape(quote[name])}</{tag}>" for name, tag in tags.items())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Rebuild the AWS part of the sample."""
     import moto
 
-    shutil.rmtree(SAMPLE / "aws", ignore_errors=True)
-    build = Builder(shared)
-    types = json.loads(
-        gzip.decompress(
-            (Path(moto.__file__).parent / "ec2/resources/instance_types.json.gz").read_bytes()
-        )
-    )
+    parser = argparse.ArgumentParser(description="Write the AWS part of the sample.")
+    parser.add_argument("shared", type=Path, help="folder of collected figures and recordings")
+    parser.add_argument("--into", type=Path, default=SAMPLE, help="landing directory to write to")
+    options = parser.parse_args(arguments)
+    shutil.rmtree(options.into / "aws", ignore_errors=True)
+    build = Builder(options.shared, options.into)
+    resources = Path(moto.__file__).parent / "ec2/resources"
+    types = json.loads(gzip.decompress((resources / "instance_types.json.gz").read_bytes()))
     old = json.loads((SOURCES / "aws_instance_types_2024-11.json").read_text())
     price_lists(build, {**old, **types})
     ec2_pages(build, types, old)
@@ -581,4 +586,4 @@ def main(shared: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

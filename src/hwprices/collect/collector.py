@@ -97,7 +97,7 @@ class Collector:
             with self._slots:
                 return UnitResult(unit, "ok", tuple(self.provider.fetch(self._context, unit)))
         except SkippedError as skipped:
-            return UnitResult(unit, "skipped", reason=str(skipped))
+            return UnitResult(unit, "skipped", reason=str(skipped), cause=skipped.cause)
         except HwpricesError as error:
             return UnitResult(unit, "failed", reason=str(error))
 

@@ -84,6 +84,7 @@ class UnitResult:
     reason: str = ""
     carried_from: str = ""
     cause: str = ""
+    """Code of why it was skipped, for those who read the pages; defined by the provider."""
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,13 @@ UNITS_AT_ONCE = 4
 class SkippedError(HwpricesError):
     """A unit that cannot be had and is not needed, such as a region the account has not enabled.
 
-    It is reported and is not an error of the run.
+    It is reported and is not an error of the run. ``cause`` is a code of the provider's own, kept
+    in the run's manifest, for its ``normalise`` to read.
     """
+
+    def __init__(self, message: str, remedy: str = "", *, cause: str = "") -> None:
+        super().__init__(message, remedy)
+        self.cause = cause
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,41 @@ def test_known_machines_of_the_sample(tables):
     assert {r["region"]: r["kind"] for r in tables["regions"].to_dicts()}["us-gov-west-1"] == "gov"
 
 
+TWICE_ITS_TWIN = {"m8gb.metal-24xl", "r8gb.metal-24xl"}
+"""us-east-1 lists these at twice the price of their 24xlarge, at shared tenancy."""
+
+
+@pytest.mark.parametrize(
+    ("region", "pairs"), [("us-east-1", 140), ("us-gov-west-1", 46), ("cn-north-1", 15)]
+)
+def test_a13_metal_costs_what_its_virtual_twin_costs(tables, region, pairs):
+    """Known wrong number A13: at shared tenancy, and not up to 10 % more."""
+    prices = linux(tables, region)
+    vcpus = dict(tables["instance_types"].select("instance_type", "vcpus").iter_rows())
+    twins = {(name.partition(".")[0], vcpus[name]): name for name in prices if ".metal" not in name}
+    compared = {
+        name: (prices[name], prices[twins[key]])
+        for name in prices
+        if ".metal" in name and (key := (name.partition(".")[0], vcpus[name])) in twins
+    }
+    # 0.1 % is the rounding of i4i.metal, 10.982 beside 10.9824.
+    different = {n for n, (price, twin) in compared.items() if abs(price / twin - 1) > 0.001}
+    assert len(compared) == pairs
+    assert different == (TWICE_ITS_TWIN if region == "us-east-1" else set())
+
+
+def test_a13_dedicated_prices_of_metal_are_named_so(tables):
+    dedicated = tables["prices"].filter(
+        pl.col("instance_type").str.contains(".metal", literal=True), tenancy="dedicated"
+    )
+    assert dedicated.group_by("region").len().sort("region").rows() == [
+        ("cn-north-1", 3),
+        ("us-gov-west-1", 23),
+    ]
+    shared = linux(tables, "us-east-1")
+    assert (shared["c7i.metal-24xl"], shared["c6g.metal"]) == (Decimal("4.284"), Decimal("2.176"))
+
+
 def test_every_type_that_the_sample_prices_is_described(tables):
     priced = set(tables["prices"].filter(pl.col("tenancy") != "host")["instance_type"])
     described = tables["instance_types"].select("instance_type", "vcpus", "memory_gib")

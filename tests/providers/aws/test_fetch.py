@@ -21,6 +21,7 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Unit
 from hwprices.providers import Context, SkippedError, get
+from hwprices.providers.aws import kinds
 from hwprices.providers.aws.settings import Settings
 from hwprices.settings import load_as
 
@@ -360,8 +361,9 @@ def test_a10_a_dead_region_is_skipped_within_seconds(stub, tmp_path, account):
     with pytest.raises(SkippedError, match="did not answer"):
         get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "eu-west-1"))
     account("http://127.0.0.1:9")  # discard: nobody listens
-    with pytest.raises(SkippedError, match="did not answer"):
+    with pytest.raises(SkippedError, match="did not answer") as refused:
         get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "eu-west-1"))
+    assert refused.value.cause == kinds.NO_ANSWER
     assert time.monotonic() - began < 10
 
 
@@ -465,7 +467,7 @@ def test_the_policy_allows_what_is_asked_and_no_more(project):
     from hwprices.providers.aws.api import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
-    asked = {operation for operation, _ in module.CALLS.values()} | {
+    asked = {operation.name for operation in module.OPERATIONS.values()} | {
         "describe_capacity_block_offerings"
     }
     assert {action for s in policy["Statement"] for action in s["Action"]} == {

@@ -1,20 +1,20 @@
 """Figures in words: never a crash, never an invented number."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hwprices.errors import HwpricesError
 from hwprices.providers.aws.inventory import spec_words
-from hwprices.providers.aws.prices.spot import band, region_of
+from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.inventory.spot_advice import read_band
 
 figures = st.decimals(min_value="0.001", max_value=10_000_000, places=3, allow_nan=False)
 READERS = [
     spec_words.memory_gib,
     spec_words.network_gbps,
     spec_words.clock_ghz,
-    spec_words.whole,
+    spec_words.count,
     spec_words.disks,
 ]
 
@@ -130,11 +130,15 @@ def test_wavelength_zones_have_no_letter():
     assert region_of("us-east-1-wl1-bos-wlz-1") == "us-east-1-wl1-bos-wlz-1"
 
 
-def test_bands_are_read_from_their_labels():
-    assert [band(label) for label in ("<5%", "5-10%", "15-20%", ">20%")] == [
-        (0, 5),
-        (5, 10),
-        (15, 20),
-        (20, 100),
-    ]
-    assert math.isclose(spec_words.GIB_PER_GB, 0.931322574615478515625)
+@pytest.mark.parametrize(
+    ("label", "limits"),
+    [("<5%", (0, 5)), ("5-10%", (5, 10)), ("15-20%", (15, 20)), (">20%", (20, 100))],
+)
+def test_bands_are_read_from_their_labels(label, limits):
+    band = read_band(label)
+    assert (band.label, band.percent_from, band.percent_to) == (label, *limits)
+
+
+def test_a_band_written_in_another_way_is_an_error():
+    with pytest.raises(HwpricesError, match="band 'often' is not understood"):
+        read_band("often")

@@ -1,4 +1,4 @@
-"""Which pages of AWS there are, and landing them. No thinking: what is in them is read by normalise."""
+"""Plan what to fetch from AWS, and land it. What is in the pages is read by ``normalise``."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.kinds import (
+    BULK_FILES,
     EC2_BY_REGION,
     PRICE_LIST,
     REGIONS,
@@ -17,52 +18,51 @@ from hwprices.providers.aws.kinds import (
 )
 from hwprices.providers.aws.settings import Settings
 
-REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
-"""A region's code; those of local and Wavelength zones go on."""
+REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
+"""The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
 OTHER_PARTITIONS = ("cn-", "us-gov-")
+"""Regions that need an account of their own, by how their codes begin."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
-    """Units to fetch: without credentials the bulk files, with credentials the EC2 API too.
+    """List the units to fetch: the bulk files, and with credentials also the EC2 API.
+
+    ``regions`` narrows the list; the spot advisor's file, which has all regions, is always in it.
 
     Raises:
-        FetchError: the index of price lists cannot be had. China's alone does not stop the others: its units fail.
+        FetchError: the index of price lists cannot be had. Where only China's index cannot be had,
+            China's units are listed and fail when they are fetched.
+        HwpricesError: ``regions`` names one that AWS does not have.
     """
-    wanted = set(regions) if regions is not None else None
-    china = [
-        Unit("aws", PRICE_LIST, code)
-        for code in bulk_files.CHINA_REGIONS
-        if wanted is None or code in wanted
-    ]
+    selected = None if regions is None else set(regions)
     units: list[Unit] = []
     listed: list[str] = []
-    if wanted is None or wanted - set(bulk_files.CHINA_REGIONS):
-        found = bulk_files.files(context, context.settings.aws_price_list_url, "aws")
-        listed = sorted(found.price_lists)
-        units += _bulk_units(found, wanted)
-    if china:
-        units += _china_units(context, china)
-    units += _ec2_units(context, listed, wanted)
-    if wanted and (unknown := wanted - {unit.region for unit in units}):
+    if selected is None or selected - set(bulk_files.CHINA_REGIONS):
+        host = context.settings.aws_price_list_url
+        files = bulk_files.read_index(context, host, "aws")
+        listed = sorted(files.price_lists)
+        units += _bulk_units(files, selected)
+    units += _china_units(context, selected)
+    units += _ec2_units(context, listed, selected)
+    if selected and (unknown := selected - {unit.region for unit in units}):
         raise HwpricesError(
             f"aws has no region {', '.join(sorted(unknown))}",
             f"The price lists are of: {', '.join(listed)}.",
         )
-    return [
-        *units,
-        Unit("aws", SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url}),
-    ]
+    advisor = Unit("aws", SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
+    return [*units, advisor]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Fetch and land one unit's pages.
+    """Fetch one unit and land its pages.
 
     Raises:
-        FetchError: a page could not be had whole, after all tries.
+        FetchError: a page could not be had complete, after all tries.
         SkippedError: the region is not enabled for the account, or does not answer.
+        HwpricesError: AWS has no such kind of unit.
     """
-    if unit.kind in (PRICE_LIST, SAVINGS_PLANS, SPOT_ADVISOR):
+    if unit.kind in BULK_FILES:
         return bulk_files.fetch(context, unit)
     if unit.kind in (REGIONS, *EC2_BY_REGION):
         from hwprices.providers.aws.api import ec2
@@ -70,60 +70,54 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         return ec2.fetch(context, unit)
     raise HwpricesError(
         f"aws has no kind of page {unit.kind!r}",
-        f"There are: {', '.join((PRICE_LIST, SAVINGS_PLANS, SPOT_ADVISOR, REGIONS, *EC2_BY_REGION))}.",
+        f"There are: {', '.join((*BULK_FILES, REGIONS, *EC2_BY_REGION))}.",
     )
 
 
-def _bulk_units(found: bulk_files.Files, wanted: set[str] | None) -> list[Unit]:
-    kinds = ((PRICE_LIST, found.price_lists), (SAVINGS_PLANS, found.savings_plans))
+def units_at_once(settings: Settings) -> int:
+    """Limit the units fetched side by side: the bulk host answers 403 to many requests at once."""
+    return settings.aws_concurrency
+
+
+def _bulk_units(files: bulk_files.Files, selected: set[str] | None) -> list[Unit]:
+    kinds = ((PRICE_LIST, files.price_lists), (SAVINGS_PLANS, files.savings_plans))
     return [
         Unit("aws", kind, code, {"url": url})
         for kind, urls in kinds
         for code, url in sorted(urls.items())
-        if wanted is None or code in wanted
+        if selected is None or code in selected
     ]
 
 
-def _china_units(context: Context, known: list[Unit]) -> list[Unit]:
-    """China has an index of its own on another host. Where it cannot be had, its regions fail as units and the run goes on."""
+def _china_units(context: Context, selected: set[str] | None) -> list[Unit]:
+    """List China's units. Its index is on another host; without it each unit carries the error."""
+    codes = [c for c in bulk_files.CHINA_REGIONS if selected is None or c in selected]
+    if not codes:
+        return []
     try:
-        return _bulk_units(
-            bulk_files.files(context, context.settings.aws_china_price_list_url, "cn"),
-            {unit.region for unit in known},
-        )
+        host = context.settings.aws_china_price_list_url
+        files = bulk_files.read_index(context, host, "cn")
     except FetchError as error:
-        return [
-            Unit(unit.provider, unit.kind, unit.region, {"error": str(error)}) for unit in known
-        ]
+        return [Unit("aws", PRICE_LIST, code, {"error": str(error)}) for code in codes]
+    return _bulk_units(files, set(codes))
 
 
-def _ec2_units(context: Context, listed: list[str], wanted: set[str] | None) -> list[Unit]:
+def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -> list[Unit]:
+    """List the EC2 API's units; none without credentials. ``listed`` has a price list each."""
     from hwprices.providers.aws.api import ec2
 
     if not ec2.has_credentials():
         return []
     try:
-        statuses = ec2.regions(context)
+        opt_in = ec2.read_opt_in(context)
     except HwpricesError:
-        # The unit that lands DescribeRegions fails with the reason; the others are asked one by one.
-        statuses = {
-            code: ""
-            for code in listed
-            if REGION.fullmatch(code) and not code.startswith(OTHER_PARTITIONS)
-        }
-    chosen = {
-        code: status
-        for code, status in sorted(statuses.items())
-        if wanted is None or code in wanted
-    }
+        # The unit that lands DescribeRegions fails and says why; the other units are still tried.
+        regions = [code for code in listed if REGION_CODE.fullmatch(code)]
+        opt_in = {code: "" for code in regions if not code.startswith(OTHER_PARTITIONS)}
     by_region = [
-        Unit("aws", kind, code, {"opt_in": status} if status else {})
+        Unit("aws", kind, code, {"opt_in": opt_in[code]} if opt_in[code] else {})
         for kind in EC2_BY_REGION
-        for code, status in chosen.items()
+        for code in sorted(opt_in)
+        if selected is None or code in selected
     ]
     return [Unit("aws", REGIONS), *by_region]
-
-
-def units_at_once(settings: Settings) -> int:
-    """How many units are fetched side by side: the bulk host answers 403 to many requests at once."""
-    return settings.aws_concurrency

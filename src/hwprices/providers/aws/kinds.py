@@ -1,4 +1,4 @@
-"""Kinds of units: what is fetched for a region (or once for all), and under which name it is landed."""
+"""Name the kinds of units: what is fetched for a region, or once for all, and how it is landed."""
 
 PRICE_LIST = "prices"
 SAVINGS_PLANS = "savings_plans"
@@ -10,7 +10,15 @@ OFFERINGS = "offerings"
 SPOT = "spot"
 CAPACITY_BLOCKS = "capacity_blocks"
 
-EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
+BULK_FILES = (PRICE_LIST, SAVINGS_PLANS, SPOT_ADVISOR)
+"""Kinds that need no account."""
 
-NO_ANSWER = "did not answer"
-"""Part of the reason of a unit that was skipped because its region is dead."""
+EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
+"""Kinds that the EC2 API answers for one region."""
+
+HOME_REGION = "us-east-1"
+"""The region that offers nearly all types. It is asked for what is the same everywhere, and its
+description of a type is used where regions describe it differently."""
+
+NO_ANSWER = "no_answer"
+"""``cause`` of a unit that was skipped because its region's endpoint did not answer."""

@@ -1,8 +1,9 @@
-"""What AWS gives without an account: indexes, price lists, savings plans, the spot advisor.
+"""Download what AWS publishes without an account: indexes, price lists, savings plans, advisor.
 
 https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html
 """
 
+import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from urllib.parse import urljoin
 from hwprices.landing.download import Expect, FetchError, check_same_host, public_url
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
-from hwprices.providers.aws.kinds import PRICE_LIST, SAVINGS_PLANS
+from hwprices.providers.aws.kinds import PRICE_LIST
 
 OFFER = "AmazonEC2"
 SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/index.json"}
@@ -23,64 +24,61 @@ CHINA_REGIONS = ("cn-north-1", "cn-northwest-1")
 
 @dataclass(frozen=True)
 class Files:
-    """Where the files of each region are: region → URL."""
+    """Where the files of each region are: region code → URL."""
 
     price_lists: Mapping[str, str]
     savings_plans: Mapping[str, str]
 
 
-def files(context: Context, host: str, partition: str) -> Files:
-    """Follow the service index to the region indexes of one partition (``aws``, ``cn``).
+def read_index(context: Context, host: str, partition: str) -> Files:
+    """Follow the service index to the region indexes of one partition (``aws`` or ``cn``).
 
     Raises:
-        FetchError: an index cannot be had, or is not what it should be.
+        FetchError: an index cannot be had, or has not the vendor's format.
     """
     offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
     region_index = _link(host, _at(offer, host, "currentRegionIndexUrl"))
-    listed = _at(_json(context, region_index), region_index, "regions")
-    lists = {
+    regions = _at(_json(context, region_index), region_index, "regions")
+    price_lists = {
         code: _csv(_link(host, _at(entry, region_index, "currentVersionUrl")))
-        for code, entry in listed.items()
+        for code, entry in regions.items()
     }
-    plans: dict[str, str] = {}
-    if plan_url := offer.get("currentSavingsPlanIndexUrl"):
-        plan_index = _link(host, plan_url)
-        for entry in _at(_json(context, plan_index), plan_index, "regions"):
-            plans[_at(entry, plan_index, "regionCode")] = _link(
-                host, _at(entry, plan_index, "versionUrl")
-            )
-    return Files(lists, plans)
+    return Files(price_lists, _savings_plans(context, host, offer))
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land one bulk file as it comes.
+    """Land one bulk file as it was received.
 
     Raises:
-        FetchError: it could not be had whole.
+        FetchError: it could not be had complete.
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
-    kinds: dict[str, tuple[Expect, str]] = {
-        PRICE_LIST: ("csv", "csv"),
-        SAVINGS_PLANS: ("json", "json"),
-    }
-    expect, suffix = kinds.get(unit.kind, ("json", "json"))
+    suffix: Expect = "csv" if unit.kind == PRICE_LIST else "json"
     with TemporaryDirectory(prefix="hwprices-") as scratch:
-        body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=expect)
+        body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=suffix)
         return [context.landing.land(unit, body, suffix=suffix)]
 
 
+def _savings_plans(context: Context, host: str, offer: Any) -> dict[str, str]:
+    if not (path := offer.get("currentSavingsPlanIndexUrl")):
+        return {}
+    index = _link(host, path)
+    return {
+        _at(entry, index, "regionCode"): _link(host, _at(entry, index, "versionUrl"))
+        for entry in _at(_json(context, index), index, "regions")
+    }
+
+
 def _json(context: Context, url: str) -> Any:
+    """Download an index. It is small and only names other files, so it is not landed."""
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         body = context.http.download(url, Path(scratch) / "body", expect="json")
-        # An index is small and only tells where to go: it is followed, not kept.
-        page = body.path.read_bytes()
+        content = body.path.read_bytes()
     if body.encoding == "gzip":
-        import gzip
-
-        page = gzip.decompress(page)
+        content = gzip.decompress(content)
     try:
-        return json.loads(page)
+        return json.loads(content)
     except ValueError as error:
         raise FetchError(
             f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting."
@@ -88,6 +86,7 @@ def _json(context: Context, url: str) -> Any:
 
 
 def _at(body: Any, url: str, *path: str) -> Any:
+    """Return the value at a path of keys. ``url`` is named in the error where a key is missing."""
     for key in path:
         if not isinstance(body, dict) or key not in body:
             raise FetchError(
@@ -105,5 +104,5 @@ def _link(host: str, path: str) -> str:
 
 
 def _csv(url: str) -> str:
-    """Each JSON price list has a CSV twin, which can be scanned in constant memory."""
+    """Name the CSV form of a JSON price list, which can be scanned in constant memory."""
     return url.removesuffix(".json") + ".csv"

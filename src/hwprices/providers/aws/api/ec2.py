@@ -1,22 +1,24 @@
-"""The EC2 API through boto3, its answers landed as they came.
+"""Call the EC2 API through boto3, and land its responses as they were received.
 
-boto3 finds credentials by its own chain and the endpoint by its own variables (AWS_ENDPOINT_URL_EC2). No credential is in a page,
-a parameter or a message: of an error only its code is told.
+boto3 finds credentials by its own chain and the endpoint by its own variables
+(AWS_ENDPOINT_URL_EC2). No credential is in a page, a parameter or a message: of an error only its
+code is reported.
 """
 
 import functools
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-import tenacity
-
+from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.aws.inventory.instance_types import HOME
 from hwprices.providers.aws.kinds import (
     CAPACITY_BLOCKS,
+    HOME_REGION,
     INSTANCE_TYPES,
     NO_ANSWER,
     OFFERINGS,
@@ -28,13 +30,15 @@ from hwprices.providers.aws.kinds import (
 if TYPE_CHECKING:
     import botocore.loaders
 
-METADATA_TIMEOUT = (
-    1  # seconds for the instance metadata service: off AWS nobody answers, and everybody would wait
-)
-CONNECTION_TRIES = (
-    2  # of a region that does not answer: a dead one is skipped after twice the connect timeout
-)
-BLOCK_HOURS = 24  # shortest capacity block, so the price of the fewest days
+METADATA_TIMEOUT = 1
+"""Seconds to wait for the instance metadata service. Outside AWS nothing answers there."""
+
+CONNECTION_TRIES = 2
+"""Tries to reach a region, so that a dead one is skipped after twice the connect timeout."""
+
+BLOCK_HOURS = 24
+"""The shortest capacity block that is sold:
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"""
 
 NOT_ALLOWED = {
     "AuthFailure",
@@ -44,7 +48,7 @@ NOT_ALLOWED = {
     "AccessDeniedException",
     "UnrecognizedClientException",
 }
-"""What a region that the account has not enabled answers, and what an identity without the right gets."""
+"""Error codes of a region that the account has not enabled, and of missing permissions."""
 
 NOT_SOLD = {
     "InvalidParameterValue",
@@ -55,7 +59,7 @@ NOT_SOLD = {
     "NotImplemented",
     "InternalFailure",
 }
-"""Answers of a region that knows no capacity blocks, or none of the type."""
+"""Error codes of a region that sells no capacity blocks, or none of the type."""
 
 THROTTLED = {
     "RequestLimitExceeded",
@@ -67,62 +71,94 @@ THROTTLED = {
     "ServiceUnavailable",
 }
 
-CALLS: dict[str, tuple[str, dict[str, Any]]] = {
-    REGIONS: ("describe_regions", {"AllRegions": True}),
-    ZONES: ("describe_availability_zones", {"AllAvailabilityZones": True}),
-    INSTANCE_TYPES: ("describe_instance_types", {"MaxResults": 100}),  # the API's largest page
-    OFFERINGS: (
+RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
+"""EC2 answers 403 where a permission is missing, which another try does not mend."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call of the EC2 API: boto3's name for it, and its parameters."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+OPERATIONS = {
+    REGIONS: Operation("describe_regions", {"AllRegions": True}),
+    ZONES: Operation("describe_availability_zones", {"AllAvailabilityZones": True}),
+    # 100 and 1000 are the largest pages the API gives.
+    INSTANCE_TYPES: Operation("describe_instance_types", {"MaxResults": 100}),
+    OFFERINGS: Operation(
         "describe_instance_type_offerings",
         {"LocationType": "availability-zone", "MaxResults": 1000},
     ),
-    SPOT: ("describe_spot_price_history", {"MaxResults": 1000}),
+    SPOT: Operation("describe_spot_price_history", {"MaxResults": 1000}),
 }
 
-_making = threading.Lock()  # making clients from one loader is not thread-safe
+_making_client = threading.Lock()  # making clients from one loader is not thread-safe
 
 
-class Wire:
-    """A client of one region that keeps the body of its last answer."""
+@dataclass(frozen=True)
+class Response:
+    """One page of a response: what boto3 parsed, and the body as it was received."""
+
+    parsed: Mapping[str, Any]
+    body: bytes
+
+
+class Ec2Client:
+    """A client of one region that keeps the body of each response. Close it, or use ``with``.
+
+    Raises:
+        FetchError: boto3's configuration cannot be used, or the endpoint is neither https nor on
+            this machine, so that credentials must not be sent there.
+    """
 
     def __init__(self, context: Context, region: str) -> None:
         self.context, self.region = context, region
-        self.body = b""
-        with _making:
-            self.client = _client(context, region)
-        self.endpoint = str(self.client.meta.endpoint_url)
-        check_endpoint(self.endpoint)  # https, or this machine: credentials go nowhere else
-        self.client.meta.events.register("before-parse.ec2.*", self._keep)
+        self._body = b""
+        with _making_client:
+            self._client = _boto3_client(context, region)
+        self.endpoint = str(self._client.meta.endpoint_url)
+        check_endpoint(self.endpoint)
+        self._client.meta.events.register("before-parse.ec2.*", self._keep_body)
 
-    def _keep(self, response_dict: dict[str, Any], **_: Any) -> None:
-        self.body = bytes(response_dict["body"])
+    def __enter__(self) -> Self:
+        return self
 
-    def call(self, operation: str, first: bool, **parameters: Any) -> dict[str, Any]:
-        """One request, tried again when throttled, broken or unanswered.
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    def _keep_body(self, response_dict: dict[str, Any], **_: Any) -> None:
+        self._body = bytes(response_dict["body"])
+
+    def call(self, operation: str, *, is_first: bool, **parameters: Any) -> Response:
+        """Make one request; try again when it is throttled, broken or unanswered.
 
         Raises:
-            SkippedError: the region does not answer the first request, or says that it is not for this account.
+            SkippedError: the region does not answer the first request, or is not for this account.
             FetchError: it failed after all tries.
         """
         from botocore import exceptions
         from botocore.parsers import ResponseParserError
 
-        retry = _retry(self.context, exceptions)
         name = f"{public_url(self.endpoint)} {operation} in {self.region}"
         try:
-            response: dict[str, Any] = retry(getattr(self.client, operation), **parameters)
+            parsed = retry.call(
+                functools.partial(getattr(self._client, operation), **parameters),
+                settings=self.context.settings,
+                sleep=self.context.http.sleep,
+                decide=_decide,
+            )
         except exceptions.ClientError as error:
-            code = str(error.response.get("Error", {}).get("Code", "?"))
-            if code in NOT_ALLOWED:
-                raise SkippedError(
-                    f"{name}: {code}",
-                    "Enable the region for the account, or allow what docs/aws-iam-policy.json lists.",
-                ) from None
-            raise _RefusedError(code, f"{name}: {code}", "Try again later.") from None
+            raise _refusal(error, name) from None
         except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
-            kind = type(error).__name__
-            if first:
-                raise SkippedError(f"{name} {NO_ANSWER} ({kind})", "Try again later.") from None
-            raise FetchError(f"{name} broke off ({kind})", "Try again later.") from None
+            raise _broken(error, name, is_first) from None
         except ResponseParserError:
             raise FetchError(
                 f"{name} answers what is no EC2 answer",
@@ -132,29 +168,33 @@ class Wire:
             raise FetchError(
                 f"{name}: {type(error).__name__}", "Check the AWS credentials that boto3 finds."
             ) from None
-        return response
+        return Response(parsed, self._body)
 
-    def pages(self, operation: str, **parameters: Any) -> Iterator[tuple[dict[str, Any], bytes]]:
-        """All pages of a call: what boto3 made of each, and its body."""
-        token = ""
-        seen: set[str] = set()
+    def pages(self, operation: str, **parameters: Any) -> Iterator[Response]:
+        """Make a call and follow its pages to the last.
+
+        Raises:
+            SkippedError, FetchError: see ``call``.
+            FetchError: a page leads to one that was already read.
+        """
+        tokens: list[str] = []
         while True:
-            more: dict[str, Any] = {"NextToken": token} if token else {}
-            response = self.call(operation, not seen, **parameters, **more)
-            yield response, self.body
-            token = str(response.get("NextToken") or "")
+            more = {"NextToken": tokens[-1]} if tokens else {}
+            response = self.call(operation, is_first=not tokens, **parameters, **more)
+            yield response
+            token = str(response.parsed.get("NextToken") or "")
             if not token:
                 return
-            if token in seen:
+            if token in tokens:
                 raise FetchError(
                     f"{operation} in {self.region} gives the same page again and again",
                     "Try again later.",
                 )
-            seen.add(token)
+            tokens.append(token)
 
 
 class _RefusedError(FetchError):
-    """EC2 said no, with a code."""
+    """EC2 refused a request; ``code`` is its error code."""
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)
@@ -162,88 +202,85 @@ class _RefusedError(FetchError):
 
 
 def has_credentials() -> bool:
-    """Whether boto3's chain finds any. Asks the instance metadata service once, for a second."""
+    """Tell whether boto3's chain has credentials. May wait a second for the metadata service."""
     from botocore.exceptions import BotoCoreError
 
     try:
         return _session().get_credentials() is not None
     except BotoCoreError:
-        return True  # some are configured and cannot be used: the units say so
+        return True  # some are configured and cannot be used: the units fail and say so
 
 
-def regions(context: Context) -> dict[str, str]:
-    """Region → opt-in status, of every region of the partition.
+def read_opt_in(context: Context) -> dict[str, str]:
+    """Ask for the opt-in status of every region of the partition: region code → status.
 
     Raises:
-        FetchError, SkippedError: it cannot be asked.
+        FetchError, SkippedError: see ``Ec2Client.call``.
     """
-    answer = Wire(context, home()).call("describe_regions", True, AllRegions=True)
-    return {said["RegionName"]: str(said.get("OptInStatus", "")) for said in answer["Regions"]}
+    operation = OPERATIONS[REGIONS]
+    with Ec2Client(context, home_region()) as client:
+        response = client.call(operation.name, is_first=True, **operation.parameters)
+    regions = response.parsed["Regions"]
+    return {region["RegionName"]: str(region.get("OptInStatus", "")) for region in regions}
 
 
-def home() -> str:
-    """Region asked for what is the same everywhere: the one boto3 is configured for, or us-east-1."""
-    return str(_session().get_config_variable("region") or HOME)
+def home_region() -> str:
+    """Name the region to ask for what is the same everywhere: boto3's, else HOME_REGION."""
+    return str(_session().get_config_variable("region") or HOME_REGION)
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one unit's pages.
 
     Raises:
-        SkippedError: the region is not enabled, does not answer, or the right is missing.
-        FetchError: it could not be had.
+        SkippedError: the region is not enabled or does not answer, or a permission is missing.
+        FetchError: they could not be had.
     """
     if unit.params.get("opt_in") == "not-opted-in":
         raise SkippedError(
             f"{unit.region} is not enabled for this account",
             "Enable it in the AWS account settings to have it.",
         )
-    wire = Wire(context, home() if unit.kind == REGIONS else unit.region)
-    if unit.kind == CAPACITY_BLOCKS:
-        return list(_capacity_blocks(context, unit, wire))
-    if unit.kind == REGIONS:
-        return _regions(context, unit, wire)
-    operation, parameters = CALLS[unit.kind]
-    # From now on: the quotes in force, not their history.
+    region = home_region() if unit.kind == REGIONS else unit.region
+    with Ec2Client(context, region) as client:
+        if unit.kind == CAPACITY_BLOCKS:
+            return list(_capacity_blocks(context, unit, client))
+        if unit.kind == REGIONS:
+            return _regions(context, unit, client)
+        return _pages(context, unit, client)
+
+
+def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
+    operation = OPERATIONS[unit.kind]
+    # Starting now, DescribeSpotPriceHistory gives the quotes in force and not their history.
     since = {"StartTime": context.now()} if unit.kind == SPOT else {}
+    responses = client.pages(operation.name, **operation.parameters, **since)
     return [
-        _land(context, unit, wire, operation, n, body)
-        for n, (_, body) in enumerate(wire.pages(operation, **parameters, **since), 1)
+        _land(context, unit, client, operation.name, number, response.body)
+        for number, response in enumerate(responses, 1)
     ]
 
 
-def _regions(context: Context, unit: Unit, wire: Wire) -> list[Page]:
-    """Every account may list regions in its home region: a refusal there is a fault of the credentials, and told as a failure."""
-    operation, parameters = CALLS[REGIONS]
+def _regions(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
+    """Land DescribeRegions. Every account may call it, so a refusal means wrong credentials."""
     try:
-        return [
-            _land(context, unit, wire, operation, n, body)
-            for n, (_, body) in enumerate(wire.pages(operation, **parameters), 1)
-        ]
+        return _pages(context, unit, client)
     except SkippedError as error:
         raise FetchError(error.message, "Check the AWS credentials that boto3 finds.") from None
 
 
-def _capacity_blocks(context: Context, unit: Unit, wire: Wire) -> Iterator[Page]:
-    """Offers of one machine for a day, of each type that is sold in blocks."""
-    sold = {"Name": "supported-usage-class", "Values": ["capacity-block"]}
-    landed = 0
-    try:
-        names = [
-            t["InstanceType"]
-            for answer, _ in wire.pages("describe_instance_types", Filters=[sold], MaxResults=100)
-            for t in answer["InstanceTypes"]
-        ]
-    except _RefusedError as error:
-        raise SkippedError(error.message, error.remedy) from None
+def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterator[Page]:
+    """Land the offers of one machine for a day, of each type that is sold in blocks."""
     operation = "describe_capacity_block_offerings"
-    for name in sorted(names):
+    block = {"InstanceCount": 1, "CapacityDurationHours": BLOCK_HOURS}
+    landed = 0
+    for name in _types_sold_in_blocks(client):
         try:
-            for _, body in wire.pages(
-                operation, InstanceType=name, InstanceCount=1, CapacityDurationHours=BLOCK_HOURS
-            ):
+            for response in client.pages(operation, InstanceType=name, **block):
                 landed += 1
-                yield _land(context, unit, wire, operation, landed, body, InstanceType=name)
+                yield _land(
+                    context, unit, client, operation, landed, response.body, InstanceType=name
+                )
         except _RefusedError as error:
             if error.code not in NOT_SOLD:
                 raise
@@ -251,53 +288,80 @@ def _capacity_blocks(context: Context, unit: Unit, wire: Wire) -> Iterator[Page]
         raise SkippedError(f"no capacity blocks are offered in {unit.region}")
 
 
+def _types_sold_in_blocks(client: Ec2Client) -> list[str]:
+    sold = {"Name": "supported-usage-class", "Values": ["capacity-block"]}
+    try:
+        return sorted(
+            entry["InstanceType"]
+            for response in client.pages("describe_instance_types", Filters=[sold], MaxResults=100)
+            for entry in response.parsed["InstanceTypes"]
+        )
+    except _RefusedError as error:
+        raise SkippedError(error.message, error.remedy) from None
+
+
 def _land(
-    context: Context, unit: Unit, wire: Wire, operation: str, number: int, body: bytes, **said: str
+    context: Context,
+    unit: Unit,
+    client: Ec2Client,
+    operation: str,
+    number: int,
+    body: bytes,
+    **parameters: str,
 ) -> Page:
     action = "".join(part.title() for part in operation.split("_"))
-    params = {"Action": action, "region": wire.region, "page": str(number), **said}
     return context.landing.land_bytes(
         unit,
         body,
-        url=public_url(wire.endpoint),
+        url=public_url(client.endpoint),
         retrieved_at=context.now(),
         suffix="xml",
-        params=params,
+        params={"Action": action, "region": client.region, "page": str(number), **parameters},
     )
 
 
-def _retry(context: Context, exceptions: Any) -> tenacity.Retrying:
-    """Throttling is waited out; a region that does not connect, or answers half, is tried twice and no more."""
+def _decide(error: BaseException) -> retry.TryAgain | None:
+    """Retry a throttled request; retry a broken connection up to CONNECTION_TRIES times."""
+    from botocore import exceptions
     from botocore.parsers import ResponseParserError
 
-    def again(state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, exceptions.ClientError):
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            passing = error.response.get("Error", {}).get("Code") in THROTTLED or status in (
-                429,
-                500,
-                502,
-                503,
-                504,
-            )
-            return passing and state.attempt_number < context.settings.attempts
-        broken = isinstance(
-            error,
-            exceptions.ConnectionError
-            | exceptions.HTTPClientError
-            | exceptions.IncompleteReadError
-            | ResponseParserError,
-        )
-        return broken and state.attempt_number < min(CONNECTION_TRIES, context.settings.attempts)
+    if isinstance(error, exceptions.ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        is_throttled = _code(error) in THROTTLED or status in RETRIED_STATUSES
+        return retry.TryAgain() if is_throttled else None
+    broken = (
+        exceptions.ConnectionError,
+        exceptions.HTTPClientError,
+        exceptions.IncompleteReadError,
+        ResponseParserError,
+    )
+    return retry.TryAgain(at_most=CONNECTION_TRIES) if isinstance(error, broken) else None
 
-    wait = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
-    return tenacity.Retrying(retry=again, wait=wait, sleep=context.http.sleep, reraise=True)
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", "?"))
+
+
+def _refusal(error: Any, name: str) -> SkippedError | FetchError:
+    code = _code(error)
+    if code in NOT_ALLOWED:
+        return SkippedError(
+            f"{name}: {code}",
+            "Enable the region for the account, or allow what docs/aws-iam-policy.json lists.",
+        )
+    return _RefusedError(code, f"{name}: {code}", "Try again later.")
+
+
+def _broken(error: BaseException, name: str, is_first: bool) -> SkippedError | FetchError:
+    kind = type(error).__name__
+    if is_first:
+        return SkippedError(f"{name} did not answer ({kind})", "Try again later.", cause=NO_ANSWER)
+    return FetchError(f"{name} broke off ({kind})", "Try again later.")
 
 
 @functools.cache
 def _loader() -> "botocore.loaders.Loader":
-    """Reads EC2's service model once for a process, not once a region."""
+    """Load botocore's description of EC2 once a process, not once a region: 0.5 MB gzipped."""
     import botocore.session
 
     return botocore.session.get_session().get_component("data_loader")
@@ -312,7 +376,7 @@ def _session() -> Any:
     return session
 
 
-def _client(context: Context, region: str) -> Any:
+def _boto3_client(context: Context, region: str) -> Any:
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
@@ -321,14 +385,13 @@ def _client(context: Context, region: str) -> Any:
     config = Config(
         connect_timeout=settings.connect_timeout,
         read_timeout=settings.read_timeout,
-        retries={"mode": "standard", "total_max_attempts": 1},  # tries are counted in _retry
+        retries={"mode": "standard", "total_max_attempts": 1},  # retry.call counts the tries
     )
     session = _session()
     session.register_component("data_loader", _loader())
     try:
-        return boto3.Session(botocore_session=session).client(
-            "ec2", region_name=region, config=config
-        )
+        boto3_session = boto3.Session(botocore_session=session)
+        return boto3_session.client("ec2", region_name=region, config=config)
     except (BotoCoreError, ValueError) as error:
         raise FetchError(
             f"no EC2 client for {region}: {type(error).__name__}",

@@ -1,68 +1,71 @@
-"""EC2's XML bodies as dicts and lists, with the API's element names.
+"""Read EC2's XML responses as dicts and lists, with the API's element names.
 
-The namespace and the wrapper differ by operation; what is inside does not. Lists are elements whose children are all ``item``
-(``member`` in two old shapes).
+Namespace and wrapper differ by operation; what is inside does not. A list is an element whose
+children are all ``item`` (``member`` in two old operations).
 """
 
-import xml.etree.ElementTree as ET
 from typing import Any
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
 
 from hwprices.errors import HwpricesError
 
 LIST_TAGS = {"item", "member"}
 
 
-def items(body: bytes, name: str) -> list[dict[str, Any]]:
-    """The entries of the list element ``name`` directly below the response's root; none where it is absent or empty.
+def read_items(body: bytes, name: str) -> list[dict[str, Any]]:
+    """Read the entries of the list element ``name`` directly below the response's root.
+
+    Returns no entries where the list is absent or empty.
 
     Raises:
-        HwpricesError: the body is not XML.
+        HwpricesError: the body is not XML, or declares entities, which EC2 never does.
     """
     try:
-        root = ET.fromstring(body)  # noqa: S314
-    except ET.ParseError as error:
+        root = ElementTree.fromstring(body)
+    except (ParseError, DefusedXmlException) as error:
         raise HwpricesError(
             f"a landed EC2 answer is not XML ({error})", "Fetch it again."
         ) from None
-    found = next((child for child in root if _tag(child) == name), None)
-    if found is None:
-        return []
-    return [entry for child in found if isinstance(entry := _value(child), dict)]
+    listed = next((child for child in root if _tag(child) == name), None)
+    return [] if listed is None else entries([_value(child) for child in listed])
 
 
 def entries(value: Any) -> list[dict[str, Any]]:
-    """A list inside an entry; an absent or empty one is an empty list."""
+    """Return the structures of a list inside an entry; none where it is absent or empty."""
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
 def strings(value: Any) -> list[str]:
-    """A list of texts inside an entry."""
+    """Return the texts of a list inside an entry; none where it is absent or empty."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
 def group(value: Any) -> dict[str, Any]:
-    """A structure inside an entry; an absent or empty one is an empty dict."""
+    """Return a structure inside an entry; an empty dict where it is absent or empty."""
     return value if isinstance(value, dict) else {}
 
 
 def number(value: Any) -> float | None:
-    """A number written as text, or None."""
+    """Read a number written as text; None where there is no text."""
     return float(value) if isinstance(value, str) and value else None
 
 
-def truth(value: Any) -> bool | None:
+def boolean(value: Any) -> bool | None:
+    """Read ``true`` or ``false``; None for anything else."""
     return {"true": True, "false": False}.get(value) if isinstance(value, str) else None
 
 
-def _value(element: ET.Element) -> Any:
+def _value(element: Element) -> Any:
     children = list(element)
     if not children:
         return (element.text or "").strip()
-    tags = {_tag(child) for child in children}
-    if tags <= LIST_TAGS:
+    if {_tag(child) for child in children} <= LIST_TAGS:
         return [_value(child) for child in children]
     return {_tag(child): _value(child) for child in children}
 
 
-def _tag(element: ET.Element) -> str:
+def _tag(element: Element) -> str:
     return element.tag.rpartition("}")[2]

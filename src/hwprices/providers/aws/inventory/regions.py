@@ -1,8 +1,12 @@
-"""Regions, zones and where each type is offered."""
+"""Make rows of the regions and zones tables.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+Regions come from three sources: the price lists name them, DescribeRegions gives their opt-in
+status, and a region whose endpoint did not answer is marked unreachable.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -10,12 +14,13 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
-from hwprices.providers.aws.prices.spot import region_of
+from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
+from hwprices.providers.aws.kinds import INSTANCE_TYPES, NO_ANSWER, REGIONS, ZONES
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Availability, Regions, Zones
+from hwprices.schemas.catalog import Regions, Zones
 
 PARTITIONS = {"cn-": "china", "us-gov-": "gov"}
-"""Regions outside the commercial partition, by how their codes begin.
+"""Kinds of regions outside the commercial partition, by how their codes begin.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"""
 
 LOCATION_TYPES = {"AWS Local Zone": "local_zone", "AWS Wavelength Zone": "wavelength"}
@@ -28,121 +33,103 @@ ZONE_KINDS = {
 
 OPT_IN = {"opt-in-not-required": "available", "opted-in": "available", "not-opted-in": "opt_in"}
 
-PARENT = r"^([a-z]{2}(?:-[a-z]+)+-\d+)-.+$"
+PARENT = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)-.+")
 """A local or Wavelength zone's code begins with its region's: us-west-2-lax-1."""
 
 
-@dataclass
-class Places:
-    """Regions as they are met: by the price list's Location, by DescribeRegions, by units that were skipped."""
+@dataclass(frozen=True)
+class Statement:
+    """What one page says of one region; None where it says nothing."""
 
-    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def add_listed(self, places: pl.DataFrame, observed_at: datetime, raw_sha256: str) -> None:
-        """``price_list.PriceList.places``; the name that most lines have is the region's."""
-        for row in places.sort("lines", descending=True, maintain_order=True).iter_rows(named=True):
-            self._meet(row["region"], observed_at, raw_sha256)
-            kind = LOCATION_TYPES.get(row["location_type"])
-            self._learn(row["region"], display_name=row["location"], kind=kind)
-
-    def add_regions(self, pages: Pages, page: Page) -> None:
-        """DescribeRegions (XML)."""
-        for said in ec2_xml.items(pages.read(page), "regionInfo"):
-            self._meet(said["regionName"], page.retrieved_at, page.sha256)
-            self._learn(said["regionName"], status=OPT_IN.get(said.get("optInStatus", "")))
-
-    def add_unreachable(self, region: str) -> None:
-        """A region that is known and did not answer."""
-        if region in self.rows:
-            self.rows[region]["status"] = "unreachable"
-
-    def frame(self) -> pl.DataFrame:
-        """The regions table; geography and grid are null here, the sheets fill them."""
-        rows = [
-            {"provider": "aws", "region": region, **row}
-            for region, row in sorted(self.rows.items())
-        ]
-        columns = [
-            "provider",
-            "region",
-            "display_name",
-            "kind",
-            "status",
-            "observed_at",
-            "raw_sha256",
-        ]
-        frame = pl.DataFrame(rows, schema={n: frames.dtypes(Regions)[n] for n in columns}).lazy()
-        by_code = pl.lit("region")
-        for start, kind in PARTITIONS.items():
-            by_code = (
-                pl.when(pl.col("region").str.starts_with(start))
-                .then(pl.lit(kind))
-                .otherwise(by_code)
-            )
-        named = frame.with_columns(kind=pl.col("kind").fill_null(by_code))
-        parent = pl.when(pl.col("kind").is_in(["local_zone", "wavelength"])).then(
-            pl.col("region").str.extract(PARENT)
-        )
-        return frames.conform(named.with_columns(parent_region=parent), Regions).collect()
-
-    def _meet(self, region: str, observed_at: datetime, raw_sha256: str) -> None:
-        self.rows.setdefault(
-            region,
-            {
-                "display_name": None,
-                "kind": None,
-                "status": None,
-                "observed_at": observed_at,
-                "raw_sha256": raw_sha256,
-            },
-        )
-
-    def _learn(self, region: str, **said: Any) -> None:
-        row = self.rows[region]
-        row.update(
-            {name: value for name, value in said.items() if value is not None and row[name] is None}
-        )
+    region: str
+    page: Page
+    display_name: str | None = None
+    kind: str | None = None
+    status: str | None = None
 
 
-def zones(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
-    """DescribeAvailabilityZones (XML) → the zones table."""
+def region_of(zone: str) -> str:
+    """Return a zone's region: ``us-west-2-lax-1a`` → ``us-west-2-lax-1``.
+
+    A zone's code is its region's and a letter. Codes of Wavelength zones have no letter.
+    """
+    return zone[:-1] if re.search(r"\d[a-z]$", zone) else zone
+
+
+def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataFrame:
+    """Make the regions table; geography and grid are null here and are filled in from the sheets.
+
+    Where sources disagree, the first one counts: price lists before DescribeRegions, and within a
+    price list the name that most lines have.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for statement in [*_listed(price_lists), *_described(pages)]:
+        row = rows.setdefault(statement.region, _new_row(statement))
+        for column in ("display_name", "kind", "status"):
+            row[column] = getattr(statement, column) if row[column] is None else row[column]
+    for region in _unreachable(pages) & set(rows):
+        rows[region]["status"] = "unreachable"
+    completed = [_completed(rows[region]) for region in sorted(rows)]
+    return pl.DataFrame(completed, schema=frames.dtypes(Regions))
+
+
+def zone_rows(pages: Pages) -> pl.DataFrame:
+    """Make the zones table from DescribeAvailabilityZones."""
     rows = {
-        said["zoneName"]: {
+        zone["zoneName"]: {
             "provider": "aws",
-            "region": region_of(said["zoneName"]),
-            "zone": said["zoneName"],
-            "zone_id": said.get("zoneId") or None,
-            "kind": ZONE_KINDS.get(said.get("zoneType", "availability-zone"), "zone"),
+            "region": region_of(zone["zoneName"]),
+            "zone": zone["zoneName"],
+            "zone_id": zone.get("zoneId") or None,
+            "kind": ZONE_KINDS.get(zone.get("zoneType", "availability-zone"), "zone"),
             "observed_at": page.retrieved_at,
             "raw_sha256": page.sha256,
         }
-        for page in landed
-        for said in ec2_xml.items(pages.read(page), "availabilityZoneInfo")
+        for page in pages.of(ZONES)
+        for zone in ec2_xml.read_items(pages.read(page), "availabilityZoneInfo")
     }
     return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Zones))
 
 
-def availability(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
-    """DescribeInstanceTypeOfferings by zone (XML) → the availability table."""
-    rows = {
-        (said["location"], said["instanceType"]): {
-            "provider": "aws",
-            "region": region_of(said["location"]),
-            "zone": said["location"],
-            "instance_type": said["instanceType"],
-            "offered": True,
-            "observed_at": page.retrieved_at,
-            "raw_sha256": page.sha256,
-        }
-        for page in landed
-        for said in ec2_xml.items(pages.read(page), "instanceTypeOfferingSet")
+def _listed(price_lists: Sequence[PriceListFacts]) -> Iterator[Statement]:
+    for facts in price_lists:
+        places = facts.places.sort("lines", descending=True, maintain_order=True)
+        for place in places.iter_rows(named=True):
+            kind = LOCATION_TYPES.get(place["location_type"])
+            yield Statement(place["region"], facts.page, place["location"], kind)
+
+
+def _described(pages: Pages) -> Iterator[Statement]:
+    for page in pages.of(REGIONS):
+        for region in ec2_xml.read_items(pages.read(page), "regionInfo"):
+            status = OPT_IN.get(region.get("optInStatus", ""))
+            yield Statement(region["regionName"], page, status=status)
+
+
+def _unreachable(pages: Pages) -> set[str]:
+    return {
+        result.unit.region
+        for result in pages.run.results
+        if result.unit.kind == INSTANCE_TYPES and result.cause == NO_ANSWER
     }
-    built = pl.DataFrame(
-        list(rows.values()),
-        schema={
-            n: t
-            for n, t in frames.dtypes(Availability).items()
-            if n not in ("restricted", "restriction_reason")
-        },
-    )
-    return frames.conform(built.lazy(), Availability).collect()
+
+
+def _new_row(statement: Statement) -> dict[str, Any]:
+    return {
+        "provider": "aws",
+        "region": statement.region,
+        "display_name": None,
+        "kind": None,
+        "status": None,
+        "observed_at": statement.page.retrieved_at,
+        "raw_sha256": statement.page.sha256,
+    }
+
+
+def _completed(row: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the kind by the region's code where no source states it, and the parent region."""
+    code = row["region"]
+    by_code = [kind for start, kind in PARTITIONS.items() if code.startswith(start)]
+    kind = row["kind"] or (by_code[0] if by_code else "region")
+    parent = PARENT.fullmatch(code) if kind in ("local_zone", "wavelength") else None
+    return {**row, "kind": kind, "parent_region": parent[1] if parent else None}

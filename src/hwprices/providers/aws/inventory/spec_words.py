@@ -1,10 +1,11 @@
-"""Figures in the words of the price list and of EC2: ``Up to 10 Gigabit``, ``1,952 GiB``, ``2 x 900 NVMe SSD``.
+"""Read figures out of words: ``Up to 10 Gigabit``, ``1,952 GiB``, ``2 x 900 NVMe SSD``.
 
-Words that hold no figure (``NA``, ``Moderate``, ``EBS only``) give None: they are not errors.
+The price list and the EC2 API both write figures like that. Words that hold no figure (``NA``,
+``Moderate``, ``EBS only``) give None: they are not errors.
 """
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _MEMORY = re.compile(rf"({_NUMBER})\s*(MiB|GiB|TiB)", re.IGNORECASE)
@@ -23,87 +24,94 @@ GIB_PER_GB = 1e9 / 2**30
 """Disk sizes are decimal: a 75 GB instance-store volume has 75e9 bytes.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html"""
 
+CPU_VENDORS = ("AWS", "AMD", "Apple")
+"""Vendors that a CPU model begins with. Intel's name stands anywhere in it."""
 
-class Disks(NamedTuple):
-    """Local disks of a machine: GiB in all, how many of them, and nvme_ssd, ssd, hdd or None."""
+ARCHITECTURES = {"AWS": "arm64", "Apple": "arm64", "AMD": "x86_64", "Intel": "x86_64"}
+"""Instruction set of a vendor's CPUs. The price list's "64-bit" does not tell x86 from Arm."""
+
+
+@dataclass(frozen=True)
+class Disks:
+    """Local disks of a machine: GiB in total, their number, and nvme_ssd, ssd, hdd or None."""
 
     gib: float
     number: int
     kind: str | None
 
 
+NO_DISKS = Disks(0.0, 0, None)
+
+
 def memory_gib(words: str | None) -> float | None:
-    """``1,952 GiB`` → 1952.0."""
-    found = _MEMORY.fullmatch((words or "").strip())
-    return (_figure(found[1]) * GIB_PER[found[2].lower()] or None) if found else None
+    """Read memory in GiB: ``1,952 GiB`` → 1952.0."""
+    match = _MEMORY.fullmatch((words or "").strip())
+    return (_figure(match[1]) * GIB_PER[match[2].lower()] or None) if match else None
 
 
 def network_gbps(words: str | None) -> float | None:
-    """The most it can do: ``Up to 12.5 Gigabit`` → 12.5, ``8x 100 Gigabit`` → 800."""
-    found = _NETWORK.fullmatch((words or "").strip())
-    return (
-        (int(found[1] or 1) * _figure(found[2]) * GIGABITS_PER[found[3].lower()] or None)
-        if found
-        else None
-    )
+    """Read the highest bandwidth: ``Up to 12.5 Gigabit`` → 12.5, ``8x 100 Gigabit`` → 800."""
+    match = _NETWORK.fullmatch((words or "").strip())
+    if not match:
+        return None
+    cards, figure = int(match[1] or 1), _figure(match[2])
+    return cards * figure * GIGABITS_PER[match[3].lower()] or None
 
 
 def clock_ghz(words: str | None) -> float | None:
-    """``Up to 3.1 GHz`` → 3.1."""
-    found = _CLOCK.search(words or "")
-    return (_figure(found[1]) or None) if found else None
+    """Read a clock speed: ``Up to 3.1 GHz`` → 3.1."""
+    match = _CLOCK.search(words or "")
+    return (_figure(match[1]) or None) if match else None
 
 
-def whole(words: str | None) -> int | None:
-    """A count: ``96`` → 96; ``NA`` → None."""
+def count(words: str | None) -> int | None:
+    """Read a count above 0: ``96`` → 96, ``NA`` → None."""
     text = (words or "").strip().replace(",", "")
     return int(text) or None if text.isdecimal() and text.isascii() else None
 
 
 def disks(words: str | None) -> Disks | None:
-    """``2 x 900 NVMe SSD`` → 2 disks, 1800 GB in GiB; ``EBS only`` → no disk; ``NA`` → None."""
+    """Read disks: ``2 x 900 NVMe SSD`` → 2 of 1800 GB together, ``EBS only`` → none at all.
+
+    None where the words say nothing of disks (``NA``).
+    """
     text = (words or "").strip()
     if text.lower() == "ebs only":
-        return Disks(0.0, 0, None)
-    found = _DISKS.fullmatch(text)
-    if not found:
+        return NO_DISKS
+    match = _DISKS.fullmatch(text)
+    if not match:
         return None
-    count = int(found[1] or 1)
-    gigabytes = count * _figure(found[2]) * (1000 if (found[3] or "").lower() == "tb" else 1)
-    kind = {"": None, "ssd": "ssd", "hdd": "hdd"}.get(found[4].lower().strip(), "nvme_ssd")
-    return (
-        Disks(gigabytes * GIB_PER_GB, count, kind) if count and gigabytes else Disks(0.0, 0, None)
-    )
+    number = int(match[1] or 1)
+    unit = 1000 if (match[3] or "").lower() == "tb" else 1
+    gigabytes = number * _figure(match[2]) * unit
+    kind = {"": None, "ssd": "ssd", "hdd": "hdd"}.get(match[4].lower().strip(), "nvme_ssd")
+    return Disks(gigabytes * GIB_PER_GB, number, kind) if gigabytes else NO_DISKS
 
 
 def generation(family: str) -> str | None:
-    """``m5dn`` → 5; families without a number after their first letters have none."""
-    found = _GENERATION.match(family)
-    return found[1] if found else None
+    """Read the first number after the family's letters: ``m5dn`` → 5, ``u-6tb1`` → None."""
+    match = _GENERATION.match(family)
+    return match[1] if match else None
 
 
 def processors(words: str | None) -> list[str]:
-    """CPU models the vendor names; ``Variable`` names none."""
+    """List the CPU models that the vendor names; ``Variable`` names none."""
     text = (words or "").strip()
-    return (
-        []
-        if text in ("", "NA", "Variable")
-        else [part.strip() for part in text.split(" or ") if part.strip()]
-    )
+    if text in ("", "NA", "Variable"):
+        return []
+    return [part.strip() for part in text.split(" or ") if part.strip()]
 
 
 def cpu_vendor(processor: str) -> str | None:
-    """Maker of a CPU model as the price list writes it."""
-    for start, vendor in (("AWS", "AWS"), ("AMD", "AMD"), ("Apple", "Apple")):
-        if processor.startswith(start):
-            return vendor
+    """Name the vendor of a CPU model as the price list writes it."""
+    if starts := [vendor for vendor in CPU_VENDORS if processor.startswith(vendor)]:
+        return starts[0]
     return "Intel" if "Intel" in processor else None
 
 
 def arch(processor: str) -> str | None:
-    """The price list's "64-bit" says nothing: x86 and Arm alike have it. The CPU's name does."""
-    vendor = cpu_vendor(processor)
-    return {"AWS": "arm64", "Apple": "arm64", "AMD": "x86_64", "Intel": "x86_64"}.get(vendor or "")
+    """Name the instruction set of a CPU model as the price list writes it."""
+    return ARCHITECTURES.get(cpu_vendor(processor) or "")
 
 
 def _figure(text: str) -> float:

@@ -1,20 +1,26 @@
-"""Which operating system, software and licence a price is for.
+"""Name the operating system, software and license that a price is for.
 
-The price list says it twice: in words (Operating System, Pre Installed S/W, License Model) and as a usage operation code. Both
-must tell the same. Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+The price list states it twice: in words (Operating System, Pre Installed S/W, License Model) and as
+a usage operation code. Both must agree.
+Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
 
-class Platform(NamedTuple):
+@dataclass(frozen=True)
+class Platform:
     """The three key columns of prices that say what software is paid for."""
 
     os: str
     software: str = "none"
     license_model: str = "included"
+
+    def __str__(self) -> str:
+        return f"{self.os}/{self.software}/{self.license_model}"
 
 
 OPERATIONS = {
@@ -70,32 +76,24 @@ SPOT_PRODUCTS = {
     "SUSE Linux": "sles",
     "Windows": "windows",
 }
-"""ProductDescription of spot prices, without the suffix " (Amazon VPC)" that says the same."""
-
-ADVISOR_SYSTEMS = {"Linux": "linux", "Windows": "windows"}
-"""Operating systems of the Spot Instance Advisor."""
-
-
-def _words(column: str) -> pl.Expr:
-    return pl.col(column).fill_null("").str.strip_chars().str.to_lowercase()
+"""ProductDescription of spot quotes, without the suffix " (Amazon VPC)" that names the network."""
 
 
 def from_words() -> list[pl.Expr]:
-    """os, software, license_model from the words; null where a word is not known."""
+    """Make os, software and license_model from the words; null where a word is unknown."""
     return [
-        _words("operating_system")
-        .replace_strict(OS_WORDS, default=None, return_dtype=pl.String)
-        .alias("os"),
-        _words("pre_installed")
-        .replace_strict(SOFTWARE_WORDS, default=None, return_dtype=pl.String)
-        .alias("software"),
-        _words("license_words")
-        .replace_strict(LICENSE_WORDS, default=None, return_dtype=pl.String)
-        .alias("license_model"),
+        _translated("operating_system", OS_WORDS).alias("os"),
+        _translated("pre_installed", SOFTWARE_WORDS).alias("software"),
+        _translated("license_words", LICENSE_WORDS).alias("license_model"),
     ]
 
 
 def from_operation() -> pl.Expr:
-    """``os/software/license_model`` that the operation code stands for; null for an unknown code."""
-    codes = {code: "/".join(platform) for code, platform in OPERATIONS.items()}
+    """Translate the operation code to ``os/software/license_model``; null for an unknown code."""
+    codes = {code: str(platform) for code, platform in OPERATIONS.items()}
     return pl.col("operation").replace_strict(codes, default=None, return_dtype=pl.String)
+
+
+def _translated(column: str, words: Mapping[str, str]) -> pl.Expr:
+    text = pl.col(column).fill_null("").str.strip_chars().str.to_lowercase()
+    return text.replace_strict(words, default=None, return_dtype=pl.String)

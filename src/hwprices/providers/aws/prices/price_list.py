@@ -1,12 +1,12 @@
-"""One region's price list (CSV): lines → prices, refused lines, counts of what is out of scope.
+"""Read one region's price list (CSV): prices, and what it says of SKUs, machines and regions.
 
 Format: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-service-price-list-file-for-services.html
-A few lines about the file come first, then the header, then one line a price dimension. Columns are found by name: their number
-and order change. Nothing here loops over lines, and the file is scanned once: a region has more than a million lines.
+A few lines about the file come first, then the header, then one line for each price dimension.
+Columns are looked up by name, because their number and order change. A region has more than a
+million lines, so the file is scanned once and nothing here loops over lines.
 """
 
 import gzip
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,9 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.prices import classify, rows
+from hwprices.rows.prices import PriceRows
 from hwprices.units import Money
 
 COLUMNS = {
@@ -53,7 +55,7 @@ COLUMNS = {
     "Pre Installed S/W": "pre_installed",
     "Region Code": "region_code",
 }
-"""The vendor's columns that are read, and what they are called here."""
+"""The vendor's columns that are read, and their names here."""
 
 REQUIRED = {
     "SKU",
@@ -67,7 +69,8 @@ REQUIRED = {
     "Operating System",
     "operation",
 }
-"""Without these there is no price to read; the others are newer than some files and may lack."""
+"""Columns without which there is no price to read. The others are absent from some older
+files."""
 
 ATTRIBUTES = [
     "current_generation",
@@ -79,190 +82,168 @@ ATTRIBUTES = [
     "network_performance",
     "gpu",
 ]
-"""What is said of the machine. It is the same on all lines of a SKU, so it is read from the on-demand ones."""
+"""Columns that describe the machine. They are equal on all lines of a SKU, so they are read from
+the on-demand lines only."""
 
-UNKNOWN = 2**31 - 1  # code of a null: categories are numbered from 0
-
-MAX_PREAMBLE = 20  # lines before the header; there are five in every file seen
+MAX_PREAMBLE = 20
+"""Lines searched for the header. In every file seen, five lines come before it."""
 
 
 @dataclass(frozen=True)
 class PriceList:
-    """A region's price list, read.
+    """What one region's price list says.
 
-    ``prices`` has the columns of the prices table; ``refused`` those of the quarantine table; ``counts`` says what became of the
-    other lines. Every line is one of: the hourly dimension of a price, the upfront dimension merged into one
-    (``counts["merged:upfront"]``), refused, or out of scope. ``skus``, ``attributes`` and ``places`` say what the SKUs, the machines
-    and the regions are.
+    Every line is one of: the hourly rate of a price row, an upfront fee merged into one
+    (``prices.counts["merged:upfront"]``), refused, or counted as out of scope.
+
+    ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
+    software, license_model, tenancy and in_scope. It holds the lines in memory, ``facts`` does not.
     """
 
-    prices: pl.LazyFrame
-    refused: pl.DataFrame
-    counts: dict[str, int]
+    prices: PriceRows
     skus: pl.LazyFrame
-    attributes: pl.DataFrame
-    places: pl.DataFrame
+    facts: PriceListFacts
 
 
-def read(
+def read_price_list(
     pages: Pages, page: Page, region: str, own_files: frozenset[str] = frozenset()
 ) -> PriceList:
     """Read one landed price list.
 
-    ``own_files`` are the regions that have a price list of their own in this run: lines about them found here are left to it.
+    ``own_files`` are the regions that have a price list in this run: lines about another region
+    that has one are left to it.
 
     Raises:
-        HwpricesError: the file has no header, or lacks a required column, or is not what was landed.
+        HwpricesError: the file has no header, lacks a required column, or was altered.
     """
     with pages.file(page) as path:
         lines = _compact(_scan(path)).collect(engine="streaming")
-    judged = classify.judged(_ways(lines), region, own_files - {region})
-    lines = lines.drop(classify.WAY)
-    read = rows.prices(lines, judged, page)
-    listed = lines.lazy().filter(pl.col("on_demand")).join(judged.lazy(), on="way", how="left")
-    outside = (
-        judged.filter(pl.col("scope").is_not_null())
-        .group_by("scope")
-        .agg(pl.col("lines").sum())
-        .sort("scope")
-    )
-    counts = {f"out_of_scope:{scope}": count for scope, count in outside.iter_rows()}
-    return PriceList(
-        prices=read.prices,
-        refused=read.refused,
-        counts=counts | ({"merged:upfront": read.merged} if read.merged else {}),
-        skus=_skus(listed),
-        attributes=_attributes(listed),
-        places=_places(listed),
-    )
+    lines = _numbered(lines)
+    combinations = classify.classify(_combinations(lines), region, own_files - {region})
+    lines = lines.drop(classify.COMBINATION)
+    prices = rows.price_list_rows(lines, combinations, page)
+    counts = {**_out_of_scope(combinations), **prices.counts}
+    on_demand = lines.lazy().filter(pl.col("on_demand"))
+    machines = on_demand.join(combinations.lazy(), on="combination", how="left")
+    facts = PriceListFacts(region, page, _machines(machines), _places(machines))
+    return PriceList(PriceRows(prices.rows, prices.refused, counts), _skus(machines), facts)
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    """Wanted columns as strings, under our names; wanted columns that the file lacks are null."""
-    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as text:
-        skip = next(
-            (
-                n
-                for n, line in zip(range(MAX_PREAMBLE), text, strict=False)
-                if line.startswith(('"SKU"', "SKU,"))
-            ),
-            None,
-        )
-    if skip is None:
-        raise HwpricesError(
-            f"{path.name} has no header line that begins with SKU",
-            "Check what the price list endpoint serves.",
-        )
-    frame = pl.scan_csv(path, skip_lines=skip, infer_schema=False)
+    """Scan the columns that are read, as strings under our names; null where the file lacks one."""
+    frame = pl.scan_csv(path, skip_lines=_lines_before_header(path), infer_schema=False)
     have = set(frame.collect_schema())
     if lacking := sorted(REQUIRED - have):
         raise HwpricesError(
             f"{path.name} lacks the columns {', '.join(lacking)}",
             "The vendor's format has changed: the reader must be adapted.",
         )
+    absent = pl.lit(None, dtype=pl.String)
     return frame.select(
-        (pl.col(theirs) if theirs in have else pl.lit(None, dtype=pl.String)).alias(ours)
-        for theirs, ours in COLUMNS.items()
+        (pl.col(vendor_name) if vendor_name in have else absent).alias(name)
+        for vendor_name, name in COLUMNS.items()
+    )
+
+
+def _lines_before_header(path: Path) -> int:
+    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as text:
+        for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
+            if line.startswith(('"SKU"', "SKU,")):
+                return number
+    raise HwpricesError(
+        f"{path.name} has no header line that begins with SKU",
+        "Check what the price list endpoint serves.",
     )
 
 
 def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Lines small enough for memory: repeated words as categories, prices as decimals, attributes on on-demand lines only."""
-    on_demand = pl.col("term_type") == "OnDemand"
-    once = ["location", *ATTRIBUTES]
-    small = lines.select(
-        pl.col("sku_id", "sku_price_id"),
-        pl.col("offer_term_code", "effective_date", "instance_type", *classify.WORDS).cast(
-            pl.Categorical
-        ),
-        pl.when(on_demand).then(pl.col(once)).cast(pl.Categorical),
-        on_demand.fill_null(False).alias("on_demand"),
-        pl.col("price_text").cast(Money, strict=False).alias("price"),
-        (pl.col("instance_type").fill_null("") == "").alias("unnamed"),
-    )
-    signed = small.with_columns(
-        sign=pl.when(pl.col("price").is_not_null()).then(
-            (pl.col("price") > 0).cast(pl.Int8) - (pl.col("price") < 0).cast(pl.Int8)
-        )
-    )
-    return signed.with_columns(
-        way=_number(
-            [
-                *(pl.col(name) for name in classify.WORDS),
-                pl.col("sign") + 1,
-                pl.col("unnamed").cast(pl.UInt8),
-            ]
-        )
-    )
+    """Shrink lines so that they fit in memory.
 
-
-def _number(parts: list[pl.Expr]) -> pl.Expr:
-    """One number for a way: its parts' codes weighted by odd 64-bit numbers. Grouping by it costs a tenth of grouping by twenty columns.
-
-    Two ways of a thousand have the same number with a chance of 1 in 10^13.
+    Repeated words become categories, prices decimals, and the columns that describe the machine
+    stay on on-demand lines only. Adds on_demand, sign and unnamed (see ``classify.COMBINATION``).
     """
-    codes = [part.to_physical().fill_null(UNKNOWN).cast(pl.UInt64) for part in parts]
-    return pl.sum_horizontal(
-        code * pl.lit(weight, dtype=pl.UInt64)
-        for code, weight in zip(codes, _weights(len(codes)), strict=True)
+    on_demand = pl.col("term_type") == "OnDemand"
+    price = pl.col("price_text").cast(Money, strict=False)
+    categories = ["offer_term_code", "effective_date", "instance_type", *classify.WORDS]
+    return lines.select(
+        "sku_id",
+        "sku_price_id",
+        pl.col(categories).cast(pl.Categorical),
+        pl.when(on_demand).then(pl.col("location", *ATTRIBUTES)).cast(pl.Categorical),
+        on_demand=on_demand.fill_null(False),
+        price=price,
+        sign=(price > 0).cast(pl.Int8) - (price < 0).cast(pl.Int8),
+        unnamed=pl.col("instance_type").fill_null("") == "",
     )
 
 
-def _weights(count: int) -> list[int]:
-    """The same odd numbers every time, from a hash."""
-    return [
-        int.from_bytes(hashlib.sha256(f"way {n}".encode()).digest()[:8]) | 1 for n in range(count)
-    ]
+def _numbered(lines: pl.DataFrame) -> pl.DataFrame:
+    """Add combination: the number of the first line that has the same columns COMBINATION."""
+    numbered = lines.with_row_index("line")
+    first_line = pl.col("line").first().over(classify.COMBINATION)
+    return numbered.with_columns(combination=first_line).drop("line")
 
 
-def _ways(lines: pl.DataFrame) -> pl.DataFrame:
-    """The ways there are: number, words, sign, unnamed, and how many lines go each; in the order in which they are met."""
-    met = (
-        lines.select("way", line=pl.int_range(pl.len(), dtype=pl.UInt32))
-        .group_by("way")
-        .agg(pl.col("line").min(), lines=pl.len())
-        .sort("line")
+def _combinations(lines: pl.DataFrame) -> pl.DataFrame:
+    """Make one row for each distinct combination, in order of first appearance.
+
+    Columns: combination (its number), COMBINATION, and lines, how many lines have it.
+    """
+    counted = lines.group_by("combination").agg(lines=pl.len()).sort("combination")
+    columns = lines.select(classify.COMBINATION)[counted["combination"]]
+    return columns.with_columns(counted["combination"], counted["lines"])
+
+
+def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:
+    counted = (
+        combinations.filter(pl.col("out_of_scope").is_not_null())
+        .group_by("out_of_scope")
+        .agg(pl.col("lines").sum())
+        .sort("out_of_scope")
     )
-    return lines.select(classify.WAY)[met["line"]].with_columns(met["way"], met["lines"])
+    return {f"out_of_scope:{why}": count for why, count in counted.iter_rows()}
 
 
-def _skus(listed: pl.LazyFrame) -> pl.LazyFrame:
-    """What each SKU of a machine is, for the savings plans that name it."""
-    machines = listed.filter(pl.col("product_family").is_in([*classify.INSTANCES, classify.HOSTS]))
-    return machines.select(
+def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
+    """List what each SKU of a machine is, for the savings plans that name it."""
+    families = [*classify.INSTANCES, classify.HOSTS]
+    in_scope = pl.col("out_of_scope").is_null() & ~pl.col("capacity_block")
+    return machines.filter(pl.col("product_family").is_in(families)).select(
         "sku_id",
         pl.col("instance_type").cast(pl.String),
-        *("region", "os", "software", "license_model", "tenancy"),
-        in_scope=pl.col("scope").is_null() & ~pl.col("capacity_block"),
+        "region",
+        "os",
+        "software",
+        "license_model",
+        "tenancy",
+        in_scope=in_scope,
     )
 
 
-def _attributes(listed: pl.LazyFrame) -> pl.DataFrame:
-    """What the price list says of each instance type: one row a distinct set of attributes, with how often it is said."""
-    said = ["instance_type", *ATTRIBUTES, "product_family"]
-    machines = listed.filter(
+def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Make ``PriceListFacts.machines``."""
+    stated = ["instance_type", *ATTRIBUTES, "product_family"]
+    in_scope = lines.filter(
         pl.col("product_family").is_in(classify.INSTANCES),
-        pl.col("scope").is_null(),
+        pl.col("out_of_scope").is_null(),
         ~pl.col("unnamed"),
     )
-    found = (
-        machines.group_by(said)
-        .agg(lines=pl.len(), systems=pl.col("os").drop_nulls().unique())
+    systems = pl.col("os").drop_nulls().unique()
+    counted = in_scope.group_by(stated).agg(lines=pl.len(), systems=systems).collect()
+    return counted.with_columns(
+        pl.col(stated).cast(pl.String).fill_null(""), pl.col("systems").list.sort()
+    ).sort(stated)
+
+
+def _places(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Make ``PriceListFacts.places``."""
+    location = pl.col("location").cast(pl.String)
+    key = ["region", "location", "location_type"]
+    return (
+        lines.filter(pl.col("out_of_scope").is_null(), location.fill_null("") != "")
+        .group_by(key)
+        .agg(lines=pl.len())
+        .with_columns(location)
+        .sort(key)
         .collect()
     )
-    return found.with_columns(
-        pl.col(said).cast(pl.String).fill_null(""), pl.col("systems").list.sort()
-    ).sort(said)
-
-
-def _places(listed: pl.LazyFrame) -> pl.DataFrame:
-    """region, location, location_type and how many lines say so."""
-    named = listed.filter(
-        pl.col("scope").is_null(), pl.col("location").cast(pl.String).fill_null("") != ""
-    )
-    found = (
-        named.group_by("region", "location", "location_type")
-        .agg(lines=pl.len())
-        .with_columns(pl.col("location").cast(pl.String))
-    )
-    return found.sort("region", "location", "location_type").collect()

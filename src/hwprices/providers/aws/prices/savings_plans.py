@@ -1,23 +1,30 @@
-"""One region's savings-plan file (JSON): rates → prices.
+"""Make price rows of one region's savings-plan file (JSON).
 
 Format: https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-offer-file.html
-A file mixes Compute and EC2 Instance plans, and rates of other services. A rate names the SKU it discounts; what that SKU is, the
-region's price list tells. Rates are per hour whatever is paid upfront: the upfront part pays for the commitment, not for a rate.
+A file mixes Compute and EC2 Instance plans, and rates of other services. A rate names the SKU that
+it discounts; what that SKU is, the region's price list says. Rates are per hour whatever is paid
+upfront: the upfront part pays for the commitment, not for a rate.
 """
 
 import gzip
-import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, takewhile
+from pathlib import Path
 from typing import Any
 
+import ijson  # type: ignore[import-untyped]
 import polars as pl
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.aws.prices.json_stream import JsonStream
-from hwprices.rows import frames, quarantine
-from hwprices.rows.prices import effective_hourly, price_id
+from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.providers.aws.prices.rows import read_date
+from hwprices.rows import frames, prices, quarantine
+from hwprices.rows.origin import ORIGIN, origin
+from hwprices.rows.prices import PriceRows
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Money
@@ -30,11 +37,20 @@ PAYMENTS = {
     "All Upfront": "all_upfront",
 }
 
-RUNNING = re.compile(r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)")
-"""Usage types of running machines. A SKU of one of these that the price list does not have is a fault; of others it is not."""
+RUNNING = r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)"
+"""Usage types of running machines. Where the price list lacks the SKU of one, something is wrong;
+SKUs of other usage types are expected not to be there."""
 
 IDLE = r"Unused|Reservation"
 """Usage types of reserved but idle capacity, billed at the same SKU in some files."""
+
+PLAN_COLUMNS = {
+    "plan_sku": pl.String,
+    "plan_family": pl.String,
+    "commitment_plan": pl.String,
+    "term_months": pl.Int32,
+    "payment_option": pl.String,
+}
 
 RATE_COLUMNS = {
     "sku_id": pl.String,
@@ -42,221 +58,230 @@ RATE_COLUMNS = {
     "sku_price_id": pl.String,
     "price_text": pl.String,
     "currency": pl.String,
-    "plan_sku": pl.String,
-    "effective_date": pl.String,
 }
+
+REFUSED = [
+    "region",
+    "sku_id",
+    "usage_type",
+    "sku_price_id",
+    "price_text",
+    "currency",
+    "plan_sku",
+    "plan_family",
+]
+"""Columns that the quarantine table shows of a refused rate."""
 
 
 @dataclass(frozen=True)
 class SavingsPlans:
-    """``prices`` has the columns of prices, ``refused`` those of quarantine; ``counts`` accounts for all other rates."""
+    """A file as it is written.
 
-    prices: pl.LazyFrame
-    refused: pl.DataFrame
-    counts: dict[str, int]
+    ``plans`` has PLAN_COLUMNS, one row a plan. ``rates`` has RATE_COLUMNS, plan_sku and
+    effective_date, one row for each rate of EC2. ``counts`` says how many rates are of other
+    services.
+    """
+
+    plans: pl.DataFrame
+    rates: pl.DataFrame
+    counts: Counter[str]
 
 
-def read(pages: Pages, page: Page, region: str, skus: pl.LazyFrame | None) -> SavingsPlans:
-    """Read one landed file. ``skus`` is ``price_list.PriceList.skus`` of the same region, None where it could not be had.
+def savings_plan_rows(
+    pages: Pages, page: Page, region: str, skus: pl.LazyFrame | None
+) -> PriceRows:
+    """Make price rows of one landed file.
+
+    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
 
     Raises:
         HwpricesError: the file is not JSON, or is not what was landed.
     """
-    plans, rates, counts = _rates(pages, page)
+    with pages.file(page) as path:
+        file = read_savings_plans(path)
+    counts = file.counts
     if skus is None:
-        counts["out_of_scope:savings_plan_without_price_list"] += rates.height
-        return SavingsPlans(frames.empty(Prices).lazy(), frames.empty(Quarantine), dict(counts))
-    default = "CNY" if region.startswith("cn-") else "USD"
-    known = skus.unique("sku_id", keep="any", maintain_order=False)
-    rows = (
-        rates.lazy()
-        .join(plans.lazy(), on="plan_sku", how="left")
-        .join(known, on="sku_id", how="left")
-        .with_columns(
-            pl.col("currency").fill_null(default),
-            price=pl.col("price_text").cast(Money, strict=False),
-            provider=pl.lit("aws"),
-            observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")),
-            source_url=pl.lit(page.url),
-            raw_sha256=pl.lit(page.sha256),
-        )
-        .with_columns(_scope().alias("scope"), _problem().alias("problem"))
-        .collect()
+        counts["out_of_scope:savings_plan_without_price_list"] += file.rates.height
+        empty = frames.empty(Prices).lazy()
+        return PriceRows(empty, frames.empty(Quarantine), {k: n for k, n in counts.items() if n})
+    classified = _classified(file, skus, "CNY" if region.startswith("cn-") else "USD")
+    outside = classified.filter(pl.col("out_of_scope").is_not_null())
+    for why, count in outside.group_by("out_of_scope").len().sort("out_of_scope").iter_rows():
+        counts[f"out_of_scope:{why}"] += count
+    in_scope = (
+        classified.lazy().filter(pl.col("out_of_scope").is_null()).with_columns(*origin(page))
     )
-    for scope, count in (
-        rows.filter(pl.col("scope").is_not_null()).group_by("scope").len().sort("scope").iter_rows()
-    ):
-        counts[f"out_of_scope:{scope}"] += count
-    ours = rows.lazy().filter(pl.col("scope").is_null())
-    return SavingsPlans(
-        _prices(ours.filter(pl.col("problem").is_null())),
-        _refused(ours.filter(pl.col("problem").is_not_null())),
+    return PriceRows(
+        _rows(in_scope.filter(pl.col("reason").is_null())),
+        _refused(in_scope.filter(pl.col("reason").is_not_null())),
         dict(counts),
     )
 
 
-def _rates(pages: Pages, page: Page) -> tuple[pl.DataFrame, pl.DataFrame, Counter[str]]:
-    """Plans by SKU, the EC2 rates, and how many rates are of other services."""
-    products: list[dict[str, Any]] = []
-    found: list[pl.DataFrame] = [pl.DataFrame(schema=RATE_COLUMNS)]
+def read_savings_plans(path: Path) -> SavingsPlans:
+    """Read a gzipped file plan by plan, so that memory holds one plan's rates at a time.
+
+    Raises:
+        HwpricesError: it is not a JSON object, or ends early.
+    """
     counts: Counter[str] = Counter()
-    with pages.file(page) as path, gzip.open(path, "rt", encoding="utf-8") as text:
-        stream = JsonStream(text, path.name)
-        for key in stream.object_keys():
-            if key == "products":
-                products += [_plan(stream.value()) for _ in stream.array()]
-            elif key == "terms":
-                for term in stream.object_keys():
-                    if term == "savingsPlan":
-                        found += [_plan_rates(stream, counts) for _ in stream.array()]
-                    else:
-                        stream.value()
-            else:
-                stream.value()
-    plan_columns = {
-        "plan_sku": pl.String,
-        "plan_family": pl.String,
-        "commitment_plan": pl.String,
-        "term_months": pl.Int32,
-        "payment_option": pl.String,
-    }
-    return (
-        pl.DataFrame(products, schema=plan_columns, orient="row").unique(
+    try:
+        with gzip.open(path) as file:
+            plans = [_plan(product) for product in _products(file)]
+        with gzip.open(path) as file:
+            rates = [_rates(term, counts) for term in ijson.items(file, "terms.savingsPlan.item")]
+    except (ijson.JSONError, ValueError) as error:
+        raise HwpricesError(
+            f"{path.name} is not the JSON it should be: {error}", "Delete it and fetch again."
+        ) from None
+    text = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
+    return SavingsPlans(
+        pl.DataFrame(plans, schema=PLAN_COLUMNS).unique(
             "plan_sku", keep="first", maintain_order=True
         ),
-        pl.concat(found),
+        pl.concat([pl.DataFrame(schema=text), *rates]),
         counts,
     )
 
 
+def _products(file: gzip.GzipFile) -> Iterator[dict[str, Any]]:
+    """Yield the products. Stops after the last, because hundreds of megabytes come after them."""
+    events = ijson.parse(file)
+    first = next(events)
+    if first != ("", "start_map", None):
+        raise ValueError("it is no object")
+    before_end = takewhile(lambda event: event[:2] != ("products", "end_array"), events)
+    yield from ijson.items(chain([first], before_end), "products.item")
+
+
 def _plan(product: dict[str, Any]) -> dict[str, Any]:
-    said = product.get("attributes", {})
+    attributes = product.get("attributes", {})
     return {
         "plan_sku": product.get("sku"),
         "plan_family": product.get("productFamily"),
         "commitment_plan": PLANS.get(product.get("productFamily", "")),
-        "term_months": TERMS.get(said.get("purchaseTerm")),
-        "payment_option": PAYMENTS.get(said.get("purchaseOption")),
+        "term_months": TERMS.get(attributes.get("purchaseTerm")),
+        "payment_option": PAYMENTS.get(attributes.get("purchaseOption")),
     }
 
 
-def _plan_rates(stream: JsonStream, counts: Counter[str]) -> pl.DataFrame:
-    """Rates of the plan at the cursor."""
-    plan: dict[str, Any] = {}
-    rows: list[tuple[Any, ...]] = []
-    for key in stream.object_keys():
-        if key != "rates":
-            plan[key] = stream.value()
-            continue
-        for _ in stream.array():
-            rate = stream.value()
-            service = rate.get("discountedServiceCode")
-            if service != "AmazonEC2":
-                counts[f"out_of_scope:savings_plan_service={service}"] += 1
-                continue
-            money = rate.get("discountedRate", {})
-            rows.append(
-                (
-                    rate.get("discountedSku"),
-                    rate.get("discountedUsageType"),
-                    rate.get("rateCode"),
-                    money.get("price"),
-                    money.get("currency"),
-                )
-            )
-    columns = dict(list(RATE_COLUMNS.items())[:5])
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
-    return frame.with_columns(
-        pl.lit(plan.get("sku"), dtype=pl.String).alias("plan_sku"),
-        pl.lit(plan.get("effectiveDate"), dtype=pl.String).alias("effective_date"),
+def _rates(term: dict[str, Any], counts: Counter[str]) -> pl.DataFrame:
+    """Make a frame of one plan's rates of EC2, and count those of other services."""
+    rates = [r for r in term.get("rates", []) if r.get("discountedServiceCode") == "AmazonEC2"]
+    prices = [rate.get("discountedRate", {}) for rate in rates]
+    services = Counter(rate.get("discountedServiceCode") for rate in term.get("rates", []))
+    del services["AmazonEC2"]
+    for service, count in services.items():
+        counts[f"out_of_scope:savings_plan_service={service}"] += count
+    columns = {
+        "sku_id": [rate.get("discountedSku") for rate in rates],
+        "usage_type": [rate.get("discountedUsageType") for rate in rates],
+        "sku_price_id": [rate.get("rateCode") for rate in rates],
+        "price_text": [price.get("price") for price in prices],
+        "currency": [price.get("currency") for price in prices],
+    }
+    return pl.DataFrame(columns, schema=RATE_COLUMNS).with_columns(
+        pl.lit(term.get("sku"), dtype=pl.String).alias("plan_sku"),
+        pl.lit(term.get("effectiveDate"), dtype=pl.String).alias("effective_date"),
     )
 
 
-def _scope() -> pl.Expr:
-    usage, running = (
-        pl.col("usage_type").fill_null(""),
-        pl.col("usage_type").fill_null("").str.contains(RUNNING.pattern),
-    )
+def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.DataFrame:
+    """Join rates to their plans and SKUs; add price, out_of_scope, reason and message.
+
+    ``currency`` is that of rates which name none.
+    """
+    once = skus.unique("sku_id", keep="any", maintain_order=False)
     return (
-        pl.when(pl.col("plan_family").is_not_null() & pl.col("commitment_plan").is_null())
+        file.rates.lazy()
+        .join(file.plans.lazy(), on="plan_sku", how="left")
+        .join(once, on="sku_id", how="left")
+        .with_columns(
+            pl.col("currency").fill_null(currency),
+            price=pl.col("price_text").cast(Money, strict=False),
+        )
+        .with_columns(_out_of_scope().alias("out_of_scope"), *first_problem(_problems()))
+        .collect()
+    )
+
+
+def _out_of_scope() -> pl.Expr:
+    """Name why a rate is left out on purpose; null where it is in scope."""
+    usage = pl.col("usage_type").fill_null("")
+    is_other_family = pl.col("plan_family").is_not_null() & pl.col("commitment_plan").is_null()
+    return (
+        pl.when(is_other_family)
         .then(pl.lit("savings_plan_family=") + pl.col("plan_family"))
         .when(usage.str.contains(IDLE))
         .then(pl.lit("savings_plan_usage=idle_capacity"))
         .when(pl.col("instance_type").is_not_null() & ~pl.col("in_scope"))
         .then(pl.lit("savings_plan_sku=out_of_scope_in_price_list"))
-        .when(pl.col("instance_type").is_null() & ~running)
+        .when(pl.col("instance_type").is_null() & ~usage.str.contains(RUNNING))
         .then(pl.lit("savings_plan_sku=not_a_running_machine"))
     )
 
 
-def _problem() -> pl.Expr:
-    return (
-        pl.when(pl.col("plan_family").is_null())
-        .then(
-            pl.format("unknown_plan:the file has no product {}", pl.col("plan_sku").fill_null("?"))
-        )
-        .when(pl.col("term_months").is_null() | pl.col("payment_option").is_null())
-        .then(pl.format("unknown_term:plan {} has an unknown term or payment", "plan_sku"))
-        .when(pl.col("instance_type").is_null())
-        .then(
-            pl.format(
-                "unknown_sku:the price list has no SKU {} ({})",
-                pl.col("sku_id").fill_null("?"),
-                pl.col("usage_type").fill_null("?"),
-            )
-        )
-        .when(pl.col("price").is_null() | (pl.col("price") < 0))
-        .then(pl.format("unreadable_price:{} is no price", pl.col("price_text").fill_null("?")))
-        .when(
-            pl.any_horizontal(pl.col("os", "software", "license_model", "tenancy").is_null())
-            & (pl.col("tenancy") != "host").fill_null(True)
-        )
-        .then(pl.format("unknown_platform:SKU {} has no platform in the price list", "sku_id"))
+def _problems() -> list[Problem]:
+    """List why a rate cannot be a price, the first that holds counting."""
+    plan_sku, sku_id = pl.col("plan_sku").fill_null("?"), pl.col("sku_id").fill_null("?")
+    lacks_platform = pl.any_horizontal(
+        pl.col("os", "software", "license_model", "tenancy").is_null()
     )
+    is_host = (pl.col("tenancy") == "host").fill_null(False)
+    return [
+        Problem(
+            pl.col("plan_family").is_null(),
+            "unknown_plan",
+            "the file has no product {}",
+            (plan_sku,),
+        ),
+        Problem(
+            pl.col("term_months").is_null() | pl.col("payment_option").is_null(),
+            "unknown_term",
+            "plan {} has an unknown term or payment",
+            (plan_sku,),
+        ),
+        Problem(
+            pl.col("instance_type").is_null(),
+            "unknown_sku",
+            "the price list has no SKU {} ({})",
+            (sku_id, pl.col("usage_type").fill_null("?")),
+        ),
+        Problem(
+            pl.col("price").is_null() | (pl.col("price") < 0),
+            "unreadable_price",
+            "{} is no price",
+            (pl.col("price_text").fill_null("?"),),
+        ),
+        Problem(
+            lacks_platform & ~is_host,
+            "unknown_platform",
+            "SKU {} has no platform in the price list",
+            (sku_id,),
+        ),
+    ]
 
 
-def _prices(rows: pl.LazyFrame) -> pl.LazyFrame:
-    date = pl.col("effective_date").str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    host = pl.col("tenancy") == "host"
-    named = rows.with_columns(
-        zone=pl.lit(None, dtype=pl.String),
+def _rows(rates: pl.LazyFrame) -> pl.LazyFrame:
+    none = pl.lit([], dtype=pl.List(pl.String))
+    is_host = pl.col("tenancy") == "host"
+    values = rates.with_columns(
         os=pl.col("os").fill_null("linux"),
         software=pl.col("software").fill_null("none"),
         license_model=pl.col("license_model").fill_null("included"),
-        purchase_option=pl.lit("savings_plan"),
         hourly=pl.when(pl.col("price") > 0).then(pl.col("price")),
-        upfront=pl.lit(None, dtype=Money),
         price_reason=pl.when(pl.col("price") == 0).then(pl.lit("listed_at_zero")),
-        billing_unit=pl.lit("hour"),
-        basis=pl.lit("listed"),
-        effective_from=date.cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
-        flags=pl.when(host)
-        .then(pl.lit(["whole_host"]))
-        .otherwise(pl.lit([], dtype=pl.List(pl.String))),
+        effective_from=read_date(pl.col("effective_date")),
+        flags=pl.when(is_host).then(pl.lit(["whole_host"])).otherwise(none),
     )
-    return frames.conform(
-        named.with_columns(effective_hourly(), price_id()).select(list(frames.dtypes(Prices))),
-        Prices,
-    )
+    return prices.price_rows(values, provider="aws", purchase_option="savings_plan")
 
 
-def _refused(rows: pl.LazyFrame) -> pl.DataFrame:
-    shown = [
-        "region",
-        "problem",
-        "sku_id",
-        "usage_type",
-        "sku_price_id",
-        "price_text",
-        "currency",
-        "plan_sku",
-        "plan_family",
-    ]
-    reason, message = (
-        pl.col("problem").str.extract(r"^([a-z_]+):"),
-        pl.col("problem").str.replace(r"^[a-z_]+:", ""),
-    )
-    origin = ["provider", "observed_at", "source_url", "raw_sha256"]
+def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
+    shown = rates.with_columns(provider=pl.lit("aws"))
     return quarantine.refused(
-        rows.select(*shown, *origin), table="prices", reason=reason, message=message
+        shown.select("provider", *ORIGIN, *REFUSED, "reason", "message"),
+        table="prices",
+        reason=pl.col("reason"),
+        message=pl.col("message"),
     ).collect()

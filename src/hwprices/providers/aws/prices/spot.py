@@ -1,196 +1,149 @@
-"""Spot quotes by zone, and what the Spot Instance Advisor says of interruptions.
+"""Make price rows of spot quotes, one for each type, zone and operating system.
 
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html
 """
 
-import re
-from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
+from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.kinds import SPOT
 from hwprices.providers.aws.prices import platforms
-from hwprices.rows import frames, quarantine
-from hwprices.rows.prices import effective_hourly, price_id
-from hwprices.schemas.price import Prices
-from hwprices.schemas.spot import SpotAdvice
+from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.rows import prices, quarantine
+from hwprices.rows.origin import origin
+from hwprices.rows.prices import PriceRows
 from hwprices.units import Money
 
 VPC_SUFFIX = " (Amazon VPC)"
-QUOTE = ["instance_type", "product", "price_text", "timestamp", "zone"]
-TRIFLE = Decimal("0.01")
-"""A quote below this share of the on-demand price is no market price: AWS speaks of savings up to 90 %.
-https://aws.amazon.com/ec2/spot/"""
+
+QUOTE = {
+    "instance_type": "instanceType",
+    "product": "productDescription",
+    "price_text": "spotPrice",
+    "timestamp": "timestamp",
+    "zone": "availabilityZone",
+}
+"""Our names of a quote's fields, and EC2's."""
+
+MARKET = ["zone", "instance_type", "os"]
+"""What a quote is for."""
+
+PLACEHOLDER_SHARE = Decimal("0.01")
+"""A quote below this share of the on-demand price is no market price: AWS speaks of savings of up
+to 90 %. https://aws.amazon.com/ec2/spot/"""
+
+ROUNDING = Decimal("0.00005")
+"""Spot quotes have four decimals, on-demand prices up to ten: half a unit of the fourth decimal.
+Known wrong number A15 (docs/known-wrong-numbers.md): 0.2118 beside 0.21181."""
 
 SAME_MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 
+COMPARED = {
+    "purchase_option": "on_demand",
+    "tenancy": "shared",
+    "software": "none",
+    "license_model": "included",
+}
+"""The on-demand prices that spot quotes are compared with."""
 
-def region_of(zone: str) -> str:
-    """``us-west-2-lax-1a`` → us-west-2-lax-1: a zone is its region and a letter. Wavelength zones have none."""
-    return zone[:-1] if re.search(r"\d[a-z]$", zone) else zone
 
+def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame) -> PriceRows:
+    """Make price rows of the newest quote of each type, zone and operating system.
 
-def prices(
-    pages: Pages, landed: Sequence[Page], on_demand: pl.LazyFrame
-) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, int]]:
-    """Newest quote of each type, zone and platform → rows of prices, refused rows, counts of the rest.
-
-    ``on_demand`` is a frame of prices to compare with. A quote equal to it is flagged (types without a spot market answer it), and
-    so is one that is next to nothing.
+    ``listed`` has the columns of the prices table, of the region's price list. A quote equal to the
+    on-demand price is flagged, because types without a spot market answer it, and so is one above
+    it or next to nothing. Older quotes are counted as out of scope.
     """
-    quotes = pl.concat([_quotes(pages, page) for page in landed])
+    quotes = pl.concat([_read_quotes(pages, page) for page in pages.of(SPOT, region)])
+    quotes = quotes.with_columns(*first_problem(_problems()))
+    valid = quotes.filter(pl.col("reason").is_null()).drop("reason", "message")
+    newest = _newest(valid)
+    superseded = valid.height - newest.height
+    return PriceRows(
+        _rows(newest.lazy(), _on_demand(listed)),
+        _refused(quotes.filter(pl.col("reason").is_not_null())),
+        {"out_of_scope:superseded_spot_quote": superseded} if superseded else {},
+    )
+
+
+def _read_quotes(pages: Pages, page: Page) -> pl.DataFrame:
+    quotes = ec2_xml.read_items(pages.read(page), "spotPriceHistorySet")
+    fields = [{name: quote.get(tag) for name, tag in QUOTE.items()} for quote in quotes]
+    frame = pl.DataFrame(fields, schema=dict.fromkeys(QUOTE, pl.String))
     product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
-    rows = quotes.with_columns(
+    return frame.with_columns(
+        *origin(page),
+        provider=pl.lit("aws"),
+        region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
         os=product.replace_strict(platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
-        price=pl.col("price_text").cast(Money, strict=False),
+        hourly=pl.col("price_text").cast(Money, strict=False),
         effective_from=pl.col("timestamp").str.to_datetime(
             "%+", time_unit="us", time_zone="UTC", strict=False
         ),
-        provider=pl.lit("aws"),
-        region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
     )
-    unknown, unreadable = pl.col("os").is_null(), pl.col("price").is_null() | (pl.col("price") <= 0)
-    reason = pl.when(unknown).then(pl.lit("unknown_platform")).otherwise(pl.lit("unreadable_price"))
-    message = pl.format("spot quote for {} at {}", "product", "price_text")
-    refused = quarantine.refused(
-        rows.filter(unknown | unreadable).drop("price").lazy(),
+
+
+def _problems() -> list[Problem]:
+    message, values = "spot quote for {} at {}", ("product", "price_text")
+    is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
+    return [
+        Problem(pl.col("os").is_null(), "unknown_platform", message, values),
+        Problem(is_unreadable, "unreadable_price", message, values),
+    ]
+
+
+def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
+    return quarantine.refused(
+        quotes.lazy().drop("hourly"),
         table="prices",
-        reason=reason,
-        message=message,
+        reason=pl.col("reason"),
+        message=pl.col("message"),
     ).collect()
-    good = rows.filter(~(unknown | unreadable))
-    market = ["zone", "instance_type", "os"]
-    latest = good.filter(
-        pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(market))
-    )
-    # The same quote comes once for each network; two prices at one time stay two rows of one key, which validation refuses.
-    newest = latest.unique([*market, "price"], keep="first", maintain_order=True)
-    counts = (
-        {"out_of_scope:superseded_spot_quote": good.height - newest.height}
-        if good.height > newest.height
-        else {}
-    )
-    return _rows(newest, on_demand), refused, counts
 
 
-def _quotes(pages: Pages, page: Page) -> pl.DataFrame:
-    found: list[dict[str, Any]] = ec2_xml.items(pages.read(page), "spotPriceHistorySet")
-    rows = [
-        (
-            q.get("instanceType"),
-            q.get("productDescription"),
-            q.get("spotPrice"),
-            q.get("timestamp"),
-            q.get("availabilityZone"),
-        )
-        for q in found
-    ]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(QUOTE, pl.String), orient="row")
-    return frame.with_columns(
-        observed_at=pl.lit(page.retrieved_at).cast(pl.Datetime("us", "UTC")),
-        source_url=pl.lit(page.url),
-        raw_sha256=pl.lit(page.sha256),
-    )
+def _newest(quotes: pl.DataFrame) -> pl.DataFrame:
+    """Keep each market's newest quote.
 
-
-def _rows(quotes: pl.DataFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
-    text = dict.fromkeys(("commitment_plan", "price_reason", "sku_id", "sku_price_id"), None)
-    listed = (
-        on_demand.filter(
-            *(
-                pl.col(name) == value
-                for name, value in {
-                    "purchase_option": "on_demand",
-                    "tenancy": "shared",
-                    "software": "none",
-                    "license_model": "included",
-                }.items()
-            )
-        )
-        .group_by(SAME_MACHINE)
-        .agg(
-            listed=pl.when(pl.col("effective_hourly").n_unique() == 1).then(
-                pl.col("effective_hourly").first()
-            )
-        )  # doubtful ones compare with nothing
-    )
-    trifle = (pl.col("hourly") < pl.col("listed") * TRIFLE).fill_null(False)
-    equal, above = (
-        (pl.col("hourly") == pl.col("listed")).fill_null(False),
-        (pl.col("hourly") > pl.col("listed")).fill_null(False),
-    )
-    named = (
-        quotes.lazy()
-        .with_columns(
-            *(pl.lit(value, dtype=pl.String).alias(name) for name, value in text.items()),
-            software=pl.lit("none"),
-            license_model=pl.lit("included"),
-            tenancy=pl.lit("shared"),
-            purchase_option=pl.lit("spot"),
-            term_months=pl.lit(0, dtype=pl.Int32),
-            payment_option=pl.lit("none"),
-            currency=pl.when(pl.col("region").str.starts_with("cn-"))
-            .then(pl.lit("CNY"))
-            .otherwise(pl.lit("USD")),
-            hourly=pl.col("price"),
-            upfront=pl.lit(None, dtype=Money),
-            billing_unit=pl.lit("hour"),
-            basis=pl.lit("listed"),
-        )
-        .join(listed, on=SAME_MACHINE, how="left")
-        .with_columns(
-            flags=pl.concat_list(
-                pl.when(equal).then(pl.lit("spot_equals_on_demand")),
-                pl.when(above).then(pl.lit("spot_above_on_demand")),
-                pl.when(trifle).then(pl.lit("placeholder")),
-            ).list.drop_nulls()
-        )
-    )
-    return frames.conform(
-        named.with_columns(effective_hourly(), price_id()).select(list(frames.dtypes(Prices))),
-        Prices,
-    )
-
-
-def band(label: str) -> tuple[int, int]:
-    """``<5%`` → 0, 5; ``5-10%`` → 5, 10; ``>20%`` → 20, 100."""
-    found = re.fullmatch(r"(<|>|\d+-)(\d+)%", label)
-    if found is None:
-        raise HwpricesError(
-            f"the spot advisor's band {label!r} is not understood",
-            "The vendor's format has changed: the reader must be adapted.",
-        )
-    start, figure = found[1], int(found[2])
-    return (figure, 100) if start == ">" else (0 if start == "<" else int(start[:-1]), figure)
-
-
-def advice(pages: Pages, page: Page) -> pl.DataFrame:
-    """The Spot Instance Advisor's file → the spot_advice table.
-
-    ``ranges`` lists the bands of the interruption rate, ``spot_advisor.<region>.<system>.<type>`` is ``{"r": band, "s": saving in %}``.
+    One quote comes once for each network. Where the networks' prices differ, both rows stay: they
+    have one key, and validation refuses both.
     """
-    body = pages.read_json(page)
-    labels = {band["index"]: band["label"] for band in body["ranges"]}
-    rows = [
-        (
-            "aws",
-            region,
-            name,
-            platforms.ADVISOR_SYSTEMS[system],
-            labels[said["r"]],
-            *band(labels[said["r"]]),
-            said["s"],
-            page.retrieved_at,
-            page.sha256,
-        )
-        for region, systems in sorted(body["spot_advisor"].items())
-        for system, types in sorted(systems.items())
-        if system in platforms.ADVISOR_SYSTEMS
-        for name, said in sorted(types.items())
-    ]
-    return pl.DataFrame(rows, schema=frames.dtypes(SpotAdvice), orient="row")
+    is_newest = pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(MARKET))
+    newest = quotes.filter(is_newest)
+    return newest.unique([*MARKET, "hourly"], keep="first", maintain_order=True)
+
+
+def _on_demand(listed: pl.LazyFrame) -> pl.LazyFrame:
+    """Find the on-demand price of each machine; null where the price list has two."""
+    price = pl.col("effective_hourly")
+    return (
+        listed.filter(*(pl.col(name) == value for name, value in COMPARED.items()))
+        .group_by(SAME_MACHINE)
+        .agg(on_demand=pl.when(price.n_unique() == 1).then(price.first()))
+    )
+
+
+def _rows(quotes: pl.LazyFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
+    in_china = pl.col("region").str.starts_with("cn-")
+    keyed = quotes.with_columns(
+        currency=pl.when(in_china).then(pl.lit("CNY")).otherwise(pl.lit("USD")),
+        software=pl.lit("none"),
+        license_model=pl.lit("included"),
+        tenancy=pl.lit("shared"),
+    )
+    compared = keyed.join(on_demand, on=SAME_MACHINE, how="left").with_columns(flags=_flags())
+    return prices.price_rows(compared, provider="aws", purchase_option="spot")
+
+
+def _flags() -> pl.Expr:
+    hourly, on_demand = pl.col("hourly"), pl.col("on_demand")
+    is_equal = (hourly - on_demand).abs() <= ROUNDING
+    return pl.concat_list(
+        pl.when(is_equal).then(pl.lit("spot_equals_on_demand")),
+        pl.when(~is_equal & (hourly > on_demand)).then(pl.lit("spot_above_on_demand")),
+        pl.when(hourly < on_demand * PLACEHOLDER_SHARE).then(pl.lit("placeholder")),
+    ).list.drop_nulls()
