@@ -94,7 +94,10 @@ def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> Non
     row = device(sample, name).row(0, named=True)
     assert row["device_id"] == DEVICE_IDS[name]
     assert (
-        row["providers"] or row["local_devices"] or row["sold_locally"] is not None or row["missing"]
+        row["providers"]
+        or row["local_devices"]
+        or row["sold_locally"] is not None
+        or row["missing"]
     )
     assert bool(row["providers"]) <= bool(row["regions"] or row["missing"])
 
