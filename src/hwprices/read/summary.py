@@ -92,7 +92,7 @@ def render(dataset: Dataset, *, new: bool | None = None) -> RenderableType:
 def provider_title(manifest: Mapping[str, Any], provider: str) -> str:
     """Name a provider for people: the title in the manifest, else the id in suitable case."""
     default = provider.upper() if len(provider) <= ACRONYM_LETTERS else provider.title()
-    return str(manifest["providers"][provider].get("title", default))
+    return str(manifest["providers"][provider].get("title") or default)
 
 
 def _rows(manifest: Mapping[str, Any]) -> Table:
@@ -116,6 +116,7 @@ def _row_counts(name: str, total: int, by_provider: list[Mapping[str, int]]) -> 
 
 
 def _gpus(dataset: Dataset) -> Table:
+    """Show the cheapest and the on-demand price of one H100, by provider."""
     prices = cheapest_per_accelerator(dataset)
     rows = [
         [provider_title(dataset.manifest, provider), *_gpu(prices.filter(provider=provider))]

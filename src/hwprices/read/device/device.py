@@ -49,6 +49,7 @@ def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]
 
 
 def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> Answer:
+    """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
     offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id).collect()
     benchmarks = figures.newest_benchmarks(dataset, accelerator_id)
@@ -86,6 +87,7 @@ def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> 
 def _identity(
     row: dict[str, Any], device_id: str, device_type: str, architecture: str | None
 ) -> Identity:
+    """Fill the identity from a row of accelerators, cpus or local_hardware."""
     return Identity(
         device_id=device_id,
         name=row["name"],
@@ -123,6 +125,7 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
 
 
 def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
+    """Describe a CPU by the offers of its microarchitecture; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     offers = (
         dataset.scan("offers")

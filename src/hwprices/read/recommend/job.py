@@ -118,6 +118,7 @@ def make_job(
 
 
 def _workload(name: str) -> Workload:
+    """Check the name of a workload."""
     for workload in WORKLOADS:
         if workload == name:
             return workload
@@ -125,6 +126,7 @@ def _workload(name: str) -> Workload:
 
 
 def _check_precision(precision: str, workload: Workload) -> None:
+    """Raise HwpricesError if the workload cannot use the precision."""
     if precision not in model_memory.BYTES_PER_WEIGHT:
         raise HwpricesError(
             f"there is no precision {precision!r}",
@@ -140,6 +142,7 @@ def _check_precision(precision: str, workload: Workload) -> None:
 def _check_quantities(
     context: int, batch: int, mfu: float, tokens: float | None, days: float | None
 ) -> None:
+    """Raise HwpricesError if a quantity is out of range."""
     optional_are_positive = all(value is None or value > 0 for value in (tokens, days))
     if not (context > 0 and batch > 0 and 0 < mfu <= 1 and optional_are_positive):
         raise HwpricesError(

@@ -106,6 +106,7 @@ def cloud(dataset: Tables) -> pl.DataFrame:
 
 
 def _cloud_obstacle() -> pl.Expr:
+    """Code of what rules out an offer for every job; null if nothing does."""
     c = pl.col
     return (
         pl.when(c.accelerator_id.is_null())
@@ -156,6 +157,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
 
 
 def _local_obstacle() -> pl.Expr:
+    """Code of what rules out a machine for every job; null if nothing does."""
     c = pl.col
     return (
         pl.when(c.accelerator_id.is_null() | (c.accelerator_count < 1))
@@ -168,6 +170,7 @@ def _local_obstacle() -> pl.Expr:
 
 
 def _local_no_price() -> pl.Expr:
+    """Code of why a machine has no cost per hour of use."""
     c = pl.col
     return (
         pl.when(c.price.is_null())

@@ -120,6 +120,7 @@ def recommend(
 
 
 def _check(objective: str, where: str | None, budget: float | None) -> None:
+    """Raise HwpricesError for a value that is out of range."""
     if objective not in OBJECTIVES:
         raise HwpricesError(
             f"there is no objective {objective!r}", f"Choose one of {', '.join(OBJECTIVES)}."

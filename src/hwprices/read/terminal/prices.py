@@ -26,6 +26,7 @@ def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
 
 
 def _price(row: dict[str, Any]) -> list[str]:
+    """The cells of one price."""
     system = row["os"] if row["software"] == "none" else f"{row['os']} + {row['software']}"
     if row["effective_hourly"] is None:
         amount = str(row["price_reason"])
@@ -76,6 +77,7 @@ def render_explanation(explanation: Explanation) -> Table:
 
 
 def _terms(price: dict[str, Any]) -> str:
+    """Platform, purchase option and commitment of a price in words."""
     platform = (
         f"{price['os']}, software {price['software']}, "
         f"license {price['license_model']}, tenancy {price['tenancy']}"

@@ -79,6 +79,7 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
 
 
 def _machine(row: dict[str, Any], figures: list[Figure]) -> list[str]:
+    """The cells of one machine."""
     return [
         str(row["rank"]),
         row["machine"],
