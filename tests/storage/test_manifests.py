@@ -143,7 +143,9 @@ def test_a_run_written_before_units_had_a_cause_is_read():
     for result in old["results"]:
         del result["cause"]
     failed = replace(RUN.results[1], cause="")
-    assert decode(json.dumps(old).encode(), Run).results == (RUN.results[0], failed)
+    run = decode(json.dumps(old).encode(), Run)
+    assert run.results == (RUN.results[0], failed)
+    assert manifests.to_mapping(run)["results"][1]["cause"] == ""
 
 
 def test_fields_of_a_later_version_are_ignored():

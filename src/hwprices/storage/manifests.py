@@ -6,6 +6,7 @@ neither pydantic nor its import time. msgspec is imported when the first manifes
 """
 
 import json
+from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
@@ -17,19 +18,19 @@ Origin = Literal["sample", "live"]
 """Where figures come from: the bundled sample, or the vendors themselves."""
 
 
-def encode(manifest: object) -> bytes:
+def encode(manifest: Any) -> bytes:
     """A manifest (a dataclass, or JSON values) as indented JSON.
 
-    Times are written as ``isoformat`` does, with +00:00, where msgspec alone would write Z.
+    Not with msgspec: it would write Z for +00:00, and leave out fields that an older manifest did
+    not have.
     """
-    import msgspec
-
-    values = msgspec.to_builtins(manifest, builtin_types=(datetime,))
+    is_instance = is_dataclass(manifest) and not isinstance(manifest, type)
+    values = asdict(manifest) if is_instance else manifest
     text = json.dumps(values, indent=1, ensure_ascii=False, default=datetime.isoformat)
     return text.encode() + b"\n"
 
 
-def to_mapping(manifest: object) -> dict[str, Any]:
+def to_mapping(manifest: Any) -> dict[str, Any]:
     """A manifest as ``json.loads`` reads it: dictionaries, lists and strings."""
     values: dict[str, Any] = json.loads(encode(manifest))
     return values
