@@ -1,7 +1,6 @@
-"""AWS on loopback and on disk: price-list files in the vendor's shape, and runs made of pages."""
+"""Write AWS's pages for tests: price lists, EC2 responses, a bulk host, and runs made of pages."""
 
 import csv
-import gzip
 import hashlib
 import io
 import json
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from tools.sample.aws import HEADER, HOURLY, ON_DEMAND, UPFRONT
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part, get
@@ -22,63 +22,15 @@ from tests.helpers.stub_server import Reply, StubServer
 
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
 
-HEADER = [
-    *(
-        "SKU",
-        "OfferTermCode",
-        "RateCode",
-        "TermType",
-        "PriceDescription",
-        "EffectiveDate",
-        "StartingRange",
-        "EndingRange",
-        "Unit",
-        "PricePerUnit",
-    ),
-    *(
-        "Currency",
-        "RelatedTo",
-        "LeaseContractLength",
-        "PurchaseOption",
-        "OfferingClass",
-        "Product Family",
-        "serviceCode",
-        "Location",
-        "Location Type",
-    ),
-    *(
-        "Instance Type",
-        "Current Generation",
-        "Instance Family",
-        "vCPU",
-        "Physical Processor",
-        "Clock Speed",
-        "Memory",
-        "Storage",
-        "Network Performance",
-    ),
-    *(
-        "Processor Architecture",
-        "Tenancy",
-        "Operating System",
-        "License Model",
-        "usageType",
-        "operation",
-        "CapacityStatus",
-        "GPU",
-        "MarketOption",
-    ),
-    *("Pre Installed S/W", "serviceName", "Region Code"),
-]
-
-RATE = {"Hrs": "6YS6EN2CT7", "Quantity": "2TG2D8R56U"}
+RATE = {"Hrs": HOURLY, "Quantity": UPFRONT}
+"""Codes of the two dimensions of a term, by their unit."""
 
 
-def line(price: str = "0.0960000000", **said: str) -> dict[str, str]:
-    """One line of a price list: m5.large, Linux, on demand in us-east-1, with what is said differently."""
-    sku = said.get("SKU", "6C86BEPQVG73ZGGR")
-    term = said.get("OfferTermCode", "JRTCKXETXF")
-    unit = said.get("Unit", "Hrs")
+def line(price: str = "0.0960000000", **columns: str) -> dict[str, str]:
+    """Make a line of a price list: m5.large, Linux, on demand in us-east-1; ``columns`` replace."""
+    sku = columns.get("SKU", "6C86BEPQVG73ZGGR")
+    term = columns.get("OfferTermCode", ON_DEMAND)
+    unit = columns.get("Unit", "Hrs")
     return {
         "SKU": sku,
         "OfferTermCode": term,
@@ -112,14 +64,14 @@ def line(price: str = "0.0960000000", **said: str) -> dict[str, str]:
         "MarketOption": "OnDemand",
         "Pre Installed S/W": "NA",
         "Region Code": "us-east-1",
-        **said,
+        **columns,
     }
 
 
 def reserved(
-    lease: str, offering: str, payment: str, hourly: str | None, fee: str | None, **said: str
+    lease: str, offering: str, payment: str, hourly: str | None, fee: str | None, **columns: str
 ) -> list[dict[str, str]]:
-    """The lines of one reserved term."""
+    """Make the lines of one reserved term; ``hourly`` or ``fee`` None leaves that line out."""
     term = {
         "TermType": "Reserved",
         "LeaseContractLength": lease,
@@ -129,11 +81,12 @@ def reserved(
     term["OfferTermCode"] = (
         hashlib.sha256(f"{lease}{offering}{payment}".encode()).hexdigest()[:10].upper()
     )
-    lines = [line(hourly, **term, **said)] if hourly is not None else []
-    return lines + ([line(fee, Unit="Quantity", **term, **said)] if fee is not None else [])
+    lines = [line(hourly, **term, **columns)] if hourly is not None else []
+    return lines + ([line(fee, Unit="Quantity", **term, **columns)] if fee is not None else [])
 
 
 def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes:
+    """Write a price list file."""
     out = io.StringIO()
     for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode"):
         out.write(f'"{name}","x"\n')
@@ -146,12 +99,14 @@ def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes
 
 
 def xml(action: str, inner: str) -> bytes:
-    """An EC2 answer."""
-    return f'<?xml version="1.0"?><{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>{inner}</{action}Response>'.encode()
+    """Wrap a body as an EC2 response."""
+    head = f'<{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">'
+    body = f"{head}<requestId>r</requestId>{inner}</{action}Response>"
+    return f'<?xml version="1.0"?>{body}'.encode()
 
 
 def element(name: str, value: Any) -> str:
-    """A value in EC2's XML: dicts are structures, lists are items."""
+    """Write a value in EC2's XML: dicts are structures, lists are items."""
     if isinstance(value, dict):
         return f"<{name}>" + "".join(element(k, v) for k, v in value.items()) + f"</{name}>"
     if isinstance(value, list):
@@ -160,12 +115,12 @@ def element(name: str, value: Any) -> str:
 
 
 def described(*infos: dict[str, Any]) -> bytes:
-    """A DescribeInstanceTypes answer."""
+    """Write a DescribeInstanceTypes response."""
     return xml("DescribeInstanceTypes", element("instanceTypeSet", list(infos)))
 
 
 def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
-    """A DescribeSpotPriceHistory answer: zone, type, product, price, time."""
+    """Write a DescribeSpotPriceHistory response: zone, type, product, price, time."""
     names = ("availabilityZone", "instanceType", "productDescription", "spotPrice", "timestamp")
     return xml(
         "DescribeSpotPriceHistory",
@@ -174,7 +129,7 @@ def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
     )
 
 
-class World:
+class LandedPages:
     """Pages landed for a test, and what normalising them gives."""
 
     def __init__(self, folder: Path) -> None:
@@ -183,7 +138,8 @@ class World:
 
     def add(
         self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", at: datetime = NOW
-    ) -> "World":
+    ) -> "LandedPages":
+        """Land the pages of one unit."""
         unit = Unit("aws", kind, region)
         pages = tuple(
             self.landing.land_bytes(
@@ -194,30 +150,39 @@ class World:
         self.results.append(UnitResult(unit, "ok", pages))
         return self
 
-    def skip(self, kind: str, region: str, cause: str = "") -> "World":
+    def skip(self, kind: str, region: str, cause: str = "") -> "LandedPages":
         """Record a skipped unit, with the cause that fetching gave it."""
         unit = Unit("aws", kind, region)
         self.results.append(UnitResult(unit, "skipped", reason="not fetched", cause=cause))
         return self
 
     def pages(self) -> Pages:
+        """Return what normalising gets."""
         return Pages(Run("run", "aws", "live", NOW, "test", tuple(self.results)), self.landing)
 
     def parts(self) -> list[Part]:
+        """Normalise the pages."""
         return list(get("aws").normalise(self.pages()))
 
+    def unchecked(self, name: str) -> pl.DataFrame:
+        """Return all rows of a table as normalised."""
+        return pl.concat(
+            [part.frame.lazy().collect() for part in self.parts() if part.table == name]
+        )
+
     def table(self, name: str, *, corrected: bool = True) -> pl.DataFrame:
-        """Good rows of a table, checked as staging does."""
-        frames = [part.frame.lazy().collect() for part in self.parts() if part.table == name]
-        frame = pl.concat(frames)
+        """Return the rows of a table that pass the checks of staging."""
+        frame = self.unchecked(name)
         if name == "instance_types" and corrected:
             frame = corrections.apply(frame, "aws", corrections.load("aws"))
         return validate.split(frame, TABLES[name], {}).good
 
     def refused(self) -> pl.DataFrame:
+        """Return all refused rows."""
         return pl.concat([part.refused for part in self.parts() if part.refused is not None])
 
     def counts(self) -> dict[str, int]:
+        """Return the counts of all parts."""
         return {name: n for part in self.parts() for name, n in part.counts.items()}
 
 
@@ -227,16 +192,15 @@ def bulk_server(
     plans: dict[str, bytes] | None = None,
     partition: str = "aws",
 ) -> StubServer:
-    """The price-list host: service index, region index, a file a region, savings plans, spot advisor."""
+    """Serve what the bulk host does: indexes, a file for each region, plans, the spot advisor."""
     root = f"/offers/v1.0/{partition}"
+    plans_root = f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan"
     offer = {
         "offerCode": "AmazonEC2",
         "currentRegionIndexUrl": f"{root}/AmazonEC2/current/region_index.json",
     }
     if plans is not None:
-        offer["currentSavingsPlanIndexUrl"] = (
-            f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json"
-        )
+        offer["currentSavingsPlanIndexUrl"] = f"{plans_root}/current/region_index.json"
     server.on(f"{root}/index.json", Reply.json({"offers": {"AmazonEC2": offer}}))
     listed = {
         code: {
@@ -253,17 +217,17 @@ def bulk_server(
     index = [
         {
             "regionCode": code,
-            "versionUrl": f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json",
+            "versionUrl": f"{plans_root}/20260720/{code}/index.json",
         }
         for code in plans or {}
     ]
     server.on(
-        f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/current/region_index.json",
+        f"{plans_root}/current/region_index.json",
         Reply.json({"regions": index}),
     )
     for code, body in (plans or {}).items():
         server.on(
-            f"/savingsPlan/v1.0/{partition}/AWSComputeSavingsPlan/20260720/{code}/index.json",
+            f"{plans_root}/20260720/{code}/index.json",
             Reply(body),
         )
     advice = {
@@ -274,7 +238,7 @@ def bulk_server(
 
 
 def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str, str]]]) -> bytes:
-    """A savings-plan file: (plan SKU, family, term, payment, [(discounted SKU, price)])."""
+    """Write a savings-plan file of (plan SKU, family, term, payment, [(discounted SKU, price)])."""
     products = [
         {
             "sku": sku,
@@ -315,7 +279,7 @@ def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str,
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """A real moto server on a loopback socket: the real DescribeInstanceTypes answers of 1,395 types."""
+    """Start moto on a loopback socket; it has recorded DescribeInstanceTypes of 1,395 types."""
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
@@ -329,7 +293,3 @@ def moto_server() -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join()
-
-
-def gunzipped(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes())

@@ -1,4 +1,4 @@
-"""plan → fetch → record → stage through the documented settings alone, against servers on this machine, with and without EC2."""
+"""Plan, fetch, record and stage against servers on this machine, with and without EC2."""
 
 import polars as pl
 import pytest
@@ -115,7 +115,7 @@ def test_with_credentials(run, monkeypatch):
         "offerings",
         "spot",
     }
-    # moto has no DescribeCapacityBlockOfferings and answers HTTP 500: that fails this unit and no other.
+    # moto answers DescribeCapacityBlockOfferings with HTTP 500: that fails this unit alone.
     assert status["capacity_blocks"] == "failed"
     types = table("instance_types")
     assert types.height == 1395

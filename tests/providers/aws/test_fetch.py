@@ -1,4 +1,4 @@
-"""Fetching: what is asked of whom, what goes wrong on the wire, and that no credential gets anywhere."""
+"""Fetching: the requests made, faults of the network, and that no credential leaks."""
 
 import gzip
 import json
@@ -317,7 +317,10 @@ def test_a_page_that_leads_to_itself_is_an_error(stub, tmp_path, account):
 
 
 def error(code: str, status: int) -> Reply:
-    body = f"<Response><Errors><Error><Code>{code}</Code><Message>AWS was not able to validate {SECRET}</Message></Error></Errors><RequestID>r</RequestID></Response>"
+    """Refuse a request as EC2 does. The message holds the secret, which must not be repeated."""
+    message = f"AWS was not able to validate {SECRET}"
+    error = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    body = f"<Response><Errors>{error}</Errors><RequestID>r</RequestID></Response>"
     return Reply(body.encode(), status=status, content_type="text/xml")
 
 

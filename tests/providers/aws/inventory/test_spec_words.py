@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices.errors import HwpricesError
 from hwprices.providers.aws.inventory import spec_words
-from hwprices.providers.aws.inventory.regions import region_of
-from hwprices.providers.aws.inventory.spot_advice import read_band
 
 figures = st.decimals(min_value="0.001", max_value=10_000_000, places=3, allow_nan=False)
 READERS = [
@@ -116,29 +113,3 @@ def test_processors_that_are_not_promised_are_a_list():
         "AMD EPYC 7R13",
     ]
     assert spec_words.processors("Variable") == []
-
-
-@given(
-    region=st.from_regex(r"[a-z]{2}(-[a-z]{3,9}){1,2}-[1-9](-[a-z]{3}-[1-9])?", fullmatch=True),
-    letter=st.sampled_from("abcdef"),
-)
-def test_a_zone_is_its_region_and_a_letter(region, letter):
-    assert region_of(region + letter) == region
-
-
-def test_wavelength_zones_have_no_letter():
-    assert region_of("us-east-1-wl1-bos-wlz-1") == "us-east-1-wl1-bos-wlz-1"
-
-
-@pytest.mark.parametrize(
-    ("label", "limits"),
-    [("<5%", (0, 5)), ("5-10%", (5, 10)), ("15-20%", (15, 20)), (">20%", (20, 100))],
-)
-def test_bands_are_read_from_their_labels(label, limits):
-    band = read_band(label)
-    assert (band.label, band.percent_from, band.percent_to) == (label, *limits)
-
-
-def test_a_band_written_in_another_way_is_an_error():
-    with pytest.raises(HwpricesError, match="band 'often' is not understood"):
-        read_band("often")

@@ -1,18 +1,22 @@
-"""Price lists: which lines are prices, of what, and what becomes of the others. Case ids as in the project's list of wrong numbers."""
+"""Price lists: which lines are prices, of what, and what becomes of the others.
+
+Ids such as a1 are those of docs/known-wrong-numbers.md.
+"""
 
 import json
 from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import HEADER, World, line, price_list, reserved
+from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
+from tools.sample.aws import PLATFORMS
 
 from hwprices.errors import HwpricesError
 
 
 @pytest.fixture
-def world(tmp_path):
-    return lambda *lines, region="us-east-1", **more: World(tmp_path).add(
+def landed(tmp_path):
+    return lambda *lines, region="us-east-1", **more: LandedPages(tmp_path).add(
         "prices", region, price_list(list(lines), **more)
     )
 
@@ -23,8 +27,8 @@ def one(frame: pl.DataFrame, **where) -> dict:
     return rows[0]
 
 
-def test_on_demand_line_becomes_a_price_with_its_ids(world):
-    row = one(world(line()).table("prices"))
+def test_on_demand_line_becomes_a_price_with_its_ids(landed):
+    row = one(landed(line()).table("prices"))
     assert row["hourly"] == row["effective_hourly"] == Decimal("0.0960000000")
     assert (row["os"], row["software"], row["license_model"], row["tenancy"]) == (
         "linux",
@@ -48,10 +52,10 @@ def test_on_demand_line_becomes_a_price_with_its_ids(world):
     assert row["source_url"] == "https://aws.test/prices/us-east-1"
 
 
-def test_a1_partial_upfront_is_hourly_plus_upfront_over_the_term(world):
-    """m5.large in us-east-1 as recorded in 2021: 1 year convertible is 0.034 an hour and 294 once, not the larger of the two."""
+def test_a1_partial_upfront_is_hourly_plus_upfront_over_the_term(landed):
+    """As recorded in 2021: m5.large, us-east-1, 1 year convertible, 0.034 an hour and 294 once."""
     row = one(
-        world(*reserved("1yr", "convertible", "Partial Upfront", "0.0340000000", "294")).table(
+        landed(*reserved("1yr", "convertible", "Partial Upfront", "0.0340000000", "294")).table(
             "prices"
         )
     )
@@ -77,9 +81,9 @@ RECORDED_M5_LARGE = [
 """AWS Price List, m5.large, Linux, us-east-1, February 2021."""
 
 
-def test_a12_twelve_terms_of_a_recorded_type_are_exact(world):
+def test_a12_twelve_terms_of_a_recorded_type_are_exact(landed):
     lines = [line for term in RECORDED_M5_LARGE for line in reserved(*term)]
-    prices = world(*lines).table("prices")
+    prices = landed(*lines).table("prices")
     assert prices.height == 12
     for lease, offering, payment, hourly, fee in RECORDED_M5_LARGE:
         row = one(
@@ -94,23 +98,6 @@ def test_a12_twelve_terms_of_a_recorded_type_are_exact(world):
         assert abs(row["effective_hourly"] - Decimal(hourly) - spread) <= Decimal("1e-10")
 
 
-PLATFORMS = {
-    "dedicated": ("Dedicated", "Linux", "NA", "RunInstances"),
-    "linux": ("Shared", "Linux", "NA", "RunInstances"),
-    "linuxSQL": ("Shared", "Linux", "SQL Std", "RunInstances:0004"),
-    "linuxSQLWeb": ("Shared", "Linux", "SQL Web", "RunInstances:0200"),
-    "linuxSQLEnterprise": ("Shared", "Linux", "SQL Ent", "RunInstances:0100"),
-    "mswin": ("Shared", "Windows", "NA", "RunInstances:0002"),
-    "mswinSQL": ("Shared", "Windows", "SQL Std", "RunInstances:0006"),
-    "mswinSQLWeb": ("Shared", "Windows", "SQL Web", "RunInstances:0202"),
-    "mswinSQLEnterprise": ("Shared", "Windows", "SQL Ent", "RunInstances:0102"),
-    "rhel": ("Shared", "RHEL", "NA", "RunInstances:0010"),
-    "rhelSQL": ("Shared", "RHEL", "SQL Std", "RunInstances:0014"),
-    "rhelSQLWeb": ("Shared", "RHEL", "SQL Web", "RunInstances:0210"),
-    "rhelSQLEnterprise": ("Shared", "RHEL", "SQL Ent", "RunInstances:0110"),
-    "sles": ("Shared", "SUSE", "NA", "RunInstances:000g"),
-    "ubuntu": ("Shared", "Ubuntu Pro", "NA", "RunInstances:0g00"),
-}
 SYSTEMS = {
     "Linux": "linux",
     "Windows": "windows",
@@ -121,23 +108,23 @@ SYSTEMS = {
 SOFTWARE = {"NA": "none", "SQL Std": "sql_std", "SQL Web": "sql_web", "SQL Ent": "sql_ent"}
 
 
-def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
-    """Amortised figures of July 2026. All upfront and no upfront are exact. Of partial upfront only the sum is known: it is split
-    into halves here, and the sum must come back."""
+def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
+    """Amortised figures of July 2026, for all upfront and no upfront exact.
+
+    Of partial upfront only the sum is known: it is split into halves here, and must come back.
+    """
     figures = json.loads(
         (project / "tests/recordings/aws/x2iedn.32xlarge_us-east-1_2026-07.json").read_text()
     )["pricing"]
     lines, expected = [], []
-    for key, (tenancy, system, software, operation) in PLATFORMS.items():
-        said = {
-            "Tenancy": tenancy,
-            "Operating System": system,
-            "Pre Installed S/W": software,
-            "operation": operation,
-            "SKU": f"SKU{key.upper()}",
+    for key, platform in PLATFORMS.items():
+        columns = {**platform.columns(), "SKU": f"SKU{key.upper()}"}
+        lines.append(line(figures[key]["ondemand"], **columns))
+        where = {
+            "tenancy": platform.tenancy.lower(),
+            "os": SYSTEMS[platform.system],
+            "software": SOFTWARE[platform.software],
         }
-        lines.append(line(figures[key]["ondemand"], **said))
-        where = {"tenancy": tenancy.lower(), "os": SYSTEMS[system], "software": SOFTWARE[software]}
         expected.append(({**where, "purchase_option": "on_demand"}, figures[key]["ondemand"]))
         for name, amortised in figures[key].get("reserved", {}).items():
             years, offering, payment = (
@@ -155,7 +142,12 @@ def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
             fee = round(total * share * hours)
             hourly = Decimal(0) if share == 1 else total - Decimal(fee) / hours
             lines += reserved(
-                f"{years}yr", offering, words, f"{hourly:.10f}", str(fee) if fee else None, **said
+                f"{years}yr",
+                offering,
+                words,
+                f"{hourly:.10f}",
+                str(fee) if fee else None,
+                **columns,
             )
             expected.append(
                 (
@@ -169,17 +161,17 @@ def test_a12_every_term_of_every_platform_of_x2iedn(world, project):
                     amortised,
                 )
             )
-    built = world(*lines)
-    prices = built.table("prices")
+    pages = landed(*lines)
+    prices = pages.table("prices")
     assert prices.height == len(expected) == 15 + 10 * 12 + 6
-    assert built.refused().is_empty()
+    assert pages.refused().is_empty()
     for where, figure in expected:
         assert abs(one(prices, **where)["effective_hourly"] - Decimal(figure)) <= Decimal(
             "0.000001"
         ), (where, figure)
 
 
-def test_a2_windows_with_and_without_licence_are_two_rows(world):
+def test_a2_windows_with_and_without_licence_are_two_rows(landed):
     byol = line(
         "0.0960000000",
         SKU="BYOL",
@@ -195,14 +187,14 @@ def test_a2_windows_with_and_without_licence_are_two_rows(world):
         **{"Operating System": "Windows", "operation": "RunInstances:0002"},
     )
     for lines in ([byol, included], [included, byol]):
-        prices = world(*lines).table("prices").filter(os="windows")
+        prices = landed(*lines).table("prices").filter(os="windows")
         assert {r["license_model"]: r["hourly"] for r in prices.to_dicts()} == {
             "byol": Decimal("0.096"),
             "included": Decimal("0.188"),
         }
 
 
-def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(world):
+def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(landed):
     """p4d.24xlarge as recorded: 32.7726 on demand, and a CapacityBlock line of $0."""
     block = line(
         "0.0000000000",
@@ -214,7 +206,7 @@ def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(world):
         },
     )
     real = line("32.7726000000", SKU="H7NGEAC6UEHNTKSJ", **{"Instance Type": "p4d.24xlarge"})
-    prices = world(block, real).table("prices")
+    prices = landed(block, real).table("prices")
     assert one(prices, purchase_option="on_demand")["effective_hourly"] == Decimal("32.7726")
     row = one(prices, purchase_option="capacity_block")
     assert row["hourly"] is None
@@ -222,33 +214,33 @@ def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(world):
     assert row["price_reason"] == "capacity_block_priced_by_offering"
 
 
-def test_a4_idle_reservations_and_zero_lines_are_no_prices(world):
-    built = world(
+def test_a4_idle_reservations_and_zero_lines_are_no_prices(landed):
+    pages = landed(
         line(),
         line("0.0960000000", SKU="U", CapacityStatus="UnusedCapacityReservation"),
         line("0.0000000000", SKU="A", CapacityStatus="AllocatedCapacityReservation"),
         line("0.0000000000", SKU="H", Tenancy="Host"),
         line("0.0000000000", SKU="Z", **{"Instance Type": "z0.large"}),
     )
-    prices = built.table("prices")
+    prices = pages.table("prices")
     assert prices.height == 2
     assert one(prices, instance_type="z0.large")["price_reason"] == "listed_at_zero"
-    counts = built.counts()
+    counts = pages.counts()
     assert counts["out_of_scope:capacity_status=UnusedCapacityReservation"] == 1
     assert counts["out_of_scope:capacity_status=AllocatedCapacityReservation"] == 1
     assert counts["out_of_scope:tenancy=Host"] == 1
 
 
-def test_a9_unknown_family_and_region_are_carried_through(world):
-    built = world(
+def test_a9_unknown_family_and_region_are_carried_through(landed):
+    pages = landed(
         line(
             SKU="K", **{"Instance Type": "k1.large", "Region Code": "xx-moon-9", "Location": "Moon"}
         ),
         region="xx-moon-9",
     )
-    assert one(built.table("prices"))["instance_type"] == "k1.large"
-    assert one(built.table("regions"))["kind"] == "region"
-    row = one(built.table("instance_types"))
+    assert one(pages.table("prices"))["instance_type"] == "k1.large"
+    assert one(pages.table("regions"))["kind"] == "region"
+    row = one(pages.table("instance_types"))
     assert (row["family"], row["generation"], row["vcpus"], row["memory_gib"]) == (
         "k1",
         "1",
@@ -257,8 +249,8 @@ def test_a9_unknown_family_and_region_are_carried_through(world):
     )
 
 
-def test_a11_yuan_stays_yuan(world):
-    built = world(
+def test_a11_yuan_stays_yuan(landed):
+    pages = landed(
         line(
             "0.7390000000",
             Currency="CNY",
@@ -267,12 +259,12 @@ def test_a11_yuan_stays_yuan(world):
         ),
         region="cn-north-1",
     )
-    assert one(built.table("prices"))["currency"] == "CNY"
-    assert one(built.table("regions"))["kind"] == "china"
+    assert one(pages.table("prices"))["currency"] == "CNY"
+    assert one(pages.table("regions"))["kind"] == "china"
 
 
-def test_hosts_metal_local_zones_and_gov(world):
-    built = world(
+def test_hosts_metal_local_zones_and_gov(landed):
+    pages = landed(
         line(
             "4.6080000000",
             SKU="M",
@@ -318,7 +310,7 @@ def test_hosts_metal_local_zones_and_gov(world):
         ),
         line("0.0000000000", SKU="O", **{"Location Type": "AWS Outposts"}),
     )
-    prices, regions = built.table("prices"), built.table("regions")
+    prices, regions = pages.table("prices"), pages.table("regions")
     host = one(prices, tenancy="host")
     assert (host["instance_type"], host["hourly"], host["flags"]) == (
         "m5",
@@ -332,11 +324,11 @@ def test_hosts_metal_local_zones_and_gov(world):
         "us-east-1-wl1": ("wavelength", "us-east-1"),
         "us-gov-west-1": ("gov", None),
     }
-    assert built.counts() == {
+    assert pages.counts() == {
         "out_of_scope:dedicated_host_at_zero": 1,
         "out_of_scope:location_type=AWS Outposts": 1,
     }
-    assert one(built.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
+    assert one(pages.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
 
 
 WRONG = [
@@ -394,20 +386,20 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "said"), WRONG)
-def test_lines_that_cannot_be_taken_for_a_price_are_refused_with_the_reason(world, reason, said):
-    built = world(line(), line(SKU="WRONG", **said))
-    assert built.refused()["reason"].to_list() == [reason]
-    assert built.table("prices").height == 1
+@pytest.mark.parametrize(("reason", "columns"), WRONG)
+def test_a_line_that_cannot_be_a_price_is_refused_with_the_reason(landed, reason, columns):
+    pages = landed(line(), line(SKU="WRONG", **columns))
+    assert pages.refused()["reason"].to_list() == [reason]
+    assert pages.table("prices").height == 1
 
 
-def test_two_skus_for_one_key_are_both_quarantined(world):
+def test_two_skus_for_one_key_are_both_quarantined(landed):
     from hwprices.schemas.tables import TABLES
     from hwprices.stage import validate
 
     frame = (
         next(
-            p.frame for p in world(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices"
+            p.frame for p in landed(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices"
         )
         .lazy()
         .collect()
@@ -417,7 +409,7 @@ def test_two_skus_for_one_key_are_both_quarantined(world):
     assert outcome.refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
 
 
-def test_every_line_is_accounted_for(world):
+def test_every_line_is_accounted_for(landed):
     lines = [
         line(),
         line(SKU="S", **{"Product Family": "Storage"}),
@@ -428,25 +420,27 @@ def test_every_line_is_accounted_for(world):
     lines += reserved("1yr", "standard", "Partial Upfront", None, "100", SKU="HALF") + reserved(
         "3yr", "standard", "All Upfront", None, "900", SKU="WHOLE", **{"Instance Type": "m5.xlarge"}
     )
-    built = world(*lines)
-    prices = next(p.frame for p in built.parts() if p.table == "prices").lazy().collect()
-    assert prices.height + built.refused().height + sum(built.counts().values()) == len(lines)
+    pages = landed(*lines)
+    prices = next(p.frame for p in pages.parts() if p.table == "prices").lazy().collect()
+    assert prices.height + pages.refused().height + sum(pages.counts().values()) == len(lines)
 
 
-def test_columns_are_found_by_name_whatever_their_order(world):
+def test_columns_are_found_by_name_whatever_their_order(landed):
     said = line(**{"Region Code": ""})
     shuffled = sorted(
         set(HEADER) - {"Region Code", "MarketOption", "Current Generation"}, reverse=True
     )
     header = ["SKU", *(name for name in shuffled if name != "SKU"), "Brand New Column"]
-    assert one(world(said, header=header).table("prices"))["region"] == "us-east-1"
+    assert one(landed(said, header=header).table("prices"))["region"] == "us-east-1"
 
 
-def test_a_file_without_header_or_columns_says_so(world, tmp_path):
+def test_a_file_without_header_or_columns_says_so(landed, tmp_path):
     with pytest.raises(HwpricesError, match="no header"):
-        World(tmp_path).add("prices", "us-east-1", b'"FormatVersion","v1.0"\nnothing\n').parts()
+        LandedPages(tmp_path).add(
+            "prices", "us-east-1", b'"FormatVersion","v1.0"\nnothing\n'
+        ).parts()
     with pytest.raises(HwpricesError, match="lacks the columns PricePerUnit"):
-        world(line(), header=[name for name in HEADER if name != "PricePerUnit"]).parts()
+        landed(line(), header=[name for name in HEADER if name != "PricePerUnit"]).parts()
 
 
 def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):
@@ -459,17 +453,17 @@ def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):
             "Location": "Los Angeles",
         },
     )
-    built = (
-        World(tmp_path)
+    pages = (
+        LandedPages(tmp_path)
         .add("prices", "us-west-2", price_list([line(**{"Region Code": "us-west-2"}), zone]))
         .add("prices", "us-west-2-lax-1", price_list([zone]))
     )
-    assert built.table("prices").select("region").to_series().sort().to_list() == [
+    assert pages.table("prices").select("region").to_series().sort().to_list() == [
         "us-west-2",
         "us-west-2-lax-1",
     ]
-    assert built.counts() == {"out_of_scope:region=another_file": 1}
+    assert pages.counts() == {"out_of_scope:region=another_file": 1}
 
 
-def test_money_keeps_ten_decimals(world):
-    assert one(world(line("0.0000000001")).table("prices"))["hourly"] == Decimal("0.0000000001")
+def test_money_keeps_ten_decimals(landed):
+    assert one(landed(line("0.0000000001")).table("prices"))["hourly"] == Decimal("0.0000000001")

@@ -1,7 +1,7 @@
-"""What is inside the machines: DescribeInstanceTypes and its known wrong answers, and the price list where the API was not asked."""
+"""Instance types: DescribeInstanceTypes with its known wrong answers, and the price list."""
 
 import pytest
-from tests.helpers.aws_pages import World, described, line, price_list
+from tests.helpers.aws_pages import LandedPages, described, line, price_list
 
 from hwprices.errors import HwpricesError
 from hwprices.stage import corrections
@@ -46,7 +46,7 @@ def gpu(name: str, count: int, mib: int, **more) -> dict:
 def row(tmp_path):
     def of(entry: dict, **options) -> dict:
         return (
-            World(tmp_path)
+            LandedPages(tmp_path)
             .add("instance_types", "us-east-1", described(entry), suffix="xml")
             .table("instance_types", **options)
             .to_dicts()[0]
@@ -311,7 +311,7 @@ def test_disks_metal_and_confidential_computing(row):
 
 
 def test_regions_that_differ_do_not_make_two_types(tmp_path):
-    world = World(tmp_path)
+    world = LandedPages(tmp_path)
     world.add(
         "instance_types",
         "ap-south-1",
@@ -351,7 +351,7 @@ def test_without_credentials_the_price_list_tells(tmp_path):
     )
     types = {
         r["instance_type"]: r
-        for r in World(tmp_path)
+        for r in LandedPages(tmp_path)
         .add("prices", "us-east-1", price_list([p3, g6f, arm]))
         .table("instance_types")
         .to_dicts()
@@ -381,12 +381,15 @@ def test_a_stale_correction_is_an_error_that_names_it(row):
 
 def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
     frame = (
-        World(tmp_path / "w")
+        LandedPages(tmp_path / "w")
         .add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
         .table("instance_types")
     )
     file = tmp_path / "corrections.yaml"
-    entry = "- {id: a, provider: aws, match: {instance_type: m5.*}, column: vcpus, expect: 8, value: 2, source: 'https://x', as_of: 2026-01-01}\n"
+    entry = (
+        "- {id: a, provider: aws, match: {instance_type: m5.*}, column: vcpus, expect: 8, value: 2,"
+        " source: 'https://x', as_of: 2026-01-01}\n"
+    )
     file.write_text(entry)
     fixed = corrections.apply(frame, "aws", corrections.load("aws", file))
     assert (fixed["vcpus"].item(), fixed["corrections"].to_list()) == (2, [["a"]])
@@ -404,4 +407,4 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
 
 def test_an_answer_that_is_not_xml_is_one_clear_line(tmp_path):
     with pytest.raises(HwpricesError, match="not XML"):
-        World(tmp_path).add("instance_types", "us-east-1", b"<html>", suffix="xml").parts()
+        LandedPages(tmp_path).add("instance_types", "us-east-1", b"<html>", suffix="xml").parts()

@@ -1,0 +1,55 @@
+"""The Spot Instance Advisor's bands and savings."""
+
+import json
+
+import pytest
+from tests.helpers.aws_pages import (
+    LandedPages,
+)
+
+from hwprices.errors import HwpricesError
+from hwprices.providers.aws.inventory.spot_advice import read_band
+
+
+def test_the_spot_advisor_says_what_it_says(tmp_path):
+    body = {
+        "ranges": [
+            {"index": 0, "label": "<5%", "max": 5},
+            {"index": 4, "label": ">20%", "max": 100},
+        ],
+        "spot_advisor": {
+            "us-east-1": {
+                "Linux": {"m5.large": {"s": 61, "r": 4}},
+                "Windows": {"m5.large": {"s": 40, "r": 0}},
+            }
+        },
+    }
+    table = (
+        LandedPages(tmp_path)
+        .add("spot_advisor", "global", json.dumps(body).encode(), suffix="json")
+        .table("spot_advice")
+    )
+    assert table.select(
+        "os",
+        "interruption_band",
+        "interruption_percent_from",
+        "interruption_percent_to",
+        "saving_percent",
+    ).rows() == [
+        ("linux", ">20%", 20, 100, 61),
+        ("windows", "<5%", 0, 5, 40),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "limits"),
+    [("<5%", (0, 5)), ("5-10%", (5, 10)), ("15-20%", (15, 20)), (">20%", (20, 100))],
+)
+def test_bands_are_read_from_their_labels(label, limits):
+    band = read_band(label)
+    assert (band.label, band.percent_from, band.percent_to) == (label, *limits)
+
+
+def test_a_band_written_in_another_way_is_an_error():
+    with pytest.raises(HwpricesError, match="band 'often' is not understood"):
+        read_band("often")

@@ -1,0 +1,162 @@
+"""Savings plans: rates joined to the price list's SKUs, every rate accounted for."""
+
+import json
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from tests.helpers.aws_pages import (
+    LandedPages,
+    line,
+    price_list,
+    quotes,
+    savings_plans,
+)
+
+from hwprices.errors import HwpricesError
+
+WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
+
+
+BYOL = {
+    "Operating System": "Windows",
+    "License Model": "Bring your own license",
+    "operation": "RunInstances:0800",
+}
+
+
+def plan_prices(tmp_path, body: bytes, *lines) -> tuple[pl.DataFrame, LandedPages]:
+    world = (
+        LandedPages(tmp_path)
+        .add("prices", "us-east-1", price_list(list(lines) or [line()]))
+        .add("savings_plans", "us-east-1", body, suffix="json")
+    )
+    return world.table("prices").filter(purchase_option="savings_plan"), world
+
+
+def test_a3_compute_and_instance_plans_are_two(tmp_path):
+    sku = "6C86BEPQVG73ZGGR"
+    body = savings_plans(
+        "us-east-1",
+        ("EC2", "EC2InstanceSavingsPlans", "1yr", "No Upfront", [(sku, "0.0600000")]),
+        ("COMPUTE", "ComputeSavingsPlans", "1yr", "No Upfront", [(sku, "0.0700000")]),
+        ("ALL", "ComputeSavingsPlans", "3yr", "All Upfront", [(sku, "0.0440000")]),
+    )
+    prices, world = plan_prices(tmp_path, body)
+    found = {
+        (r["commitment_plan"], r["term_months"], r["payment_option"]): r for r in prices.to_dicts()
+    }
+    assert found["ec2_instance", 12, "no_upfront"]["hourly"] == Decimal("0.06")
+    assert found["compute", 12, "no_upfront"]["hourly"] == Decimal("0.07")
+    whole = found["compute", 36, "all_upfront"]
+    assert (whole["hourly"], whole["upfront"], whole["effective_hourly"]) == (
+        Decimal("0.044"),
+        None,
+        Decimal("0.044"),
+    )
+    assert (whole["sku_id"], whole["sku_price_id"]) == (sku, f"ALL.{sku}")
+    assert world.refused().is_empty()
+
+
+def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
+    body = savings_plans(
+        "us-east-1",
+        (
+            "P",
+            "ComputeSavingsPlans",
+            "1yr",
+            "No Upfront",
+            [("LI", "0.16"), ("BYOL", "0.07"), ("LIN", "0.07")],
+        ),
+    )
+    prices, _ = plan_prices(
+        tmp_path,
+        body,
+        line(SKU="LIN"),
+        line("0.188", SKU="LI", **WINDOWS),
+        line("0.096", SKU="BYOL", **BYOL),
+    )
+    assert {(r["os"], r["license_model"]): r["hourly"] for r in prices.to_dicts()} == {
+        ("linux", "included"): Decimal("0.07"),
+        ("windows", "included"): Decimal("0.16"),
+        ("windows", "byol"): Decimal("0.07"),
+    }
+
+
+def test_every_rate_is_accounted_for(tmp_path):
+    body = json.loads(
+        savings_plans(
+            "us-east-1",
+            (
+                "P",
+                "ComputeSavingsPlans",
+                "1yr",
+                "No Upfront",
+                [("6C86BEPQVG73ZGGR", "0.07"), ("GONE", "0.1"), ("IDLE", "0.1")],
+            ),
+        )
+    )
+    rates = body["terms"]["savingsPlan"][0]["rates"]
+    rates[2]["discountedUsageType"] = "UnusedBox:m5.large"
+    rates += [
+        {**rates[0], "discountedServiceCode": "AWSLambda"},
+        {**rates[0], "discountedRate": {"price": "free"}, "rateCode": "P.X"},
+    ]
+    body["products"].append(
+        {"sku": "ML", "productFamily": "MachineLearningSavingsPlans", "attributes": {}}
+    )
+    body["terms"]["savingsPlan"] += [
+        {"sku": "ML", "rates": [dict(rates[0])]},
+        {"sku": "LOST", "rates": [dict(rates[0])]},
+    ]
+    prices, world = plan_prices(tmp_path, json.dumps(body).encode())
+    assert prices.height == 1
+    assert sorted(world.refused()["reason"]) == ["unknown_plan", "unknown_sku", "unreadable_price"]
+    assert world.counts() == {
+        "out_of_scope:savings_plan_service=AWSLambda": 1,
+        "out_of_scope:savings_plan_usage=idle_capacity": 1,
+        "out_of_scope:savings_plan_family=MachineLearningSavingsPlans": 1,
+    }
+
+
+def test_terms_before_products_read_the_same(tmp_path):
+    body = json.loads(
+        savings_plans(
+            "us-east-1",
+            ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
+        )
+    )
+    turned = json.dumps(
+        {
+            "version": 12,
+            "empty": [],
+            "none": {},
+            "terms": body["terms"],
+            "products": body["products"],
+        },
+        indent=3,
+    ).encode()
+    assert plan_prices(tmp_path, turned)[0]["hourly"].to_list() == [Decimal("0.07")]
+
+
+def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
+    body = savings_plans(
+        "us-east-1",
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
+    )
+    for cut in (body[:-1], body[: len(body) // 2], b"[]", b"<html>"):
+        with pytest.raises(HwpricesError, match="not the JSON"):
+            plan_prices(tmp_path, cut)
+
+
+def test_plans_without_a_price_list_are_counted(tmp_path):
+    body = savings_plans(
+        "us-east-1",
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "0.07"), ("B", "0.08")]),
+    )
+    world = (
+        LandedPages(tmp_path)
+        .add("savings_plans", "us-east-1", body, suffix="json")
+        .add("spot", "us-east-1", quotes(), suffix="xml")
+    )
+    assert world.counts() == {"out_of_scope:savings_plan_without_price_list": 2}

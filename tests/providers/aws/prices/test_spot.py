@@ -1,0 +1,114 @@
+"""Spot quotes: the newest of each market, compared with on-demand."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from tests.helpers.aws_pages import (
+    LandedPages,
+    line,
+    price_list,
+    quotes,
+)
+
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import validate
+
+WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
+
+
+def spot(tmp_path, *rows, lines=()) -> tuple[pl.DataFrame, LandedPages]:
+    world = (
+        LandedPages(tmp_path)
+        .add("prices", "us-east-1", price_list(list(lines) or [line()]))
+        .add("spot", "us-east-1", quotes(*rows), suffix="xml")
+    )
+    return world.table("prices").filter(purchase_option="spot"), world
+
+
+def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
+    prices, world = spot(
+        tmp_path,
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.042300", "2021-02-08T23:58:38.000Z"),
+        (
+            "us-east-1a",
+            "m5.large",
+            "Linux/UNIX (Amazon VPC)",
+            "0.041000",
+            "2021-02-08T20:00:00+00:00",
+        ),
+        ("us-east-1b", "m5.large", "Windows", "0.130000", "2021-02-08T23:00:00.000Z"),
+        ("us-west-2-lax-1a", "m5.large", "SUSE Linux", "0.099000", "2021-02-08T23:00:00.000Z"),
+        ("us-east-1a", "m5.large", "BeOS", "0.130000", "2021-02-08T23:00:00.000Z"),
+        ("us-east-1c", "m5.large", "Linux/UNIX", "", "2021-02-08T23:00:00.000Z"),
+    )
+    rows = {(r["zone"], r["os"]): r for r in prices.to_dicts()}
+    assert rows["us-east-1a", "linux"]["hourly"] == Decimal("0.0423")
+    assert rows["us-east-1a", "linux"]["effective_from"] == datetime(
+        2021, 2, 8, 23, 58, 38, tzinfo=UTC
+    )
+    assert rows["us-east-1a", "linux"]["region"] == "us-east-1"
+    assert rows["us-west-2-lax-1a", "sles"]["region"] == "us-west-2-lax-1"
+    assert len(rows) == 3
+    assert world.counts() == {"out_of_scope:superseded_spot_quote": 1}
+    assert sorted(world.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
+
+
+def test_two_spot_prices_at_one_time_are_both_refused(tmp_path):
+    """Networks have equal quotes. Where they differ, neither the cheaper nor the first is right."""
+    at = "2026-07-01T00:00:00.000Z"
+    prices, world = spot(
+        tmp_path,
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", at),
+        ("us-east-1a", "m5.large", "Linux/UNIX (Amazon VPC)", "0.041000", at),
+        ("us-east-1b", "m5.large", "Linux/UNIX", "0.040000", at),
+        ("us-east-1b", "m5.large", "Linux/UNIX (Amazon VPC)", "0.040000", at),
+    )
+    assert prices["zone"].to_list() == ["us-east-1b"]
+    given = pl.concat(
+        [part.frame.lazy().collect() for part in world.parts() if part.table == "prices"]
+    ).filter(purchase_option="spot")
+    refused = validate.split(given, TABLES["prices"], {}).refused
+    assert refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
+
+
+def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):
+    lines = [
+        line("0.0510000000", **{"Instance Type": "a1.large"}),
+        line("0.0960000000", SKU="M"),
+        line("0.1880000000", SKU="W", **WINDOWS),
+    ]
+    prices, _ = spot(
+        tmp_path,
+        ("us-east-1a", "a1.large", "Linux/UNIX", "0.051000", "2026-07-01T00:00:00.000Z"),
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", "2026-07-01T00:00:00.000Z"),
+        ("us-east-1b", "m5.large", "Linux/UNIX", "0.120000", "2026-07-01T00:00:00.000Z"),
+        ("us-east-1b", "m5.large", "Windows", "0.120000", "2026-07-01T00:00:00.000Z"),
+        ("us-east-1c", "m5.large", "Linux/UNIX", "0.000010", "2026-07-01T00:00:00.000Z"),
+        lines=lines,
+    )
+    flags = {(r["instance_type"], r["zone"], r["os"]): r["flags"] for r in prices.to_dicts()}
+    assert flags == {
+        ("a1.large", "us-east-1a", "linux"): ["spot_equals_on_demand"],
+        ("m5.large", "us-east-1a", "linux"): [],
+        ("m5.large", "us-east-1b", "linux"): ["spot_above_on_demand"],
+        ("m5.large", "us-east-1b", "windows"): [],
+        ("m5.large", "us-east-1c", "linux"): ["placeholder"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("quote", "flags"),
+    [
+        ("0.211800", ["spot_equals_on_demand"]),
+        ("0.211900", ["spot_above_on_demand"]),
+        ("0.211700", []),
+    ],
+)
+def test_a15_a_rounded_spot_price_equals_on_demand(tmp_path, quote, flags):
+    """Known wrong number A15: 0.2118 is 0.21181 rounded to the four decimals of a quote."""
+    at = "2026-07-01T00:00:00.000Z"
+    quoted = ("us-east-1a", "m5.large", "Linux/UNIX", quote, at)
+    prices, _ = spot(tmp_path, quoted, lines=[line("0.2118100000")])
+    assert prices["flags"].to_list() == [flags]

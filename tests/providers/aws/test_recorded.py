@@ -1,0 +1,78 @@
+"""Read responses that AWS really sent (tests/recordings/aws)."""
+
+import gzip
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from tests.helpers.aws_pages import LandedPages
+
+Recorded = Callable[[str], bytes]
+
+
+@pytest.fixture
+def recorded(project) -> Recorded:
+    """Read a recording by its name."""
+    folder = project / "tests/recordings/aws"
+    return lambda name: gzip.decompress((folder / f"{name}.gz").read_bytes())
+
+
+def test_every_line_of_an_old_price_list_is_accounted_for(recorded, tmp_path):
+    """Lines of 2017 and 2021: dates day first, `3 yr`, `AllUpfront`, no Region Code."""
+    body = recorded("price_list_eu-west-1.csv")
+    pages = LandedPages(tmp_path).add("prices", "eu-west-1", body)
+    before_lines = 6  # five lines about the file, and the header
+    lines = body.count(b"\n") - before_lines + (not body.endswith(b"\n"))
+    prices = pages.unchecked("prices")
+    assert prices.height + pages.refused().height + sum(pages.counts().values()) == lines
+    assert pages.refused()["reason"].to_list() == ["unknown_platform", "unknown_platform"]
+
+
+def test_a_reserved_term_of_an_old_price_list_is_read(recorded, tmp_path):
+    body = recorded("price_list_eu-west-1.csv")
+    pages = LandedPages(tmp_path).add("prices", "eu-west-1", body)
+    (row,) = (
+        pages.unchecked("prices")
+        .filter(instance_type="c1.medium", purchase_option="reserved", os="linux", tenancy="shared")
+        .to_dicts()
+    )
+    terms = (row["upfront"], row["term_months"], row["payment_option"])
+    assert terms == (Decimal(1680), 36, "all_upfront")
+    assert row["effective_hourly"] == round(Decimal(1680) / 26280, 10)
+
+
+def test_recorded_savings_plans_name_skus_of_the_price_list(recorded, tmp_path):
+    pages = (
+        LandedPages(tmp_path)
+        .add("prices", "eu-west-1", recorded("price_list_eu-west-1.csv"))
+        .add(
+            "savings_plans",
+            "eu-west-1",
+            recorded("savings_plans_eu-west-1.json"),
+            suffix="json",
+        )
+    )
+    plans = pages.table("prices").filter(purchase_option="savings_plan")
+    assert sorted(plans.select("commitment_plan", "payment_option", "hourly").iter_rows()) == [
+        ("compute", "all_upfront", Decimal("0.098")),
+        ("ec2_instance", "no_upfront", Decimal("0.087")),
+    ]
+
+
+def test_recorded_instance_types_are_all_read(recorded, tmp_path):
+    bodies = [recorded(f"describe_instance_types_{number}.xml") for number in (1, 2)]
+    pages = LandedPages(tmp_path).add("instance_types", "us-east-1", *bodies, suffix="xml")
+    types = pages.table("instance_types")
+    assert types.height == sum(body.count(b"<instanceType>") for body in bodies)
+    (m5dn,) = types.filter(instance_type="m5dn.8xlarge").to_dicts()
+    assert (m5dn["vcpus"], m5dn["memory_gib"], m5dn["local_disk_count"]) == (32, 128.0, 2)
+    assert (m5dn["network_gbps_max"], m5dn["boost_ghz"]) == (25.0, 3.1)
+
+
+def test_the_recorded_spot_advisor_is_read(recorded, tmp_path):
+    body = recorded("spot_advisor.json")
+    pages = LandedPages(tmp_path).add("spot_advisor", "global", body, suffix="json")
+    advice = pages.table("spot_advice")
+    assert set(advice["region"]) == {"us-east-1", "eu-west-1"}
+    assert set(advice["os"]) == {"linux", "windows"}
+    assert advice["interruption_percent_to"].is_between(5, 100).all()
