@@ -1,7 +1,7 @@
 """Mistakes and genuine events, each applied to the sample's release and put to the gate.
 
-No mistake may be published: some check stops it. Every genuine event is published: nothing stops, or
-one check does and is let through by name.
+No mistake may be published: some check stops it. Every genuine event is published: nothing stops,
+or one check does and is let through by name.
 """
 
 import re
@@ -57,7 +57,7 @@ def candidate(provider: str, tables: Tables) -> gate.Candidate:
     return gate.Candidate(provider, "live", lazy)
 
 
-# -- ways to change a release ------------------------------------------------------------------------
+# -- changes to a release ---------------------------------------------------------------------
 
 Change = Callable[[Tables], Tables]
 

@@ -44,9 +44,9 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
     """Count what became of each price, by cell.
 
     Returns one row a cell: DIMENSIONS, ``moving`` (the option's prices change by the hour) and the
-    counts old, both, lost, added, up, down, jumped, doubled, currency_changed, unit_changed;
-    log_sum is the sum of the natural logarithms of new ÷ old. A price that became null counts as lost.
-    Prices of retired types are left out.
+    counts old, both, lost, added, up, down, jumped, doubled, currency_changed, unit_changed.
+    log_sum is the sum of the natural logarithms of new ÷ old. A price that became null counts as
+    lost. Prices of retired types are left out.
     """
     joined = _side(old, retired).join(
         _side(new, retired).rename({name: f"new_{name}" for name in _NEW}),
