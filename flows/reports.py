@@ -20,7 +20,7 @@ def collected(staged: Staged) -> str:
             "",
             "| unit | status | reason |",
             "|---|---|---|",
-            *(f"| {t['unit']} | {t['status']} | {t['reason']} |" for t in staged.troubles),
+            *(f"| {t.unit} | {t.status} | {t.reason} |" for t in staged.troubles),
         ]
     if staged.quarantined:
         lines += [

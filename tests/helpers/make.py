@@ -10,7 +10,8 @@ from hwprices.rows import frames, parquet
 from hwprices.rows.prices import price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage.stage import Staged, _point
+from hwprices.stage.stage import Staged, put_in_force
+from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
@@ -93,13 +94,13 @@ def stage_frames(
     origin: str = "live",
 ) -> Staged:
     """Put frames in force as a provider's staged tables."""
-    directory = f"staged/{provider}/{run_id}"
+    directory = layout.staged_directory(provider, run_id)
     files = tuple(
-        parquet.write(store, directory, parquet.file_key(name, provider), name, frame)
+        parquet.write(store, directory, name, frame, provider=provider)
         for name, frame in by_table.items()
     )
     staged = Staged(provider, run_id, origin, files, units={"ok": 1})
-    _point(store, staged)
+    put_in_force(store, staged)
     return staged
 
 

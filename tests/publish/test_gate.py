@@ -1,4 +1,4 @@
-"""The gate: what stops a provider, what is only reported. Case R1."""
+"""The gate: what stops a provider, and what is only reported (known wrong number R1)."""
 
 from decimal import Decimal
 
@@ -23,6 +23,14 @@ def stopped_by(new, old):
 
 OLD = make.world(1000)
 
+AVAILABILITY = {
+    "provider": "aws",
+    "region": "us-east-1",
+    "offered": True,
+    "observed_at": make.AT,
+    "raw_sha256": "0" * 64,
+}
+
 
 def with_prices(frame):
     return {**OLD, "prices": frame}
@@ -32,13 +40,38 @@ def test_the_same_again_passes():
     assert stopped_by(OLD, OLD) == set()
 
 
-def test_rows_lost():
-    some = OLD["prices"].head(994)  # 0.6 % gone
-    assert stopped_by(with_prices(some), OLD) == {"rows_lost", "type_gone"}
+def offered(frame):
+    """Offers of the types that have prices in this frame."""
+    types = frame["instance_type"].unique().sort().to_list()
+    rows = [{**AVAILABILITY, "instance_type": name} for name in types]
+    return make.table("availability", rows)
 
 
-def test_a_few_rows_less_is_no_loss_but_a_type_gone_is_shown():
-    assert stopped_by(with_prices(OLD["prices"].head(999)), OLD) == {"type_gone"}
+LISTED = {**OLD, "availability": offered(OLD["prices"])}
+
+
+def test_prices_lost_while_their_types_are_still_offered():
+    new = {**LISTED, "prices": OLD["prices"].head(994)}  # 0.6 % gone
+    assert stopped_by(new, LISTED) == {"rows_lost", "type_gone"}
+
+
+def test_a_few_prices_less_are_no_loss_but_a_type_without_a_price_is_shown():
+    new = {**LISTED, "prices": OLD["prices"].head(999)}
+    assert stopped_by(new, LISTED) == {"type_gone"}
+
+
+def test_types_that_left_both_lists_are_retired():
+    kept = OLD["prices"].head(994)
+    new = {**LISTED, "prices": kept, "availability": offered(kept)}
+    results = outcomes(new, LISTED)
+    assert (results["types_retired"], results["type_gone"]) == ("warn", "pass")
+    assert stopped_by(new, LISTED) == set()
+
+
+def test_too_many_retired_types_at_once_are_a_fault():
+    kept = OLD["prices"].head(950)
+    new = {**LISTED, "prices": kept, "availability": offered(kept)}
+    assert stopped_by(new, LISTED) == {"types_retired"}
 
 
 def raised(share, factor):
@@ -74,7 +107,7 @@ def test_region_gone():
     assert stopped_by(OLD, old) == {"region_gone"}
 
 
-def test_spot_comes_and_goes():
+def test_spot_prices_come_and_go_but_not_most_of_them():
     spot = make.prices(
         *(
             {
@@ -87,17 +120,18 @@ def test_spot_comes_and_goes():
         )
     )
     before = {**OLD, "prices": pl.concat([OLD["prices"], spot])}
-    after = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(1)])}
-    assert stopped_by(after, before) == set()
-    assert stopped_by(OLD, before) == {
-        "option_gone"
-    }  # not one quote left: credentials lapsed, more likely than all markets closed
+    fewer = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(700)])}
+    hardly_any = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(1)])}
+    assert stopped_by(fewer, before) == set()
+    assert stopped_by(hardly_any, before) == {"spot_lost"}
+    # not one price left: credentials have lapsed
+    assert stopped_by(OLD, before) == {"option_gone", "spot_lost"}
 
 
 def test_accepting_by_name_lets_it_through():
-    new = with_prices(OLD["prices"].head(999))
-    assert outcomes(new, OLD, {"aws:type_gone"})["type_gone"] == "accepted"
-    assert outcomes(new, OLD, {"gcp:type_gone"})["type_gone"] == "stop"
+    new = {**LISTED, "prices": OLD["prices"].head(999)}
+    assert outcomes(new, LISTED, {"aws:type_gone"})["type_gone"] == "accepted"
+    assert outcomes(new, LISTED, {"gcp:type_gone"})["type_gone"] == "stop"
 
 
 def test_the_sample_does_not_replace_live_figures():
@@ -128,10 +162,10 @@ def test_exceptions_to_the_invariants_are_reported():
     )
     results = {r.check: r for r in gate.check(candidate({**OLD, "prices": odd}), None)}
     assert {n for n, r in results.items() if r.outcome == "warn"} == {
-        "spot_below_on_demand",
         "windows_above_linux",
         "longer_is_cheaper",
     }
+    assert results["spot_below_on_demand"].outcome == "stop"
     assert "m5.large" in results["windows_above_linux"].detail
 
 

@@ -47,7 +47,7 @@ def test_files_describe_themselves(tmp_path):
 
     from hwprices.storage.store import Store
 
-    parquet.write(Store(tmp_path), "d", "prices.parquet", "prices", make.prices({}))
+    parquet.write(Store(tmp_path), "d", "prices", make.prices({}))
     schema = pq.read_schema(tmp_path / "d/prices.parquet")
     assert schema.field("effective_hourly").metadata[b"unit"] == b"currency/h"
     assert schema.field("region").metadata[b"focus"] == b"RegionId"

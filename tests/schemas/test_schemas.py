@@ -8,6 +8,7 @@ from hwprices.publish.datapackage import datapackage
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
+from hwprices.storage.release_manifest import ReleaseManifest, TableEntry, TableFile
 
 PRICES = (
     "price_id provider region zone instance_type os software license_model tenancy purchase_option commitment_plan term_months payment_option "
@@ -89,12 +90,14 @@ def test_a_known_bad_frame_is_refused():
 
 
 def test_datapackage_knows_every_dtype():
-    manifest = {
-        "version": "1",
-        "created_at": "x",
-        "tables": {
-            name: {"rows": 0, "bytes": 0, "files": [{"key": f"{name}.parquet"}]} for name in TABLES
-        },
-    }
+    files = {name: TableFile(name, f"{name}.parquet", 0, 0, "", "") for name in TABLES}
+    manifest = ReleaseManifest(
+        schema_version="1",
+        version="1",
+        created_at="2026-08-01T04:17:00+00:00",
+        content_sha256="",
+        tables={name: TableEntry(0, 0, (file,)) for name, file in files.items()},
+        providers={},
+    )
     resources = datapackage(manifest)["resources"]
     assert [r["name"] for r in resources] == list(TABLES)

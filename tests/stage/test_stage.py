@@ -13,6 +13,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
 from hwprices.rows import quarantine
 from hwprices.stage import stage
+from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 
@@ -119,9 +120,7 @@ def test_troubles_are_told(tmp_path):
     ]
     staged = run(tmp_path, [part({})], results=results)
     assert staged.units == {"ok": 1, "skipped": 1}
-    assert staged.troubles == (
-        {"unit": "vendor/prices/me-south-1", "status": "skipped", "reason": "not enabled"},
-    )
+    assert staged.troubles == (Trouble("vendor/prices/me-south-1", "skipped", "not enabled"),)
 
 
 def test_a_damaged_pointer_is_named(tmp_path):

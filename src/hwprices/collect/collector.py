@@ -11,13 +11,14 @@ from types import TracebackType
 from typing import Self
 
 from hwprices import providers
-from hwprices.collect import record, replay
+from hwprices.collect import record
+from hwprices.collect.replay import Sample
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, SkippedError
 from hwprices.settings import Settings
-from hwprices.storage.store import Store
+from hwprices.storage import layout
 
 
 class Collector:
@@ -33,7 +34,8 @@ class Collector:
     def __init__(self, provider: str, settings: Settings) -> None:
         self.provider = providers.get(provider)
         self.settings = self.provider.settings(settings)
-        self.landing = Landing(Store(f"{self.settings.root.rstrip('/')}/raw"))
+        self.landing = Landing(layout.landing_root(self.settings.root))
+        self._sample = Sample(self.settings.sample, provider)
         self._http = Http(self.settings)
         self._context = Context(self.settings, self.landing, self._http, self._http.now)
         self._slots = threading.BoundedSemaphore(self.provider.units_at_once(self.settings))
@@ -68,11 +70,11 @@ class Collector:
         """List the units to fetch, or with source=sample those that the sample holds.
 
         Raises:
-            HwpricesError: an index cannot be had, or nothing fits the regions and kinds asked for.
+            HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
         """
         name = self.provider.name
         if self.settings.source == "sample":
-            units = replay.plan(self.settings.sample, name, regions)
+            units = self._sample.plan(regions)
         else:
             units = self.provider.plan(self._context, regions)
         chosen = [unit for unit in units if kinds is None or unit.kind in kinds]
@@ -91,7 +93,7 @@ class Collector:
         """
         try:
             if self.settings.source == "sample":
-                return replay.replay(self.settings.sample, unit, self.landing)
+                return self._sample.replay(unit, self.landing)
             with self._slots:
                 return UnitResult(unit, "ok", tuple(self.provider.fetch(self._context, unit)))
         except SkippedError as skipped:

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
-from typing import Literal
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult, carry_over
-
-Origin = Literal["sample", "live"]
+from hwprices.storage.manifests import Origin
 
 
 def run_id(started_at: datetime) -> str:
@@ -29,16 +27,23 @@ def record(
 ) -> Run:
     """Write the run's manifest. A unit that failed keeps the pages of the run before.
 
-    ``narrowed`` says that only some regions or kinds were asked for: the others stay as they were in
-    the run before. In a whole run a unit that is no longer planned is left out, and the gate reports
-    what is missing.
-
-    ``kinds`` are those asked for, if not all. Some kinds alone (spot prices) are no price list, so
-    they are added to a whole run.
+    Args:
+        landing: where the manifest is written, and the runs before are.
+        provider: the provider's name.
+        origin: whether the pages are the vendor's or the sample's.
+        started_at: when the run began; names it.
+        results: how each unit went.
+        narrowed: only some regions or kinds were requested. The others stay as they were in the run
+            before. In a full run a unit that is no longer planned is left out, and the gate reports
+            what is missing.
+        kinds: those requested, if not all. Some kinds alone (spot prices) are no price list, so
+            they
+            are added to an earlier run.
 
     Raises:
-        HwpricesError: not one unit could be fetched, or there is no whole run to add some kinds to;
-            nothing is recorded.
+        HwpricesError: not one unit could be fetched, or there is no run to add some kinds to;
+            nothing
+            is recorded.
     """
     if not any(result.status == "ok" for result in results):
         raise _nothing_fetched(provider, results)
@@ -48,7 +53,7 @@ def record(
             f"{provider}: there is no {origin} run to add {', '.join(kinds)} to",
             "Collect all kinds once first: the refresh flow does.",
         )
-    others = _unasked(results, previous) if previous and narrowed else []
+    others = _not_requested(results, previous) if previous and narrowed else []
     run = Run(
         run_id(started_at),
         provider,
@@ -67,18 +72,18 @@ def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesEr
     return HwpricesError(f"{provider}: none of {len(results)} units could be fetched{example}")
 
 
-def _unasked(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:
-    """Results of the run before for units that this run was not asked for."""
-    asked = {result.unit.name for result in results}
+def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:
+    """Results of the run before for units that were not requested in this one."""
+    requested = {result.unit.name for result in results}
     return [
         replace(result, carried_from=result.carried_from or previous.run_id)
         for result in previous.results
-        if result.unit.name not in asked
+        if result.unit.name not in requested
     ]
 
 
 def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
-    """The last run of the same origin: sample pages never stand in for live ones, nor live for sample."""
+    """The last run of the same origin: sample pages never stand in for live ones, or vice versa."""
     for name in reversed(landing.runs(provider)):
         run = landing.run(provider, name)
         if run.origin == origin:

@@ -1,51 +1,49 @@
 """Replay the bundled sample: its landed pages stand in for what a vendor would have sent."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Unit, UnitResult
 
 
-def plan(sample: str, provider: str, regions: Sequence[str] | None) -> list[Unit]:
-    """List the units that the sample holds; ``regions`` narrows it.
+class Sample:
+    """One provider's part of the sample, a landing root. Its manifest is read once, when needed."""
 
-    Raises:
-        HwpricesError: the sample has nothing of this provider.
-    """
-    results = sample_run(sample, provider).results
-    return [
-        result.unit
-        for result in results
-        if regions is None or result.unit.region in (*regions, "global")
-    ]
+    def __init__(self, root: str, provider: str) -> None:
+        self.root = root
+        self.provider = provider
+        self._landing = Landing(root)
 
+    @cached_property
+    def _results(self) -> dict[str, UnitResult]:
+        """The results of the sample's run by the unit's name."""
+        run = self._landing.latest_run(self.provider)
+        if run is None:
+            raise HwpricesError(
+                f"no sample of {self.provider} in {self.root}",
+                "Set HWPRICES_SAMPLE to the project's data/sample, or use --source live.",
+            )
+        return {result.unit.name: result for result in run.results}
 
-def replay(sample: str, unit: Unit, landing: Landing) -> UnitResult:
-    """Copy a unit's pages from the sample into the landing root, checksums verified.
+    def plan(self, regions: Sequence[str] | None) -> list[Unit]:
+        """List the units that the sample holds; ``regions`` narrows it.
 
-    Raises:
-        HwpricesError: a page of the sample is missing or altered, or cannot be written.
-    """
-    source = Landing(sample)
-    results = sample_run(sample, unit.provider).results
-    result = next(r for r in results if r.unit.name == unit.name)
-    for page in result.pages:
-        if not landing.store.exists(page.key):
-            with source.file(page) as path:
-                landing.store.put(page.key, path)
-    return result
+        Raises:
+            HwpricesError: the sample has nothing of this provider.
+        """
+        units = [result.unit for result in self._results.values()]
+        return [unit for unit in units if regions is None or unit.region in (*regions, "global")]
 
+    def replay(self, unit: Unit, landing: Landing) -> UnitResult:
+        """Copy a unit's pages into a landing root, checksums verified, and return its result.
 
-def sample_run(sample: str, provider: str) -> Run:
-    """Read the manifest of the sample's run of one provider.
-
-    Raises:
-        HwpricesError: there is none.
-    """
-    run = Landing(sample).latest_run(provider)
-    if run is None:
-        raise HwpricesError(
-            f"no sample of {provider} in {sample}",
-            "Set HWPRICES_SAMPLE to the project's data/sample, or use --source live.",
-        )
-    return run
+        Raises:
+            HwpricesError: a page of the sample is missing or altered, or cannot be written.
+        """
+        result = self._results[unit.name]
+        for page in result.pages:
+            if not landing.store.exists(page.key):
+                with self._landing.file(page) as path:
+                    landing.store.put(page.key, path)
+        return result

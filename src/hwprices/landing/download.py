@@ -1,8 +1,8 @@
-"""Downloads that arrive whole or fail with one clear line.
+"""Download pages completely, or fail with one clear line.
 
-The body goes to a file as it came over the wire. It is accepted only when its length is the one announced, a gzip body ends
-with its trailer, and its type is what was asked for. 429 and 5xx are tried again after Retry-After or a growing pause; so are
-connections that break or stall.
+The body goes to a file as the server sent it. It is accepted only if its length is the one
+announced, a gzip body ends with its trailer, and its type is the expected one. 429, 5xx and
+connections that break or stall are tried again (``landing.retry``).
 """
 
 import gzip
@@ -38,7 +38,7 @@ SECRET_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A body on disk as it came over the wire, with what is known of it."""
+    """A body on disk as the server sent it, and what the response said about it."""
 
     path: Path
     encoding: Literal["identity", "gzip"]
@@ -50,11 +50,11 @@ class Downloaded:
 
 
 class FetchError(HwpricesError):
-    """A page could not be had, after all tries."""
+    """A page could not be downloaded, after all tries."""
 
 
 class _TryAgain(Exception):
-    """This try failed in a way that the next one may not."""
+    """This try failed, and another one may succeed."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -80,7 +80,7 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
     """Refuse plain http to another machine, and credentials over plain http to any.
 
     Raises:
-        FetchError: the URL is not one that this may be sent to.
+        FetchError: nothing may be sent to this URL.
     """
     scheme = urlsplit(url).scheme
     if scheme == "https":
@@ -98,26 +98,27 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
 
 
 def check_same_host(first: str, following: str) -> None:
-    """A next-page link must stay on the host (and scheme) of the first page.
+    """Refuse a next-page link that leaves the host, port or scheme of the first page.
 
     Raises:
-        FetchError: it leads elsewhere.
+        FetchError: it does.
     """
-    a, b = urlsplit(first), urlsplit(following)
-    default = {"https": 443, "http": 80}
-    if (a.scheme, a.hostname, a.port or default.get(a.scheme)) != (
-        b.scheme,
-        b.hostname,
-        b.port or default.get(b.scheme),
-    ):
+    if _origin(first) != _origin(following):
         raise FetchError(
             f"the next page of {public_url(first)} is on another host: {public_url(following)}",
             "It is not followed. Report it if the vendor has really moved.",
         )
 
 
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    default = {"https": 443, "http": 80}
+    return parts.scheme, parts.hostname, parts.port or default.get(parts.scheme)
+
+
 class Http:
-    """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments so that tests need no patching."""
+    """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments for the tests."""
 
     def __init__(
         self,
@@ -137,6 +138,7 @@ class Http:
         )
 
     def close(self) -> None:
+        """Close the connections."""
         self._client.close()
 
     def download(
@@ -150,7 +152,7 @@ class Http:
         """Fetch one page into a file.
 
         Raises:
-            FetchError: after all tries; names the endpoint (without secrets), the last failure and the remedy.
+            FetchError: after all tries; names the endpoint (without secrets) and the last failure.
         """
         check_endpoint(url)
         try:
@@ -168,6 +170,12 @@ class Http:
             ) from error
 
     def _once(self, url: str, into: Path, params: dict[str, str], expect: Expect) -> Downloaded:
+        """Try once.
+
+        Raises:
+            _TryAgain: it failed in a way that may pass.
+            FetchError: it failed for good.
+        """
         try:
             with self._client.stream("GET", url, params=params or None) as response:
                 _check_status(response)
@@ -176,14 +184,18 @@ class Http:
                 with into.open("wb") as file:
                     for chunk in response.iter_raw():
                         file.write(chunk)
-                _check_whole(response, into, encoding)
-                shown = {k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS}
-                kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
-                return Downloaded(
-                    into, encoding, public_url(url), shown, response.status_code, kind, self.now()
-                )
+                _check_complete(response, into, encoding)
         except httpx.HTTPError as error:
             raise _TryAgain(f"{type(error).__name__} {error}".strip()) from None
+        return Downloaded(
+            path=into,
+            encoding=encoding,
+            url=public_url(url),
+            params={k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS},
+            status=response.status_code,
+            content_type=_content_type(response).split(";")[0].strip(),
+            retrieved_at=self.now(),
+        )
 
 
 def _check_status(response: httpx.Response) -> None:
@@ -195,8 +207,9 @@ def _check_status(response: httpx.Response) -> None:
         header = response.headers.get("retry-after", "")
         raise _TryAgain(f"HTTP {status}", retry.parse_retry_after(header))
     if 300 <= status < 400:
+        target = public_url(response.headers.get("location", "nowhere"))
         raise FetchError(
-            f"{url} answers HTTP {status} to {public_url(response.headers.get('location', 'nowhere'))}",
+            f"{url} answers HTTP {status} to {target}",
             "Redirects are not followed: set the endpoint to the new address.",
         )
     response.read()
@@ -216,21 +229,23 @@ def _encoding(response: httpx.Response) -> Literal["identity", "gzip"]:
 
 
 def _check_type(response: httpx.Response, expect: Expect) -> None:
-    kind = response.headers.get("content-type", "").lower()
-    if expect != "any" and "html" in kind:
+    if expect != "any" and "html" in _content_type(response):
         raise _TryAgain(f"HTML came instead of {expect.upper()}")
 
 
-def _check_whole(response: httpx.Response, path: Path, encoding: str) -> None:
+def _content_type(response: httpx.Response) -> str:
+    header: str = response.headers.get("content-type", "")
+    return header.lower()
+
+
+def _check_complete(response: httpx.Response, path: Path, encoding: str) -> None:
+    """Compare the body with the length announced; read a gzip body to its trailer."""
     announced = response.headers.get("content-length")
-    got = path.stat().st_size
-    if announced is not None and int(announced) != got:
-        raise _TryAgain(f"{got} of {announced} bytes came")
-    if (
-        announced is None
-        and encoding == "identity"
-        and response.headers.get("transfer-encoding", "").lower() != "chunked"
-    ):
+    received = path.stat().st_size
+    if announced is not None and int(announced) != received:
+        raise _TryAgain(f"{received} of {announced} bytes came")
+    chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
+    if announced is None and encoding == "identity" and not chunked:
         raise _TryAgain("the body has no length, so it cannot be known to be whole")
     if encoding == "gzip":
         try:

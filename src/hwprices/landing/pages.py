@@ -1,34 +1,40 @@
-"""Raw pages as the vendors sent them: content-addressed, compressed, with a manifest a run, checked on every read.
+"""Keep raw pages as the vendors sent them: named by content, compressed, checked on every read.
 
-A page is ``<provider>/<kind>/<region>/<sha256>.<suffix>.gz`` below the landing root; the SHA-256 is that of the stored file, so
-anybody can check it with ``sha256sum``. A run's manifest is ``<provider>/runs/<run_id>.json``. The bundled sample is a landing
-root like any other: what replays it is what reads a live run.
+A page's key holds the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A
+run's manifest lists its units and their pages. The bundled sample is a landing root like any other:
+what replays it is what reads a live run. ``storage.layout`` spells the keys.
 """
 
 import gzip
-import hashlib
 import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import CHUNK, Downloaded
+from hwprices.storage import layout, manifests
+from hwprices.storage.checksum import sha256_of
+from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 COMPRESS_LEVEL = 6  # zlib's own default; a price list of 1 GB shrinks to about 6 %
 
+CONTENT_TYPES = {"json": "application/json", "xml": "text/xml", "csv": "text/csv"}
+
 
 @dataclass(frozen=True)
 class Unit:
-    """What is fetched, fails and is carried over as one: provider × kind × region (``global`` where it has none).
+    """What is fetched, fails and is carried over as one: provider, kind and region.
 
-    ``params`` is what ``plan`` found out for ``fetch`` (a version URL); it must not hold a credential.
+    The region is ``global`` where the kind has none. ``params`` is what ``plan`` learned for
+    ``fetch`` (such as the URL of the current version); it must not hold a credential.
     """
 
     provider: str
@@ -38,12 +44,17 @@ class Unit:
 
     @property
     def name(self) -> str:
+        """The unit in messages and reports: ``aws/prices/us-east-1``."""
         return f"{self.provider}/{self.kind}/{self.region}"
 
 
 @dataclass(frozen=True)
 class Page:
-    """One landed page: where it is, what it is, where and when it came from. ``params`` never holds a credential."""
+    """One landed page: its key, and when and from where it was downloaded.
+
+    ``sha256`` and ``bytes`` are of the stored (compressed) file, ``content_bytes`` of the content.
+    ``url`` and ``params`` never hold a credential.
+    """
 
     key: str
     sha256: str
@@ -61,13 +72,18 @@ UnitStatus = Literal["ok", "skipped", "failed", "carried"]
 
 @dataclass(frozen=True)
 class UnitResult:
-    """How one unit went. carried: it failed, and the pages of the run named in ``carried_from`` stand in for it."""
+    """How one unit went.
+
+    carried: it failed, and has the pages of the run named in ``carried_from`` instead. ``reason``
+    is a sentence for people; ``cause`` is a code for programs, where the provider has one.
+    """
 
     unit: Unit
     status: UnitStatus
     pages: tuple[Page, ...] = ()
     reason: str = ""
     carried_from: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,23 +92,25 @@ class Run:
 
     run_id: str
     provider: str
-    origin: Literal["sample", "live"]
+    origin: Origin
     started_at: datetime
     code_version: str
     results: tuple[UnitResult, ...]
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """Pages of a kind, and region where given, in the order they were fetched."""
+        """Pages of a kind, and of one region if given, in the order in which they were fetched."""
+        results = [result for result in self.results if result.unit.kind == kind]
         return [
-            p
-            for r in self.results
-            if r.unit.kind == kind and region in (None, r.unit.region)
-            for p in r.pages
+            page
+            for result in results
+            if region is None or result.unit.region == region
+            for page in result.pages
         ]
 
     def regions(self, kind: str) -> list[str]:
         """Regions that have pages of a kind, sorted."""
-        return sorted({r.unit.region for r in self.results if r.unit.kind == kind and r.pages})
+        results = [result for result in self.results if result.unit.kind == kind]
+        return sorted({result.unit.region for result in results if result.pages})
 
 
 class Landing:
@@ -108,15 +126,13 @@ class Landing:
             HwpricesError: the landing root cannot be written.
         """
         with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-            stored = (
-                body.path
-                if body.encoding == "gzip"
-                else _compress(body.path, Path(scratch) / "page.gz")
-            )
-            with gzip.open(stored) as plain:
-                content_bytes = sum(len(chunk) for chunk in _chunks(plain))
-            sha256 = _sha256(stored)
-            key = f"{unit.provider}/{unit.kind}/{unit.region}/{sha256}.{suffix}.gz"
+            if body.encoding == "gzip":
+                stored, content_bytes = body.path, _content_bytes(body.path)
+            else:
+                stored = _compress(body.path, Path(scratch) / "page.gz")
+                content_bytes = body.path.stat().st_size
+            sha256 = sha256_of(stored)
+            key = layout.page(unit.provider, unit.kind, unit.region, sha256, suffix)
             if not self.store.exists(key):
                 self.store.put(key, stored)
             return Page(
@@ -142,40 +158,39 @@ class Landing:
         params: Mapping[str, str] | None = None,
         status: int = 200,
     ) -> Page:
-        """Keep a page that a vendor's SDK has already read from the wire (its body as received, decoded)."""
+        """Keep a page that a vendor's SDK has already downloaded: its body, decoded.
+
+        Raises:
+            HwpricesError: the landing root cannot be written.
+        """
+        content_type = CONTENT_TYPES.get(suffix, "application/octet-stream")
         with tempfile.NamedTemporaryFile(prefix="hwprices-") as file:
             file.write(content)
             file.flush()
-            types = {"json": "application/json", "xml": "text/xml", "csv": "text/csv"}
             body = Downloaded(
-                Path(file.name),
-                "identity",
-                url,
-                params or {},
-                status,
-                types.get(suffix, "application/octet-stream"),
-                retrieved_at,
+                Path(file.name), "identity", url, params or {}, status, content_type, retrieved_at
             )
             return self.land(unit, body, suffix=suffix)
 
     @contextmanager
     def file(self, page: Page) -> Iterator[Path]:
-        """The stored (compressed) page as a local file whose checksum holds; a copy that goes away when it is on an object store.
+        """The stored (compressed) page as a local file, its checksum verified.
+
+        Of a page on an object store this is a copy that is deleted at the end of the block.
 
         Raises:
             HwpricesError: the page is gone, or is not what was landed; the line names it.
         """
         path = self.store.local(page.key)
         if path is not None:
-            self._check(page, path if path.is_file() else None)
+            self._check(page, path)
             yield path
             return
         with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-            data = self.store.get(page.key)
             copy = Path(scratch) / Path(page.key).name
-            if data is not None:
+            if (data := self.store.get(page.key)) is not None:
                 copy.write_bytes(data)
-            self._check(page, copy if data is not None else None)
+            self._check(page, copy)
             yield copy
 
     def read(self, page: Page) -> bytes:
@@ -185,8 +200,6 @@ class Landing:
 
     def read_json(self, page: Page) -> Any:
         """A JSON page, numbers with a fraction as Decimal: money must not pass through a float."""
-        from decimal import Decimal
-
         try:
             return json.loads(self.read(page), parse_float=Decimal)
         except ValueError as error:
@@ -195,50 +208,44 @@ class Landing:
                 "Delete it and fetch again.",
             ) from None
 
-    def _check(self, page: Page, path: Path | None) -> None:
-        where = self.store.uri(page.key)
-        if path is None:
+    def _check(self, page: Page, path: Path) -> None:
+        uri = self.store.uri(page.key)
+        if not path.is_file():
             raise HwpricesError(
-                f"landed page {where} is missing", "Fetch again, or restore the landing directory."
+                f"landed page {uri} is missing", "Fetch again, or restore the landing directory."
             )
-        if _sha256(path) != page.sha256:
+        if sha256_of(path) != page.sha256:
             raise HwpricesError(
-                f"checksum of landed page {where} does not match: it was altered after it was landed",
+                f"checksum of landed page {uri} does not match: it was altered after it was landed",
                 "Delete it and fetch again.",
             )
 
-    # -- manifests -----------------------------------------------------------------------------------------------------
-
     def write_run(self, run: Run) -> str:
         """Write the manifest of a run; returns its key."""
-        key = f"{run.provider}/runs/{run.run_id}.json"
-        self.store.put(key, json.dumps(asdict(run), indent=1, default=_jsonable).encode() + b"\n")
+        key = layout.run_manifest(run.provider, run.run_id)
+        self.store.put(key, manifests.encode(run))
         return key
 
     def runs(self, provider: str) -> list[str]:
         """Ids of a provider's runs, oldest first."""
-        return [Path(k).stem for k in self.store.keys(f"{provider}/runs") if k.endswith(".json")]
+        ids = (layout.run_id(key) for key in self.store.keys(layout.runs(provider)))
+        return [run_id for run_id in ids if run_id is not None]
 
     def run(self, provider: str, run_id: str) -> Run:
-        """Read a manifest.
+        """Read the manifest of a run.
 
         Raises:
             HwpricesError: it is missing or damaged.
         """
-        key = f"{provider}/runs/{run_id}.json"
+        key = layout.run_manifest(provider, run_id)
         data = self.store.get(key)
         if data is None:
             raise HwpricesError(
                 f"no run {run_id} of {provider} in {self.store.root}",
                 "List the folder runs/ there.",
             )
-        try:
-            return _run(json.loads(data))
-        except (ValueError, KeyError, TypeError) as error:
-            raise HwpricesError(
-                f"the manifest {self.store.uri(key)} is damaged ({error!r})",
-                "Delete it and collect again.",
-            ) from None
+        file = f"the manifest {self.store.uri(key)}"
+        return manifests.decode(data, Run, file=file, remedy="Delete it and collect again.")
 
     def latest_run(self, provider: str) -> Run | None:
         """The newest run, or None."""
@@ -247,56 +254,35 @@ class Landing:
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:
-    """Let a failed unit stand on the pages it had in the previous run; their older retrieved_at goes with them."""
-    before = {r.unit.name: r for r in previous.results if r.pages} if previous else {}
-    carried = []
-    for result in results:
-        old = before.get(result.unit.name)
-        if result.status == "failed" and old is not None and previous is not None:
-            source = old.carried_from or previous.run_id
-            carried.append(replace(result, status="carried", pages=old.pages, carried_from=source))
-        else:
-            carried.append(result)
-    return carried
+    """Give failed units the pages they had in the previous run, with their older retrieved_at."""
+    if previous is None:
+        return list(results)
+    earlier = {result.unit.name: result for result in previous.results if result.pages}
+    return [
+        _carried(result, earlier[result.unit.name], previous.run_id)
+        if result.status == "failed" and result.unit.name in earlier
+        else result
+        for result in results
+    ]
 
 
-def _run(raw: dict[str, Any]) -> Run:
-    results = tuple(
-        UnitResult(
-            unit=Unit(**r["unit"]),
-            status=r["status"],
-            pages=tuple(
-                Page(**{**p, "retrieved_at": datetime.fromisoformat(p["retrieved_at"])})
-                for p in r["pages"]
-            ),
-            reason=r.get("reason", ""),
-            carried_from=r.get("carried_from", ""),
-        )
-        for r in raw["results"]
-    )
-    return Run(
-        raw["run_id"],
-        raw["provider"],
-        raw["origin"],
-        datetime.fromisoformat(raw["started_at"]),
-        raw["code_version"],
-        results,
-    )
+def _carried(failed: UnitResult, earlier: UnitResult, previous_run: str) -> UnitResult:
+    """The failed result with the earlier pages, and the run that fetched them."""
+    fetched_by = earlier.carried_from or previous_run
+    return replace(failed, status="carried", pages=earlier.pages, carried_from=fetched_by)
 
 
-def _jsonable(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{value!r} in a manifest")
-
-
-def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK):
-        yield chunk
+def _content_bytes(packed: Path) -> int:
+    """The length of a gzip file's content."""
+    total = 0
+    with gzip.open(packed) as plain:
+        while chunk := plain.read(CHUNK):
+            total += len(chunk)
+    return total
 
 
 def _compress(source: Path, target: Path) -> Path:
-    """gzip with no name and no time in it: the same content gives the same file."""
+    """Compress a file with no name and no time in the gzip header: equal content, equal bytes."""
     with (
         source.open("rb") as plain,
         target.open("wb") as raw,
@@ -304,11 +290,3 @@ def _compress(source: Path, target: Path) -> Path:
     ):
         shutil.copyfileobj(plain, packed, CHUNK)
     return target
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-__all__ = ["Downloaded", "Landing", "Page", "Run", "Unit", "UnitResult", "carry_over"]

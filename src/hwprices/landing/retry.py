@@ -1,8 +1,8 @@
 """Try a request again: one policy for every vendor.
 
-429, 5xx and broken connections are tried again after the Retry-After the server asks for, capped by a
-setting, or else after a growing pause with jitter. What counts as worth another try is decided by the
-caller, because each vendor's SDK raises errors of its own.
+429, 5xx and broken connections are tried again after the pause that the server's Retry-After header
+names, capped by a setting, or else after a growing pause with jitter. What counts as worth another
+try is decided by the caller, because each vendor's SDK raises errors of its own.
 """
 
 import email.utils
@@ -16,7 +16,7 @@ import tenacity
 from hwprices.settings import Settings
 
 RETRIED_STATUSES = frozenset({403, 408, 429, 500, 502, 503, 504})
-"""HTTP statuses worth another try. 403 too: the AWS bulk host answers it to many requests at once."""
+"""HTTP statuses worth another try. 403 too: the AWS bulk host answers it under load."""
 
 _BACKOFF = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
 
@@ -65,8 +65,10 @@ def call(
         return state.attempt_number < limit
 
     def wait(state: tenacity.RetryCallState) -> float:
-        asked = decisions[-1].retry_after
-        return _BACKOFF(state) if asked is None else min(asked, settings.max_retry_after)
+        retry_after = decisions[-1].retry_after
+        if retry_after is None:
+            return _BACKOFF(state)
+        return min(retry_after, settings.max_retry_after)
 
     return tenacity.Retrying(retry=again, wait=wait, sleep=sleep, reraise=True)(function)
 
@@ -81,6 +83,8 @@ def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
         return float(text[:9])  # more digits than that are centuries, and overflow a float
     try:
         when = email.utils.parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
+    if when.tzinfo is None:  # "-0000", which RFC 5322 reads as UTC
+        when = when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())

@@ -1,12 +1,15 @@
-"""datapackage.json of a release, from the schemas: Frictionless Data Package, https://datapackage.org/standard/data-package/."""
+"""Describe a release as a Frictionless Data Package: datapackage.json, made from the schemas.
 
-from collections.abc import Mapping
+The format: https://datapackage.org/standard/data-package/
+"""
+
 from typing import Any
 
 import polars as pl
 
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
+from hwprices.storage.release_manifest import ReleaseManifest, TableEntry
 
 _TYPES: dict[type[pl.DataType], str] = {
     pl.String: "string",
@@ -22,43 +25,44 @@ _TYPES: dict[type[pl.DataType], str] = {
 }
 
 
-def datapackage(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The package descriptor of a release with its manifest's files."""
+def datapackage(manifest: ReleaseManifest) -> dict[str, Any]:
+    """The package descriptor of a release."""
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "hwprices",
         "title": "What AI and cloud hardware costs",
-        "version": manifest["version"],
-        "created": manifest["created_at"],
-        "resources": [_resource(name, entry) for name, entry in manifest["tables"].items()],
+        "version": manifest.version,
+        "created": manifest.created_at,
+        "resources": [_resource(name, entry) for name, entry in manifest.tables.items()],
     }
 
 
-def _resource(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _resource(name: str, entry: TableEntry) -> dict[str, Any]:
     model = TABLES[name]
     schema = model.to_schema()
-    paths = [file["key"] for file in entry["files"]]
+    paths = [file.key for file in entry.files]
     return {
         "name": name,
         "description": " ".join(str(schema.description or "").split()),
         "path": paths[0] if len(paths) == 1 else paths,
         "format": "parquet",
         "mediatype": "application/vnd.apache.parquet",
-        "rows": entry["rows"],
-        "bytes": entry["bytes"],
+        "rows": entry.rows,
+        "bytes": entry.bytes,
         "schema": {
-            "fields": [_field(n, c) for n, c in schema.columns.items()],
+            "fields": [_field(column, about) for column, about in schema.columns.items()],
             "primaryKey": key(model),
         },
     }
 
 
 def _field(name: str, column: Any) -> dict[str, Any]:
-    notes = {k: v for k, v in (column.metadata or {}).items() if v}
-    base = {
+    """One column: its name, type, description, and the unit and FOCUS counterpart it may have."""
+    notes = {key: note for key, note in (column.metadata or {}).items() if note}
+    field = {
         "name": name,
         "type": _TYPES[column.dtype.type.base_type()],
         "description": column.description,
         **notes,
     }
-    return base if column.nullable else {**base, "constraints": {"required": True}}
+    return field if column.nullable else {**field, "constraints": {"required": True}}

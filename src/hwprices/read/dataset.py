@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.util
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_manifest import LatestRelease, ReleaseManifest, SchemaVersion
 from hwprices.storage.store import Store, storage_options
 
 if TYPE_CHECKING:
@@ -21,20 +22,21 @@ SCHEMA_VERSION = "1"
 
 def versions(store: Store) -> list[str]:
     """Versions of the releases that are whole, oldest first."""
-    return sorted(
-        Path(key).parts[1]
-        for key in store.keys("releases")
-        if key.endswith("/manifest.json") and len(Path(key).parts) == 3
+    found = (
+        layout.release_version(key)
+        for key in store.keys(layout.RELEASES)
+        if layout.is_release_manifest(key)
     )
+    return sorted(version for version in found if version is not None)
 
 
-def read_manifest(store: Store, version: str) -> dict[str, Any]:
+def read_manifest(store: Store, version: str) -> ReleaseManifest:
     """The manifest of a release.
 
     Raises:
         HwpricesError: there is no such release, its manifest is damaged, or it is of a newer schema than this reader knows.
     """
-    key = f"releases/{version}/manifest.json"
+    key = layout.release_manifest(version)
     data = store.get(key)
     if data is None:
         known = versions(store)
@@ -44,20 +46,29 @@ def read_manifest(store: Store, version: str) -> dict[str, Any]:
             else "There are none yet: run the refresh flow (make run)."
         )
         raise HwpricesError(f"no release {version} in {store.root}", hint)
-    try:
-        manifest: dict[str, Any] = json.loads(data)
-        schema = str(manifest["schema_version"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise HwpricesError(
-            f"the manifest {store.uri(key)} is damaged ({error!r})",
-            "Open another release, or publish again.",
-        ) from None
+    file = f"the manifest {store.uri(key)}"
+    remedy = "Open another release, or publish again."
+    schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
     if int(schema) > int(SCHEMA_VERSION):
         raise HwpricesError(
             f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
             "Upgrade: pip install -U hwprices.",
         )
-    return manifest
+    return manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
+
+
+def latest_version(store: Store) -> str | None:
+    """The version of the release in force, or None.
+
+    Raises:
+        HwpricesError: the pointer is damaged.
+    """
+    data = store.get(layout.LATEST_RELEASE)
+    if data is None:
+        return None
+    file = store.uri(layout.LATEST_RELEASE)
+    remedy = "Give a version; hwprices releases lists them."
+    return manifests.decode(data, LatestRelease, file=file, remedy=remedy).version
 
 
 class Dataset:
@@ -66,22 +77,17 @@ class Dataset:
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
         self.version = self._latest() if version == "latest" else version
-        self.manifest: Mapping[str, Any] = read_manifest(store, self.version)
+        self.release = read_manifest(store, self.version)
+        self.manifest: Mapping[str, Any] = manifests.to_mapping(self.release)
 
     def _latest(self) -> str:
-        data = self.store.get("latest.json")
-        if data is None:
+        version = latest_version(self.store)
+        if version is None:
             raise HwpricesError(
                 f"no release in {self.store.root}",
                 "Run the refresh flow (make run), or give the root of a dataset.",
             )
-        try:
-            return str(json.loads(data)["version"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise HwpricesError(
-                f"{self.store.uri('latest.json')} is damaged ({error!r})",
-                "Give a version; hwprices releases lists them.",
-            ) from None
+        return version
 
     @property
     def tables(self) -> list[str]:
@@ -100,7 +106,7 @@ class Dataset:
                 f"There are: {', '.join(self.tables)}.",
             )
         return [
-            self.store.uri(f"releases/{self.version}/{file['key']}")
+            self.store.uri(layout.release_file(self.version, file["key"]))
             for file in self.manifest["tables"][table]["files"]
         ]
 
@@ -154,11 +160,14 @@ class Dataset:
 
     def verify(self) -> list[str]:
         """Every fault against the manifest: files missing, altered, or there though nobody wrote them. Empty when whole."""
-        base = f"releases/{self.version}"
-        faults, expected = [], {f"{base}/manifest.json", f"{base}/datapackage.json"}
+        faults = []
+        expected = {
+            layout.release_manifest(self.version),
+            layout.release_datapackage(self.version),
+        }
         for entry in self.manifest["tables"].values():
             for file in entry["files"]:
-                key = f"{base}/{file['key']}"
+                key = layout.release_file(self.version, file["key"])
                 expected.add(key)
                 data = self.store.get(key)
                 if data is None:
@@ -169,7 +178,7 @@ class Dataset:
                     )
         faults += [
             f"{self.store.uri(key)} is not in the manifest"
-            for key in self.store.keys(base)
+            for key in self.store.keys(layout.release_directory(self.version))
             if key not in expected
         ]
         return faults
@@ -187,20 +196,18 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
 def releases(root: str | Path) -> list[dict[str, Any]]:
     """Every whole release, oldest first: version, created_at, rows by table, providers with origin and status, latest."""
     store = Store(root)
-    pointer = store.get("latest.json")
-    latest = json.loads(pointer)["version"] if pointer else None
+    latest = latest_version(store)
     listed = []
     for version in versions(store):
         manifest = read_manifest(store, version)
-        rows = {name: entry["rows"] for name, entry in manifest["tables"].items()}
+        rows = {name: entry.rows for name, entry in manifest.tables.items()}
         providers = {
-            name: f"{entry['origin']}, {entry['status']}"
-            for name, entry in manifest["providers"].items()
+            name: f"{entry.origin}, {entry.status}" for name, entry in manifest.providers.items()
         }
         listed.append(
             {
                 "version": version,
-                "created_at": manifest["created_at"],
+                "created_at": manifest.created_at,
                 "latest": version == latest,
                 "rows": rows,
                 "providers": providers,

@@ -7,13 +7,13 @@ import json
 import re
 from collections import deque
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
+from hwprices.storage import layout
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 
@@ -117,7 +117,8 @@ def _plain(value: Any) -> str:
 
 def _trace(dataset: Dataset, provider: str, sku: str, sha256: str) -> Trace:
     key = next(
-        (k for k in dataset.store.keys(f"raw/{provider}") if Path(k).name.startswith(sha256)), None
+        (k for k in dataset.store.keys(layout.raw(provider)) if layout.page_sha256(k) == sha256),
+        None,
     )
     data = dataset.store.get(key) if key else None
     if key is None or data is None:

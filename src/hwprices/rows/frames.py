@@ -16,16 +16,17 @@ def empty(model: type[Table]) -> pl.DataFrame:
 
 
 def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
-    """The frame with the table's columns in order and dtype; columns it lacks become null.
+    """Give the frame the table's columns in order and dtype; columns it lacks become null.
 
     Raises:
         polars.exceptions.InvalidOperationError: a value does not fit its dtype (at collect).
-        ValueError: it has columns that the table does not know.
+        ValueError: it has columns that the table does not have.
     """
-    have = frame.collect_schema()
-    want = dtypes(model)
-    if unknown := [name for name in have if name not in want]:
+    present = frame.collect_schema()
+    declared = dtypes(model)
+    if unknown := [name for name in present if name not in declared]:
         raise ValueError(f"{model.__name__} has no columns {unknown}")
     return frame.select(
-        pl.col(n).cast(t) if n in have else pl.lit(None, dtype=t).alias(n) for n, t in want.items()
+        pl.col(name).cast(dtype) if name in present else pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in declared.items()
     )

@@ -8,10 +8,14 @@ HASH_CHARACTERS = 24
 
 
 def digest(*parts: pl.Expr) -> pl.Expr:
-    """A stable 96-bit hash in hex of string expressions; null is told from the empty string."""
+    """A stable 96-bit hash in hex of string expressions. Null and the empty string differ."""
     return joined(*parts).chash.sha2_256().str.slice(0, HASH_CHARACTERS)  # type: ignore[attr-defined, no-any-return]
 
 
 def joined(*parts: pl.Expr) -> pl.Expr:
-    """The text that ``digest`` hashes. Joined texts join to the same text, so what many rows share can be joined once."""
+    """The text that ``digest`` hashes.
+
+    Joining texts that were joined before gives the same text, so what many rows share can be joined
+    once.
+    """
     return pl.concat_str([p.cast(pl.String).fill_null("\x00") for p in parts], separator="\x1f")

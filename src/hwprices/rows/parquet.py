@@ -1,49 +1,38 @@
-"""Parquet files of a table: written the same way everywhere, described inside, with a checksum and a digest of their content."""
+"""Write Parquet files of a table, with descriptions inside, and take their checksums."""
 
 import hashlib
 import io
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
 
 import polars as pl
 import pyarrow as pa
 
 from hwprices.schemas.tables import TABLES
+from hwprices.storage import layout
+from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
-ROW_GROUP = 100_000  # one type is found in milliseconds in a sorted file of such groups, and a group fits any cache
+ROW_GROUP = 100_000
+"""Rows of a row group. In a sorted file of such groups one type is read in milliseconds, and a
+group fits any cache."""
 
 OBSERVATION = ("observed_at", "raw_sha256", "source_url")
-"""Columns that say when and where a row was seen, not what it says: they alone do not make a new release."""
+"""Columns that say when and where a row was seen. They alone do not make a new release."""
 
 
-@dataclass(frozen=True)
-class TableFile:
-    """One Parquet file: its key below a release or staging directory, and what it holds."""
+def write(
+    store: Store,
+    directory: str,
+    table: str,
+    frame: pl.DataFrame,
+    *,
+    provider: str | None = None,
+    region: str | None = None,
+) -> TableFile:
+    """Write one file of a table below ``directory``. Writing equal rows gives equal bytes.
 
-    table: str
-    key: str
-    rows: int
-    bytes: int
-    sha256: str
-    content_sha256: str
-    observed_from: str | None = None
-    observed_to: str | None = None
-
-
-def file_key(table: str, provider: str | None = None, region: str | None = None) -> str:
-    """Where a table's rows are kept: ``offers.parquet``, ``prices/provider=aws/us-east-1.parquet``, ``zones/provider=aws/all.parquet``."""
-    return (
-        f"{table}.parquet"
-        if provider is None
-        else f"{table}/provider={provider}/{region or 'all'}.parquet"
-    )
-
-
-def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFrame) -> TableFile:
-    """Write one file below ``directory``; two writes of the same rows are byte-identical.
+    ``provider`` and ``region`` say whose rows the frame holds, None for those of all.
 
     Raises:
         HwpricesError: it cannot be written.
@@ -58,13 +47,9 @@ def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFram
         metadata=_metadata(table),
     )
     data = buffer.getvalue()
+    key = layout.table_file(table, provider, region)
     store.put(f"{directory}/{key}", data)
-    seen = (
-        frame["observed_at"].drop_nulls()
-        if "observed_at" in frame.columns
-        else pl.Series(dtype=pl.Datetime("us", "UTC"))
-    )
-    first, last = (seen.min(), seen.max()) if len(seen) else (None, None)
+    first, last = _observed(frame)
     return TableFile(
         table=table,
         key=key,
@@ -72,33 +57,34 @@ def write(store: Store, directory: str, key: str, table: str, frame: pl.DataFram
         bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         content_sha256=content_digest(frame),
-        observed_from=first.isoformat() if first is not None else None,  # type: ignore[union-attr]
-        observed_to=last.isoformat() if last is not None else None,  # type: ignore[union-attr]
+        observed_from=first,
+        observed_to=last,
+        provider=provider,
     )
 
 
-def scan(
-    store: Store, directory: str, keys: Iterable[str], options: dict[str, str] | None = None
-) -> pl.LazyFrame | None:
-    """A lazy frame over files of one table, or None where there is none."""
-    sources = [store.uri(f"{directory}/{key}") for key in keys]
-    return (
-        pl.scan_parquet(sources, hive_partitioning=False, storage_options=options)
-        if sources
-        else None
-    )
+def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:
+    """The first and the last time at which a row was seen, in ISO 8601; None if no row says."""
+    if "observed_at" not in frame.columns:
+        return None, None
+    times = frame["observed_at"]
+    first, last = times.min(), times.max()
+    if not isinstance(first, datetime) or not isinstance(last, datetime):
+        return None, None
+    return first.isoformat(), last.isoformat()
 
 
 def content_digest(frame: pl.DataFrame) -> str:
-    """SHA-256 of what the rows say, without when and where they were seen. A slice at a time, so memory stays small.
+    """SHA-256 of the rows, without when and where they were seen. Memory use stays small.
 
-    Over Parquet's encoding, not Arrow's: equal strings may lie differently in Arrow's buffers, depending on how they were made.
+    It is taken over uncompressed Parquet and not over Arrow's buffers, in which equal strings may
+    lie differently, depending on how they were made.
     """
-    digest = hashlib.sha256(json.dumps([(n, str(t)) for n, t in frame.schema.items()]).encode())
-    said = frame.drop(OBSERVATION, strict=False)
-    for part in said.iter_slices(ROW_GROUP):
+    dtypes = [(name, str(dtype)) for name, dtype in frame.schema.items()]
+    digest = hashlib.sha256(json.dumps(dtypes).encode())
+    for rows in frame.drop(OBSERVATION, strict=False).iter_slices(ROW_GROUP):
         buffer = io.BytesIO()
-        part.write_parquet(buffer, compression="uncompressed", statistics=False)
+        rows.write_parquet(buffer, compression="uncompressed", statistics=False)
         digest.update(buffer.getbuffer())
     return digest.hexdigest()
 
@@ -106,25 +92,20 @@ def content_digest(frame: pl.DataFrame) -> str:
 def arrow_schema(table: str) -> pa.Schema:
     """The table's Arrow schema with description, unit and FOCUS counterpart on each field."""
     columns = TABLES[table].to_schema().columns
-    bare = pl.DataFrame(schema={n: c.dtype.type for n, c in columns.items()}).to_arrow().schema
-    fields = []
-    for name, column in columns.items():
-        notes = {
-            "description": column.description,
-            **{k: v for k, v in (column.metadata or {}).items() if v},
-        }
-        fields.append(bare.field(name).with_metadata({k: str(v) for k, v in notes.items()}))
-    return pa.schema(fields)
+    empty = pl.DataFrame(schema={name: column.dtype.type for name, column in columns.items()})
+    fields = empty.to_arrow().schema
+    return pa.schema(
+        fields.field(name).with_metadata(_notes(column)) for name, column in columns.items()
+    )
+
+
+def _notes(column: pa.Field) -> dict[str, str]:
+    """A column's description and the metadata that its schema declares."""
+    notes = {name: note for name, note in (column.metadata or {}).items() if note}
+    return {name: str(note) for name, note in {"description": column.description, **notes}.items()}
 
 
 def _metadata(table: str) -> dict[str, str]:
-    return {
-        "hwprices.table": table,
-        "hwprices.description": str(TABLES[table].to_schema().description or "").strip(),
-    }
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """What the file says of its table."""
+    description = str(TABLES[table].to_schema().description or "").strip()
+    return {"hwprices.table": table, "hwprices.description": description}

@@ -1,39 +1,38 @@
-"""Refuse rows: make quarantine rows of them, and merge equal ones."""
+"""Make quarantine rows of refused rows, and merge equal ones."""
 
 import polars as pl
 
 from hwprices.rows import frames, hashing
 from hwprices.schemas.quarantine import Quarantine
 
+LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
+"""Columns that a quarantine row takes over from the refused row. All others become its JSON."""
+
 
 def refused(
     frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: str | pl.Expr
 ) -> pl.LazyFrame:
-    """Rows on their way to quarantine.
+    """Make a quarantine row of every row of a frame.
 
-    ``frame`` must have provider, observed_at, source_url and raw_sha256; region where it is known. Everything else becomes
-    the JSON of the row. ``reason`` is a code, ``message`` the words, each a string or an expression over the frame.
+    Args:
+        frame: the refused rows, with provider, observed_at, source_url and raw_sha256, and region
+            where there is one. Every column but these four (and reason and message) goes into the
+            JSON of the row.
+        table: the table that they were meant for.
+        reason: a code, or an expression over the frame that gives one.
+        message: a sentence for people, or an expression that gives one.
     """
-    have = frame.collect_schema().names()
-    meta = ["provider", "region", "observed_at", "source_url", "raw_sha256"]
-    body = [
-        name
-        for name in have
-        if name not in ("provider", "observed_at", "source_url", "raw_sha256", "reason", "message")
-    ]
-    region = (
-        pl.col("region").cast(pl.String)
-        if "region" in have
-        else pl.lit(None, dtype=pl.String).alias("region")
-    )
-    code = pl.lit(reason) if isinstance(reason, str) else reason
-    words = pl.lit(message) if isinstance(message, str) else message
+    schema = frame.collect_schema()
+    left_out = {*LINEAGE, "reason", "message"} - {"region"}
+    body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
+    region = pl.col("region") if "region" in schema else pl.lit(None)
     rows = frame.select(
-        *(region if name == "region" else pl.col(name) for name in meta),
+        *(pl.col(name) for name in LINEAGE if name != "region"),
+        region.cast(pl.String).alias("region"),
         pl.lit(table).alias("table"),
-        code.cast(pl.String).alias("reason"),
-        words.cast(pl.String).alias("message"),
-        pl.struct(_jsonable(frame, name) for name in body).struct.json_encode().alias("row"),
+        _expression(reason).cast(pl.String).alias("reason"),
+        _expression(message).cast(pl.String).alias("message"),
+        pl.struct(body).struct.json_encode().alias("row"),
     ).with_columns(
         hashing.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
@@ -41,25 +40,27 @@ def refused(
     return frames.conform(rows, Quarantine)
 
 
-def _jsonable(frame: pl.LazyFrame, name: str) -> pl.Expr:
-    """polars' json_encode writes neither decimals nor times; they go as strings."""
-    dtype = frame.collect_schema()[name]
-    return (
-        pl.col(name).cast(pl.String) if dtype.is_decimal() or dtype.is_temporal() else pl.col(name)
-    )
-
-
 def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
-    """One quarantine frame: equal rows become one with a count, sorted by key."""
+    """Put quarantine rows together: equal rows become one with a count, sorted by key."""
     if not refused_rows:
         return frames.empty(Quarantine)
-    order = list(frames.dtypes(Quarantine))
+    columns = list(frames.dtypes(Quarantine))
     keys = ["provider", "table", "row_hash"]
-    rest = [pl.col(c).first() for c in order if c not in (*keys, "occurrences")]
+    others = [name for name in columns if name not in (*keys, "occurrences")]
     return (
         pl.concat(refused_rows)
         .group_by(keys)
-        .agg(*rest, pl.col("occurrences").sum().cast(pl.Int32))
-        .select(order)
+        .agg(pl.col(others).first(), pl.col("occurrences").sum().cast(pl.Int32))
+        .select(columns)
         .sort(keys)
     )
+
+
+def _expression(value: str | pl.Expr) -> pl.Expr:
+    return pl.lit(value) if isinstance(value, str) else value
+
+
+def _json_value(name: str, dtype: pl.DataType) -> pl.Expr:
+    """The column as json_encode takes it: polars writes neither decimals nor times there."""
+    as_text = dtype.is_decimal() or dtype.is_temporal()
+    return pl.col(name).cast(pl.String) if as_text else pl.col(name)

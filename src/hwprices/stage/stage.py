@@ -1,26 +1,23 @@
-"""One provider's landed pages into checked tables: normalise, correct, split, write; then point at them.
+"""Turn one provider's landed pages into checked tables, and put them in force.
 
-Staged files lie in ``staged/<provider>/<run_id>/`` under the keys they will have in a release, so publishing copies them as
-they are. ``staged/<provider>/latest.json`` is written last: what was staged before stays until this is whole.
+The tables of a run lie in a directory of their own, under the keys that they have in a release, so
+that publishing copies them as they are. The pointer to it is written last: what was staged before
+stays in force until the new tables are complete.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-
-import polars as pl
+from dataclasses import dataclass, field
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run
-from hwprices.providers import Pages, Part, Provider
-from hwprices.rows import parquet, quarantine
-from hwprices.rows.parquet import TableFile
-from hwprices.schemas.tables import TABLES
+from hwprices.providers import Pages, Provider
 from hwprices.settings import Settings
-from hwprices.stage import corrections, validate
+from hwprices.stage.tables import StagedTables
+from hwprices.storage import layout, manifests
+from hwprices.storage.manifests import Origin
+from hwprices.storage.release_manifest import CollectionReport, TableFile, Trouble
 from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]
@@ -28,30 +25,38 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Staged:
-    """The manifest of one provider's staged tables."""
+    """The manifest of one provider's staged tables.
+
+    ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
+    they are. ``units``: number of units by status. ``troubles``: the units that were not fetched.
+    """
 
     provider: str
     run_id: str
-    origin: str
+    origin: Origin
     files: tuple[TableFile, ...]
-    quarantined: Mapping[str, int] = field(default_factory=dict)  # reason → rows
-    accounted: Mapping[str, int] = field(
-        default_factory=dict
-    )  # vendor rows that are not ours, by what they are
-    units: Mapping[str, int] = field(default_factory=dict)  # status → units
-    troubles: tuple[
-        Mapping[str, str], ...
-    ] = ()  # units that were not fetched anew: unit, status, reason
+    quarantined: Mapping[str, int] = field(default_factory=dict)
+    accounted: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, int] = field(default_factory=dict)
+    troubles: tuple[Trouble, ...] = ()
 
     @property
     def directory(self) -> str:
-        return f"staged/{self.provider}/{self.run_id}"
+        """Where the files lie, below the root."""
+        return layout.staged_directory(self.provider, self.run_id)
+
+    @property
+    def report(self) -> CollectionReport:
+        """What the release says about this collection."""
+        return CollectionReport(self.units, self.troubles, self.quarantined, self.accounted)
 
     def of(self, table: str) -> list[TableFile]:
-        return [f for f in self.files if f.table == table]
+        """The files of one table."""
+        return [file for file in self.files if file.table == table]
 
     def rows(self, table: str) -> int:
-        return sum(f.rows for f in self.of(table))
+        """The number of rows of one table."""
+        return sum(file.rows for file in self.of(table))
 
 
 def stage(
@@ -63,163 +68,96 @@ def stage(
     keep: int,
     progress: Progress = lambda _: None,
 ) -> Staged:
-    """Turn a run's landed pages into staged tables.
+    """Turn a run's landed pages into staged tables and put them in force.
+
+    Args:
+        provider: whose ``normalise`` reads the pages.
+        run: the manifest of the run.
+        landing: where its pages are.
+        store: the root to stage below.
+        keep: how many staged runs to keep; older ones are deleted.
+        progress: is called with the table and region that is being worked on.
 
     Raises:
-        HwpricesError: a landed page is altered, too much was refused, or the root cannot be written. What was staged before
-            stays in force.
+        HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
+            or the root cannot be written. What was staged before stays in force.
     """
-    directory = f"staged/{provider.name}/{run.run_id}"
-    sources = {page.sha256: page.url for result in run.results for page in result.pages}
-    fixes = corrections.load(provider.name)
-    files: list[TableFile] = []
-    refused: list[pl.DataFrame] = []
-    accounted: Counter[str] = Counter()
-    good_rows: Counter[str] = Counter()
-    known = 0  # prices with a number; a table of nulls is no price list
+    tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     for part in provider.normalise(Pages(run, landing)):
         progress(f"{part.table} {part.region or ''}".strip())
-        accounted.update(part.counts)
-        outcome = _check(part, provider.name, fixes, sources)
-        refused += [f for f in (part.refused, outcome.refused) if f is not None and f.height]
-        good_rows[part.table] += outcome.good.height
-        known += outcome.good["effective_hourly"].count() if part.table == "prices" else 0
-        if outcome.good.height:
-            files.append(
-                parquet.write(
-                    store,
-                    directory,
-                    parquet.file_key(part.table, provider.name, part.region),
-                    part.table,
-                    outcome.good,
-                )
-            )
-    refused_rows = quarantine.merge_refused(refused)
-    if (
-        refused_rows.height
-    ):  # written before it is judged: a run that is refused stays to be looked at
-        files.append(
-            parquet.write(
-                store,
-                directory,
-                parquet.file_key("quarantine", provider.name),
-                "quarantine",
-                refused_rows,
-            )
-        )
-    _check_refused(provider.name, refused_rows, good_rows)
-    if not known:
+        tables.add(part)
+    tables.finish()
+    if not tables.has_prices:
         raise _no_price(run)
     staged = Staged(
-        provider=provider.name,
+        provider=run.provider,
         run_id=run.run_id,
         origin=run.origin,
-        files=tuple(sorted(files, key=lambda f: f.key)),
-        quarantined=_by_reason(refused_rows),
-        accounted=dict(sorted(accounted.items())),
-        units=dict(sorted(Counter(r.status for r in run.results).items())),
-        troubles=tuple(
-            {"unit": r.unit.name, "status": r.status, "reason": r.reason}
-            for r in run.results
-            if r.status != "ok"
-        ),
+        files=tables.files,
+        quarantined=tables.refused_by_reason,
+        accounted=dict(sorted(tables.accounted.items())),
+        units=dict(sorted(Counter(result.status for result in run.results).items())),
+        troubles=_troubles(run),
     )
-    _point(store, staged)
-    prune(store, provider.name, keep)
+    put_in_force(store, staged)
+    prune(store, run.provider, keep)
     return staged
 
 
 def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None) -> Staged:
     """Stage a recorded run with its provider, below the root of the settings. See ``stage``."""
-    root = Store(settings.root)
-    landing = Landing(Store(f"{settings.root.rstrip('/')}/raw"))
-    return stage(
-        providers.get(run.provider), run, landing, root, keep=settings.keep_runs, progress=progress
-    )
+    provider = providers.get(run.provider)
+    landing = Landing(layout.landing_root(settings.root))
+    store = Store(settings.root)
+    return stage(provider, run, landing, store, keep=settings.keep_runs, progress=progress)
+
+
+def put_in_force(store: Store, staged: Staged) -> None:
+    """Write the manifest of staged tables, then point at it.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    manifest = manifests.encode(staged)
+    store.put(layout.staged_manifest(staged.provider, staged.run_id), manifest)
+    store.put(layout.staged_latest(staged.provider), manifest)
 
 
 def latest(store: Store, provider: str) -> Staged | None:
     """The staged tables in force, or None.
 
     Raises:
-        HwpricesError: the pointer or the manifest is damaged.
+        HwpricesError: their manifest is damaged.
     """
-    key = f"staged/{provider}/latest.json"
+    key = layout.staged_latest(provider)
     data = store.get(key)
     if data is None:
         return None
-    try:
-        raw = json.loads(data)
-        return Staged(
-            **{
-                **raw,
-                "files": tuple(TableFile(**f) for f in raw["files"]),
-                "troubles": tuple(raw["troubles"]),
-            }
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise HwpricesError(
-            f"{store.uri(key)} is damaged ({error!r})", "Delete it and collect again."
-        ) from None
+    remedy = "Delete it and collect again."
+    return manifests.decode(data, Staged, file=store.uri(key), remedy=remedy)
 
 
 def prune(store: Store, provider: str, keep: int) -> None:
-    """Delete staged runs but the newest ``keep``, and what a killed run left."""
-    keys = [k for k in store.keys(f"staged/{provider}") if len(Path(k).parts) > 3]
-    runs = sorted({Path(k).parts[2] for k in keys})
-    for key in keys:
-        if Path(key).parts[2] in runs[:-keep]:
+    """Delete all but the newest ``keep`` staged runs, and what a killed run left."""
+    run_of_key = {key: layout.staged_run(key) for key in store.keys(layout.staged(provider))}
+    runs = sorted({run for run in run_of_key.values() if run is not None})
+    for key, run in run_of_key.items():
+        if run in runs[:-keep]:
             store.delete(key)
 
 
-def _check(
-    part: Part, provider: str, fixes: list[corrections.Correction], sources: Mapping[str, str]
-) -> validate.Split:
-    frame = (
-        part.frame.collect(engine="streaming")
-        if isinstance(part.frame, pl.LazyFrame)
-        else part.frame
+def _troubles(run: Run) -> tuple[Trouble, ...]:
+    return tuple(
+        Trouble(result.unit.name, result.status, result.reason)
+        for result in run.results
+        if result.status != "ok"
     )
-    if part.table == "instance_types":
-        frame = corrections.apply(frame, provider, fixes)
-    return validate.split(frame, TABLES[part.table], sources)
-
-
-def _check_refused(provider: str, quarantine: pl.DataFrame, good_rows: Mapping[str, int]) -> None:
-    for table, refused in (
-        quarantine.group_by("table").agg(pl.col("occurrences").sum()).sort("table").iter_rows()
-    ):
-        share = validate.refused_share(good_rows.get(table, 0), refused)
-        if share > validate.MAX_REFUSED_SHARE:
-            reasons = (
-                quarantine.filter(pl.col("table") == table)
-                .group_by("reason")
-                .agg(pl.col("occurrences").sum())
-                .sort("occurrences", descending=True)
-            )
-            worst = ", ".join(f"{reason} {count}" for reason, count in reasons.head(3).iter_rows())
-            raise HwpricesError(
-                f"{provider}: {share:.1%} of the rows for {table} were refused ({worst}); the limit is {validate.MAX_REFUSED_SHARE:.0%}",
-                "The vendor has probably changed its format; the last good data stays published.",
-            )
 
 
 def _no_price(run: Run) -> HwpricesError:
-    failed = next((r for r in run.results if r.status == "failed"), None)
-    why = f": {failed.unit.name} failed: {failed.reason}" if failed else ""
+    failed = next((result for result in run.results if result.status == "failed"), None)
+    example = f": {failed.unit.name} failed: {failed.reason}" if failed else ""
     return HwpricesError(
-        f"{run.provider}: not one price is known in run {run.run_id}{why}",
+        f"{run.provider}: not one price is known in run {run.run_id}{example}",
         "What is published stays.",
     )
-
-
-def _by_reason(quarantine: pl.DataFrame) -> dict[str, int]:
-    return dict(
-        quarantine.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason").iter_rows()
-    )
-
-
-def _point(store: Store, staged: Staged) -> None:
-    text = json.dumps(asdict(staged), indent=1).encode() + b"\n"
-    store.put(f"{staged.directory}/manifest.json", text)
-    store.put(f"staged/{staged.provider}/latest.json", text)

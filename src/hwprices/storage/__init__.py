@@ -1,1 +1,1 @@
-"""Read and write keys below a root that is a folder or an object store."""
+"""Keep files below a root: their keys, how they are read and written, and their manifests."""

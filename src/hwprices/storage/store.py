@@ -1,16 +1,22 @@
-"""Files under a root that is a folder or an object store, through obstore, with one way to name, write and read them."""
+"""Read and write files below a root that is a folder or an object store."""
 
 import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
+from urllib.parse import urlsplit
 
 import obstore
 from obstore.store import LocalStore, from_url
 
 from hwprices.errors import HwpricesError
+
+MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
+
+ObjectStore = Any  # obstore's stores share methods, not a public base class
 
 
 @dataclass(frozen=True)
@@ -21,38 +27,115 @@ class Tagged:
     tag: str
 
 
-ObjectStore = Any  # obstore's stores share methods, not a public base class
-
-
 class Store:
-    """Keys below a root. A key is a relative path with ``/``.
+    """Keys below a root. A key is a relative path with ``/``; ``storage.layout`` spells them.
 
-    Raises HwpricesError where the root cannot be used, with the root's name and what to do.
+    ``Store(root)`` is a ``Folder``, or a ``Bucket`` where the root is ``s3://``, ``gs://`` or
+    ``az://``. Nothing is opened before the first read or write.
+
+    Raises:
+        HwpricesError: (any method) the root cannot be used; names it, and what to do.
     """
 
+    is_local: bool
+    read_remedy = "Check that it exists and can be read."
+    write_remedy = "Check the permissions there."
+
+    def __new__(cls, root: str | Path) -> Self:
+        kind: type[Store] = Bucket if "://" in _without_file_scheme(root) else Folder
+        return super().__new__(kind if cls is Store else cls)  # type: ignore[return-value]
+
     def __init__(self, root: str | Path) -> None:
-        self.root = str(root).removeprefix("file://")
-        self.is_local = "://" not in self.root
-        self._path = Path(self.root).expanduser() if self.is_local else None
-        self._store: ObjectStore = None
+        self.root = _without_file_scheme(root)
+
+    def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
+        """Travel to another process as the root: open clients stay here."""
+        return Store, (self.root,)
+
+    # What a folder and an object store do each in its own way.
 
     def _open(self) -> ObjectStore:
-        if self._store is None:
-            try:
-                self._store = (
-                    LocalStore(self._path, mkdir=False)
-                    if self._path
-                    else from_url(self.root, **_options(self.root))
-                )
-            except Exception as error:
-                raise HwpricesError(
-                    f"cannot open {self.root}: {_short(error)}",
-                    "Check that it exists and can be read.",
-                ) from error
-        return self._store
+        raise NotImplementedError
+
+    def local(self, key: str) -> Path | None:
+        """The file of a key, or None on an object store."""
+        raise NotImplementedError
+
+    def uri(self, key: str) -> str:
+        """What polars and DuckDB open: a path, or ``s3://…``."""
+        raise NotImplementedError
+
+    def exists(self, key: str) -> bool:
+        """Whether there is a file of this key."""
+        raise NotImplementedError
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Keys below a prefix, sorted."""
+        raise NotImplementedError
+
+    def get_tagged(self, key: str) -> Tagged | None:
+        """The bytes of a key with the tag that ``swap`` compares; None where there is none."""
+        raise NotImplementedError
+
+    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
+        """Replace a key if it still has the tag (None: if there is none yet).
+
+        A reader sees the old bytes or the new. Returns whether the key was replaced.
+        """
+        raise NotImplementedError
+
+    # What is the same for both.
+
+    @cached_property
+    def _objects(self) -> ObjectStore:
+        try:
+            return self._open()
+        except Exception as error:
+            raise HwpricesError(
+                f"cannot open {self.root}: {_first_line(error)}", Store.read_remedy
+            ) from error
+
+    def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
+        """Write one key: a reader sees all of it or nothing.
+
+        With ``create`` an existing key is left alone. Returns whether the key was written.
+        """
+        objects = self._objects
+        try:
+            obstore.put(objects, key, data, mode="create" if create else "overwrite")
+        except obstore.exceptions.AlreadyExistsError:
+            return False
+        except Exception as error:
+            raise self._cannot_write(key, error) from error
+        return True
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key, or None where there is none."""
+        objects = self._objects
+        try:
+            return bytes(obstore.get(objects, key).bytes())
+        except MISSING:
+            return None
+        except Exception as error:
+            raise self._cannot_read(key, error) from error
+
+    def delete(self, key: str) -> None:
+        """Delete one key."""
+        obstore.delete(self._objects, key)
+
+    def copy(self, source: "Store", source_key: str, key: str) -> None:
+        """Copy one key from another store (or this one) into this one.
+
+        Raises:
+            HwpricesError: it is not there, or cannot be written here.
+        """
+        data = source.local(source_key) or source.get(source_key)
+        if data is None:
+            raise HwpricesError(f"{source.uri(source_key)} is gone", "Run the collection again.")
+        self.put(key, data)
 
     def check_writable(self) -> None:
-        """Fail now rather than after the work.
+        """Write and delete a small file, to fail before the work and not after it.
 
         Raises:
             HwpricesError: nothing can be written below the root.
@@ -61,85 +144,71 @@ class Store:
         self.put(probe, b"")
         self.delete(probe)
 
-    def local(self, key: str) -> Path | None:
-        """The file behind a key, or None on an object store."""
-        return self._path / key if self._path else None
+    def _cannot_read(self, key: str, error: Exception) -> HwpricesError:
+        return HwpricesError(f"cannot read {self.uri(key)}: {_first_line(error)}", self.read_remedy)
+
+    def _cannot_write(self, key: str, error: Exception) -> HwpricesError:
+        return HwpricesError(
+            f"cannot write {self.uri(key)}: {_first_line(error)}", self.write_remedy
+        )
+
+
+class Folder(Store):
+    """A root on a local or mounted disk."""
+
+    is_local = True
+    write_remedy = "Check the permissions and the free space there."
+
+    def __init__(self, root: str | Path) -> None:
+        super().__init__(root)
+        self.path = Path(self.root).expanduser()
+
+    def _open(self) -> ObjectStore:
+        return LocalStore(self.path, mkdir=False)
+
+    def local(self, key: str) -> Path:
+        """The file of a key."""
+        return self.path / key
 
     def uri(self, key: str) -> str:
-        """What polars and duckdb open: a path, or ``s3://…``."""
-        return str(self.local(key)) if self._path else f"{self.root.rstrip('/')}/{key}"
+        """The path of a key."""
+        return str(self.local(key))
+
+    def exists(self, key: str) -> bool:
+        """Whether there is a file of this key."""
+        return self.local(key).is_file()
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Keys below a prefix, sorted."""
+        files = (path for path in self.local(prefix).rglob("*") if path.is_file())
+        yield from sorted(path.relative_to(self.path).as_posix() for path in files)
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
-        """Write one key whole. With ``create`` an existing key is left alone and False comes back."""
+        """Write one key, and the folders above it. See ``Store.put``."""
         try:
-            if self._path:
-                (self._path / key).parent.mkdir(parents=True, exist_ok=True)
-            obstore.put(self._open(), key, data, mode="create" if create else "overwrite")
-        except obstore.exceptions.AlreadyExistsError:
-            return False
-        except HwpricesError:
-            raise
-        except Exception as error:
-            raise HwpricesError(
-                f"cannot write {self.uri(key)}: {_short(error)}",
-                "Check the permissions and the free space there.",
-            ) from error
-        return True
+            self.local(key).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._cannot_write(key, error) from error
+        return super().put(key, data, create=create)
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, or None where there is none."""
-        if self._path and not self._path.is_dir():
-            return None
-        try:
-            return bytes(obstore.get(self._open(), key).bytes())
-        except (obstore.exceptions.NotFoundError, FileNotFoundError):
-            return None
-        except HwpricesError:
-            raise
-        except Exception as error:
-            raise HwpricesError(
-                f"cannot read {self.uri(key)}: {_short(error)}",
-                "Check that it exists and can be read.",
-            ) from error
+        """The bytes of a key, or None where there is none, be it for want of the root folder."""
+        return super().get(key) if self.path.is_dir() else None
 
     def get_tagged(self, key: str) -> Tagged | None:
-        """The bytes of a key with the tag that ``swap`` compares."""
-        if self._path:
-            data = self.get(key)
-            return Tagged(data, hashlib.sha256(data).hexdigest()) if data is not None else None
-        try:
-            result = obstore.get(self._open(), key)
-            return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
-        except (obstore.exceptions.NotFoundError, FileNotFoundError):
-            return None
-        except Exception as error:
-            raise HwpricesError(
-                f"cannot read {self.uri(key)}: {_short(error)}",
-                "Check the bucket's name and the credentials.",
-            ) from error
+        """The bytes of a key with their checksum as the tag."""
+        data = self.get(key)
+        return None if data is None else Tagged(data, hashlib.sha256(data).hexdigest())
 
     def swap(self, key: str, data: bytes, tag: str | None) -> bool:
-        """Replace a key if it still has the tag (None: if it is not there). A reader sees the old bytes or the new.
+        """Replace a key if it still has the tag. The caller holds the lock.
 
-        In a folder the caller holds the lock; the file is written beside, flushed to disk and renamed over.
+        The bytes are written to a file beside it, flushed to the disk and renamed over it.
         """
-        if self._path:
-            current = self.get_tagged(key)
-            if (current.tag if current else None) != tag:
-                return False
-            return self._replace(self._path / key, data)
-        try:
-            obstore.put(self._open(), key, data, mode="create" if tag is None else {"e_tag": tag})
-        except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+        current = self.get_tagged(key)
+        if (current.tag if current else None) != tag:
             return False
-        except Exception as error:
-            raise HwpricesError(
-                f"cannot write {self.uri(key)}: {_short(error)}", "Check the permissions there."
-            ) from error
-        return True
-
-    @staticmethod
-    def _replace(path: Path, data: bytes) -> bool:
+        path = self.local(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with beside.open("wb") as file:
@@ -148,70 +217,91 @@ class Store:
                 os.fsync(file.fileno())
             beside.replace(path)
         except OSError as error:
-            raise HwpricesError(
-                f"cannot write {path}: {error.strerror or error}",
-                "Check the permissions and the free space there.",
-            ) from error
+            message = f"cannot write {path}: {error.strerror or error}"
+            raise HwpricesError(message, self.write_remedy) from error
         return True
 
+
+class Bucket(Store):
+    """A root on an object store that can replace an object only if it has not changed."""
+
+    is_local = False
+    read_remedy = "Check the bucket's name and the credentials."
+
+    def _open(self) -> ObjectStore:
+        return from_url(self.root, **_client_options(self.root))
+
+    def local(self, key: str) -> None:
+        """None: there is no local file."""
+        return
+
+    def uri(self, key: str) -> str:
+        """The URL of a key."""
+        return f"{self.root.rstrip('/')}/{key}"
+
     def exists(self, key: str) -> bool:
-        if self._path:
-            return (self._path / key).is_file()
+        """Whether there is an object of this key."""
         try:
-            obstore.head(self._open(), key)
-        except (obstore.exceptions.NotFoundError, FileNotFoundError):
+            obstore.head(self._objects, key)
+        except MISSING:
             return False
         return True
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Keys below a prefix, sorted."""
-        if self._path:
-            base = self._path / prefix
-            yield from sorted(
-                p.relative_to(self._path).as_posix() for p in base.rglob("*") if p.is_file()
-            )
-            return
-        yield from sorted(
-            item["path"] for batch in obstore.list(self._open(), prefix=prefix) for item in batch
-        )
+        batches = obstore.list(self._objects, prefix=prefix)
+        yield from sorted(item["path"] for batch in batches for item in batch)
 
-    def copy(self, source: "Store", source_key: str, key: str) -> None:
-        """Copy one key from another store into this one."""
-        path = source.local(source_key)
-        if path is not None:
-            self.put(key, path)
-            return
-        data = source.get(source_key)
-        if data is None:
-            raise HwpricesError(f"{source.uri(source_key)} is gone", "Run the collection again.")
-        self.put(key, data)
+    def get_tagged(self, key: str) -> Tagged | None:
+        """The bytes of a key with its ETag."""
+        objects = self._objects
+        try:
+            result = obstore.get(objects, key)
+            return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
+        except MISSING:
+            return None
+        except Exception as error:
+            raise self._cannot_read(key, error) from error
 
-    def delete(self, key: str) -> None:
-        obstore.delete(self._open(), key)
+    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
+        """Replace a key if it still has the ETag, compared and written in one step."""
+        objects = self._objects
+        mode: Any = "create" if tag is None else {"e_tag": tag}
+        try:
+            obstore.put(objects, key, data, mode=mode)
+        except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+            return False
+        except Exception as error:
+            raise self._cannot_write(key, error) from error
+        return True
 
 
 def storage_options(root: str) -> dict[str, str] | None:
-    """What polars needs to read the same object store: the usual AWS_, GOOGLE_ and AZURE_ variables, or None for a folder."""
-    return (
-        None
-        if "://" not in root
-        else {
-            k.lower(): v
-            for k, v in os.environ.items()
-            if k.startswith(("AWS_", "GOOGLE_", "AZURE_"))
-        }
-    )
+    """What polars needs to read the same object store; None for a folder.
+
+    These are the usual AWS_, GOOGLE_ and AZURE_ environment variables.
+    """
+    if "://" not in root:
+        return None
+    prefixes = ("AWS_", "GOOGLE_", "AZURE_")
+    return {name.lower(): text for name, text in os.environ.items() if name.startswith(prefixes)}
 
 
-def _options(root: str) -> dict[str, Any]:
-    """Plain http is allowed to a test server on this machine only."""
+def _without_file_scheme(root: str | Path) -> str:
+    return str(root).removeprefix("file://")
+
+
+def _client_options(root: str) -> dict[str, Any]:
+    """Options of obstore's client. Plain http is allowed to a test server on this machine only."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not root.startswith("s3://") or not endpoint:
         return {}
-    local = any(endpoint.startswith(f"http://{host}") for host in ("127.0.0.1", "localhost"))
-    return {"endpoint": endpoint, **({"client_options": {"allow_http": True}} if local else {})}
+    address = urlsplit(endpoint)
+    if address.scheme == "http" and address.hostname in ("127.0.0.1", "localhost"):
+        return {"endpoint": endpoint, "client_options": {"allow_http": True}}
+    return {"endpoint": endpoint}
 
 
-def _short(error: Exception) -> str:
-    """First line of an error; obstore's go on with a debug dump."""
+def _first_line(error: Exception) -> str:
+    """The first line of an error; obstore's go on with a debug dump."""
     return str(error).strip().split("\n")[0][:300]

@@ -1,5 +1,6 @@
 """plan → fetch → record → stage through the documented settings alone, against servers on this machine, with and without EC2."""
 
+import polars as pl
 import pytest
 from tests.helpers.aws_pages import (
     bulk_server,
@@ -11,7 +12,6 @@ from tests.helpers.aws_pages import (
 )
 
 from hwprices.collect.collector import Collector
-from hwprices.rows import parquet
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
@@ -69,7 +69,8 @@ def run(stub, tmp_path, monkeypatch):
         store = Store(settings.root)
 
         def table(name):
-            return parquet.scan(store, staged.directory, [f.key for f in staged.of(name)]).collect()
+            files = [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(name)]
+            return pl.read_parquet(files)
 
         return staged, results, table
 
@@ -123,4 +124,4 @@ def test_with_credentials(run, monkeypatch):
     assert (p5["network_gbps_max"], p5["accelerator_count"]) == (3200.0, 8.0)
     assert table("zones")["zone_id"].null_count() == 0
     assert table("availability").height > 6000
-    assert [trouble["unit"] for trouble in staged.troubles] == ["aws/capacity_blocks/us-east-1"]
+    assert [trouble.unit for trouble in staged.troubles] == ["aws/capacity_blocks/us-east-1"]

@@ -9,10 +9,11 @@ other providers publish. A person who has looked and agrees lets it through by n
 from collections.abc import Collection, Mapping, Sequence
 
 from hwprices.publish.gate import comparisons, invariants
-from hwprices.publish.gate.candidate import Candidate, Finding, Outcome, Result, Tables
+from hwprices.publish.gate.candidate import Candidate, Finding, Tables
 from hwprices.publish.gate.thresholds import LIMITS
+from hwprices.storage.release_manifest import CheckResult, Outcome
 
-__all__ = ["Candidate", "Outcome", "Result", "Tables", "check", "stopped"]
+__all__ = ["Candidate", "History", "Tables", "check", "stopped"]
 
 History = Mapping[str, Sequence[float]]
 """Check's name to the values that the provider's last releases showed."""
@@ -25,7 +26,7 @@ def check(
     *,
     month_ago: Candidate | None = None,
     history: History | None = None,
-) -> list[Result]:
+) -> list[CheckResult]:
     """Run all checks of one provider.
 
     ``old`` is its tables in the last release, None for a first one. ``month_ago`` are its tables in
@@ -38,7 +39,7 @@ def check(
     comparable = old is not None and old.origin == new.origin
     found = _invariants(new, old if comparable else None, limits)
     if old is None:
-        found["first_release"] = Finding()
+        found["baseline"] = Finding()
     elif not comparable:
         found |= _origins(new, old)
     else:
@@ -50,18 +51,20 @@ def check(
     return [_result(new.provider, name, finding, accepted) for name, finding in found.items()]
 
 
-def stopped(results: Collection[Result]) -> list[Result]:
+def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     """Those that keep the provider from being replaced."""
     return [r for r in results if r.outcome == "stop"]
 
 
-def _result(provider: str, name: str, finding: Finding, accepted: Collection[str]) -> Result:
+def _result(provider: str, name: str, finding: Finding, accepted: Collection[str]) -> CheckResult:
     outcome: Outcome = "pass"
     if finding.detail:
         let_through = f"{provider}:{name}" in accepted or f"{provider}:*" in accepted
         stopping: Outcome = "accepted" if let_through else "stop"
         outcome = stopping if finding.stops else "warn"
-    return Result(provider, name, outcome, finding.detail or "holds", finding.value, finding.limit)
+    return CheckResult(
+        provider, name, outcome, finding.detail or "holds", finding.value, finding.limit
+    )
 
 
 def _invariants(

@@ -1,40 +1,23 @@
-"""What the gate looks at, and what it says."""
+"""What the gate looks at, and what a check finds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
+from hwprices.storage.manifests import Origin
 
-Outcome = Literal["pass", "warn", "stop", "accepted"]
 Tables = Mapping[str, pl.LazyFrame]
 
 
 @dataclass(frozen=True)
-class Result:
-    """How one check of one provider came out.
-
-    ``value`` is the figure the check looked at and ``limit`` the one it was held against; both are
-    null for checks that count no share.
-    """
-
-    provider: str
-    check: str
-    outcome: Outcome
-    detail: str
-    value: float | None = None
-    limit: float | None = None
-
-
-@dataclass(frozen=True)
 class Candidate:
-    """A provider's tables and where they come from (sample or live)."""
+    """A provider's tables by name, and where their figures come from (sample or live)."""
 
     provider: str
-    origin: str
+    origin: Origin
     tables: Tables
 
     def table(self, name: str) -> pl.LazyFrame:

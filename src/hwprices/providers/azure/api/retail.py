@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hwprices.landing.download import FetchError, Http, check_same_host
-from hwprices.landing.pages import Downloaded, Landing, Page, Unit
+from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host
+from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 
 API_VERSION = "2023-01-01-preview"  # the only one whose answers hold savingsPlan

@@ -1,0 +1,148 @@
+"""Choose each provider's tables for a release: those staged last, or those published before."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from hwprices.publish import gate, history
+from hwprices.stage import stage
+from hwprices.stage.stage import Staged
+from hwprices.storage import layout
+from hwprices.storage.manifests import Origin
+from hwprices.storage.release_manifest import (
+    CheckResult,
+    CollectionReport,
+    PartitionStatus,
+    ReleaseManifest,
+    TableFile,
+)
+from hwprices.storage.store import Store, storage_options
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one provider's tables of the coming release are taken from.
+
+    ``directory`` is where ``files`` are, below the root. ``results`` are those of the gate, empty
+    where nothing new was staged.
+    """
+
+    provider: str
+    status: PartitionStatus
+    kept_from: str | None
+    origin: Origin
+    run_id: str
+    directory: str
+    files: tuple[TableFile, ...]
+    report: CollectionReport
+    results: tuple[CheckResult, ...] = ()
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was published before: the release in force, those of a month, and the gate's figures."""
+
+    previous: ReleaseManifest | None
+    month: tuple[ReleaseManifest, ...] = ()
+    figures: history.Figures = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tables of the coming release, sorted by provider, and how every check came out.
+
+    A provider that was never published and is stopped has results and no tables.
+    """
+
+    sources: tuple[Source, ...]
+    results: tuple[CheckResult, ...]
+
+
+def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
+    """Choose the tables of every provider that is staged or published.
+
+    Args:
+        store: the root.
+        past: what was published before.
+        accepted: results of the gate that a person lets through. See ``gate.check``.
+    """
+    published = past.previous.providers if past.previous else {}
+    staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
+    names = sorted({name for name in staged if name is not None} | set(published))
+    chosen = [_choose_one(store, name, past, accepted) for name in names]
+    return Choice(
+        tuple(source for source, _ in chosen if source is not None),
+        tuple(result for _, results in chosen for result in results),
+    )
+
+
+def _choose_one(
+    store: Store, provider: str, past: Past, accepted: Collection[str]
+) -> tuple[Source | None, tuple[CheckResult, ...]]:
+    """The staged tables if the gate lets them through, else those of the previous release."""
+    staged = stage.latest(store, provider)
+    old = _from_release(provider, past.previous)
+    if staged is None:
+        return old, ()
+    new = _from_staging(staged)
+    baseline = _from_release(provider, history.baseline(past.month, provider))
+    results = tuple(
+        gate.check(
+            _candidate(store, new),
+            _candidate(store, old) if old else None,
+            accepted,
+            month_ago=_candidate(store, baseline) if baseline else None,
+            history=past.figures.get(provider, {}),
+        )
+    )
+    if gate.stopped(results):
+        return (replace(old, results=results) if old else None), results
+    return replace(new, results=results), results
+
+
+def _from_staging(staged: Staged) -> Source:
+    return Source(
+        provider=staged.provider,
+        status="fresh",
+        kept_from=None,
+        origin=staged.origin,
+        run_id=staged.run_id,
+        directory=staged.directory,
+        files=staged.files,
+        report=staged.report,
+    )
+
+
+def _from_release(provider: str, previous: ReleaseManifest | None) -> Source | None:
+    if previous is None or provider not in previous.providers:
+        return None
+    entry = previous.providers[provider]
+    return Source(
+        provider=provider,
+        status="kept",
+        kept_from=entry.kept_from or previous.version,
+        origin=entry.origin,
+        run_id=entry.run_id,
+        directory=layout.release_directory(previous.version),
+        files=previous.files_of(provider),
+        report=entry.report,
+    )
+
+
+def _candidate(store: Store, source: Source) -> gate.Candidate:
+    return gate.Candidate(source.provider, source.origin, scan(store, [source]))
+
+
+def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
+    """Open the vendor tables of these sources. Tables that no source has are absent."""
+    uris: dict[str, list[str]] = {}
+    for source in sources:
+        for file in source.files:
+            uri = store.uri(f"{source.directory}/{file.key}")
+            uris.setdefault(file.table, []).append(uri)
+    options = storage_options(store.root)
+    return {
+        table: pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
+        for table, files in uris.items()
+    }

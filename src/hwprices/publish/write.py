@@ -1,0 +1,173 @@
+"""Write the files and the manifest of a release."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version as installed_version
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.publish.choose import Source
+from hwprices.publish.datapackage import datapackage
+from hwprices.publish.join import Joined
+from hwprices.read.dataset import SCHEMA_VERSION
+from hwprices.rows import parquet
+from hwprices.schemas.tables import TABLES
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_manifest import (
+    ProviderEntry,
+    ReleaseManifest,
+    TableEntry,
+    TableFile,
+    UnmatchedAccelerator,
+)
+from hwprices.storage.store import Store
+
+COMPLETED = ("regions",)
+"""Vendor tables in which the join fills in what the vendor does not say. They stay one file for
+each provider: the next release may have to keep one provider's."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a release is made of: the vendors' tables, and those that the join made of them."""
+
+    sources: tuple[Source, ...]
+    joined: Joined
+
+    @property
+    def vendor_files(self) -> list[tuple[Source, TableFile]]:
+        """The files that are copied as they are, with their source."""
+        return [
+            (source, file)
+            for source in self.sources
+            for file in source.files
+            if file.table not in self.joined.tables
+        ]
+
+    @property
+    def joined_files(self) -> "list[JoinedFile]":
+        """The files that are written from the join's tables."""
+        return [file for table in self.joined.tables for file in _split(table, self.joined.tables)]
+
+
+@dataclass(frozen=True)
+class JoinedFile:
+    """The rows of one file that the join made; ``provider`` is None for those of all."""
+
+    table: str
+    provider: str | None
+    rows: pl.DataFrame
+
+
+def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
+    rows = tables[table]
+    if table not in COMPLETED:
+        return [JoinedFile(table, None, rows)]
+    by_provider = rows.partition_by("provider", as_dict=True, maintain_order=True)
+    return [JoinedFile(table, str(key[0]), part) for key, part in sorted(by_provider.items())]
+
+
+def content_digest(content: Content) -> str:
+    """SHA-256 over the rows of all files. With an equal digest there is nothing new to publish."""
+    digests = {file.key: file.content_sha256 for _, file in content.vendor_files}
+    for file in content.joined_files:
+        key = layout.table_file(file.table, file.provider)
+        digests[key] = parquet.content_digest(file.rows)
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+def write(
+    store: Store,
+    content: Content,
+    *,
+    version: str,
+    digest: str,
+    previous: str | None,
+    created_at: datetime,
+) -> ReleaseManifest:
+    """Write a release below its directory, the manifest last. It is not yet in force.
+
+    Args:
+        store: the root.
+        content: what to write.
+        version: the name of the release.
+        digest: its ``content_digest``.
+        previous: the version of the release in force, None for none.
+        created_at: when publishing began.
+
+    Raises:
+        HwpricesError: there is a release of this name, or the root cannot be written.
+    """
+    if store.exists(layout.release_manifest(version)):
+        raise _exists(version)
+    files = [*_copy_vendor_files(store, content, version), *_write_joined(store, content, version)]
+    manifest = ReleaseManifest(
+        schema_version=SCHEMA_VERSION,
+        version=version,
+        created_at=created_at.isoformat(),
+        code_version=installed_version("hwprices"),
+        previous=previous,
+        content_sha256=digest,
+        tables=_table_entries(files),
+        providers={source.provider: _provider_entry(source) for source in content.sources},
+        unmatched_accelerators=tuple(
+            UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
+        ),
+    )
+    store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
+    if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
+        raise _exists(version)
+    return manifest
+
+
+def _exists(version: str) -> HwpricesError:
+    return HwpricesError(
+        f"release {version} is there already", "Another publisher was faster: nothing was changed."
+    )
+
+
+def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
+    for source, file in content.vendor_files:
+        target = layout.release_file(version, file.key)
+        store.copy(store, f"{source.directory}/{file.key}", target)
+        yield file
+
+
+def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:
+    directory = layout.release_directory(version)
+    for file in content.joined_files:
+        yield parquet.write(store, directory, file.table, file.rows, provider=file.provider)
+
+
+def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
+    """The tables that have files, in the order of the schemas."""
+    entries = {}
+    for table in TABLES:
+        own = sorted((file for file in files if file.table == table), key=lambda file: file.key)
+        if own:
+            rows, size = sum(file.rows for file in own), sum(file.bytes for file in own)
+            entries[table] = TableEntry(rows, size, tuple(own))
+    return entries
+
+
+def _provider_entry(source: Source) -> ProviderEntry:
+    rows: dict[str, int] = {}
+    for file in sorted(source.files, key=lambda file: file.table):
+        rows[file.table] = rows.get(file.table, 0) + file.rows
+    starts = [file.observed_from for file in source.files if file.observed_from]
+    ends = [file.observed_to for file in source.files if file.observed_to]
+    return ProviderEntry(
+        status=source.status,
+        kept_from=source.kept_from,
+        origin=source.origin,
+        run_id=source.run_id,
+        observed_from=min(starts, default=None),
+        observed_to=max(ends, default=None),
+        rows=rows,
+        report=source.report,
+        gate=source.results,
+    )

@@ -1,0 +1,116 @@
+"""Check the parts that a provider yields, write them as tables, and count what was refused."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Run
+from hwprices.providers import Part
+from hwprices.rows import parquet, quarantine
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import corrections, validate
+from hwprices.storage.release_manifest import TableFile
+from hwprices.storage.store import Store
+
+
+class StagedTables:
+    """The tables of one run while they are being written below its staging directory.
+
+    Give every part to ``add``, then call ``finish`` once.
+    """
+
+    def __init__(self, store: Store, directory: str, run: Run) -> None:
+        self.accounted: Counter[str] = Counter()
+        """Vendor rows that are left out on purpose, by what they are."""
+        self.refused_by_reason: dict[str, int] = {}
+        """Refused rows by reason, once finished."""
+        self._store = store
+        self._directory = directory
+        self._provider = run.provider
+        self._sources = {page.sha256: page.url for result in run.results for page in result.pages}
+        self._corrections = corrections.load(run.provider)
+        self._files: list[TableFile] = []
+        self._refused: list[pl.DataFrame] = []
+        self._good_rows: Counter[str] = Counter()
+        self._prices_with_amount = 0
+
+    @property
+    def files(self) -> tuple[TableFile, ...]:
+        """The files written so far, sorted by key."""
+        return tuple(sorted(self._files, key=lambda file: file.key))
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether at least one price has an amount."""
+        return self._prices_with_amount > 0
+
+    def add(self, part: Part) -> None:
+        """Check the rows of a part and write the good ones.
+
+        Raises:
+            HwpricesError: a correction is stale, the part is not of its table, or the file cannot
+                be
+                written.
+        """
+        split = self._check(part)
+        refused = [part.refused, split.refused]
+        self._refused += [rows for rows in refused if rows is not None and rows.height]
+        self.accounted.update(part.counts)
+        self._good_rows[part.table] += split.good.height
+        if part.table == "prices":
+            self._prices_with_amount += split.good["effective_hourly"].count()
+        if split.good.height:
+            self._write(part.table, split.good, part.region)
+
+    def finish(self) -> None:
+        """Write the quarantine table, then judge whether too many rows were refused.
+
+        In this order: the refused rows of a run that fails are kept to be looked at.
+
+        Raises:
+            HwpricesError: more than ``validate.MAX_REFUSED_SHARE`` of a table's rows were refused.
+        """
+        refused = quarantine.merge_refused(self._refused)
+        if refused.height:
+            self._write("quarantine", refused)
+        self.refused_by_reason = _occurrences(refused, "reason")
+        for table, count in _occurrences(refused, "table").items():
+            share = validate.refused_share(self._good_rows[table], count)
+            if share > validate.MAX_REFUSED_SHARE:
+                raise _too_many_refused(self._provider, table, share, refused)
+
+    def _check(self, part: Part) -> validate.Split:
+        frame = part.frame
+        if isinstance(frame, pl.LazyFrame):
+            frame = frame.collect(engine="streaming")
+        if part.table == "instance_types":
+            frame = corrections.apply(frame, self._provider, self._corrections)
+        return validate.split(frame, TABLES[part.table], self._sources)
+
+    def _write(self, table: str, rows: pl.DataFrame, region: str | None = None) -> None:
+        file = parquet.write(
+            self._store, self._directory, table, rows, provider=self._provider, region=region
+        )
+        self._files.append(file)
+
+
+def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:
+    """Number of refused rows by the values of a column of the quarantine table, sorted by them."""
+    counts = refused.group_by(column).agg(pl.col("occurrences").sum())
+    return dict(counts.sort(column).iter_rows())
+
+
+def _too_many_refused(
+    provider: str, table: str, share: float, refused: pl.DataFrame
+) -> HwpricesError:
+    """The error that names the three commonest reasons."""
+    reasons: Mapping[str, int] = _occurrences(refused.filter(pl.col("table") == table), "reason")
+    commonest = sorted(reasons, key=lambda reason: reasons[reason], reverse=True)[:3]
+    examples = ", ".join(f"{reason} {reasons[reason]}" for reason in commonest)
+    return HwpricesError(
+        f"{provider}: {share:.1%} of the rows for {table} were refused ({examples});"
+        f" the limit is {validate.MAX_REFUSED_SHARE:.0%}",
+        "The vendor has probably changed its format; the last good data stays published.",
+    )

@@ -1,0 +1,72 @@
+"""Keys: every one that is spelled is parsed back, and no other key is taken for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hwprices.storage import layout
+
+NAMES = st.from_regex(r"[a-z0-9_-]{1,20}", fullmatch=True).filter(lambda name: name != "all")
+
+
+def test_keys_are_where_readers_of_older_releases_look():
+    """These paths are public: a change breaks every reader and every dataset on disk."""
+    assert layout.landing_root("data/") == "data/raw"
+    assert layout.page("aws", "prices", "us-east-1", "ab12", "csv") == (
+        "aws/prices/us-east-1/ab12.csv.gz"
+    )
+    assert layout.run_manifest("aws", "r1") == "aws/runs/r1.json"
+    assert layout.staged_manifest("aws", "r1") == "staged/aws/r1/manifest.json"
+    assert layout.staged_latest("aws") == "staged/aws/latest.json"
+    assert layout.release_manifest("v1") == "releases/v1/manifest.json"
+    assert layout.release_datapackage("v1") == "releases/v1/datapackage.json"
+    assert layout.release_file("v1", "offers.parquet") == "releases/v1/offers.parquet"
+    assert layout.LATEST_RELEASE == "latest.json"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (("offers",), "offers.parquet"),
+        (("prices", "aws", "us-east-1"), "prices/provider=aws/us-east-1.parquet"),
+        (("zones", "aws"), "zones/provider=aws/all.parquet"),
+    ],
+)
+def test_table_files(arguments, key):
+    assert layout.table_file(*arguments) == key
+    assert layout.table_file_provider(key) == (arguments[1] if len(arguments) > 1 else None)
+
+
+@given(table=NAMES, provider=NAMES, region=NAMES)
+def test_the_provider_of_any_table_file_is_parsed_back(table, provider, region):
+    assert layout.table_file_provider(layout.table_file(table, provider, region)) == provider
+    assert layout.table_file_provider(layout.table_file(table, provider)) == provider
+    assert layout.table_file_provider(layout.table_file(table)) is None
+
+
+@given(provider=NAMES, run=NAMES, file=NAMES)
+def test_staged_keys_are_parsed_back(provider, run, file):
+    assert layout.staged_run(layout.staged_manifest(provider, run)) == run
+    assert layout.staged_run(f"{layout.staged_directory(provider, run)}/{file}.parquet") == run
+    assert layout.staged_run(layout.staged_latest(provider)) is None
+    assert layout.staged_provider(layout.staged_latest(provider)) == provider
+    assert layout.staged_provider(layout.staged_manifest(provider, run)) is None
+
+
+@given(version=NAMES, table=NAMES)
+def test_release_keys_are_parsed_back(version, table):
+    manifest = layout.release_manifest(version)
+    file = layout.release_file(version, layout.table_file(table, "aws"))
+    assert layout.release_version(manifest) == layout.release_version(file) == version
+    assert layout.is_release_manifest(manifest)
+    assert not layout.is_release_manifest(file)
+    assert not layout.is_release_manifest(f"releases/{version}/nested/manifest.json")
+    assert layout.release_version(layout.LATEST_RELEASE) is None
+
+
+def test_run_and_page_keys_are_parsed_back():
+    assert layout.run_id(layout.run_manifest("aws", "20260801T041700.000000Z")) == (
+        "20260801T041700.000000Z"
+    )
+    assert layout.run_id("aws/runs/.DS_Store") is None
+    assert layout.page_sha256(layout.page("aws", "prices", "us-east-1", "ab12", "csv")) == "ab12"

@@ -1,0 +1,115 @@
+"""A store in a folder: what is written comes back, and a swap replaces only what it has seen.
+
+The same on an object store is in tests/publish/test_object_store.py.
+"""
+
+import pickle
+
+import pytest
+
+from hwprices.errors import HwpricesError
+from hwprices.storage.checksum import sha256_of
+from hwprices.storage.store import Bucket, Folder, Store, storage_options
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "root")
+
+
+@pytest.mark.parametrize(
+    ("root", "kind"),
+    [("data", Folder), ("file:///data", Folder), ("s3://bucket/data", Bucket), ("gs://b", Bucket)],
+)
+def test_the_root_decides_the_kind_of_store(root, kind):
+    store = Store(root)
+    assert type(store) is kind
+    assert store.is_local is (kind is Folder)
+    assert type(pickle.loads(pickle.dumps(store))) is kind  # Prefect sends stores to other machines
+
+
+def test_uris_are_what_other_programs_open(tmp_path):
+    assert Store(tmp_path).uri("a/b.parquet") == str(tmp_path / "a/b.parquet")
+    assert Store(f"file://{tmp_path}").local("a") == tmp_path / "a"
+    assert Store("s3://bucket/data/").uri("a/b.parquet") == "s3://bucket/data/a/b.parquet"
+    assert Store("s3://bucket/data").local("a") is None
+
+
+def test_bytes_and_files_come_back(store, tmp_path):
+    (tmp_path / "source").write_bytes(b"from a file")
+    assert store.put("a/b", b"bytes")
+    assert store.put("a/c", tmp_path / "source")
+    assert (store.get("a/b"), store.get("a/c")) == (b"bytes", b"from a file")
+    assert store.exists("a/b")
+    assert not store.exists("a")
+    assert list(store.keys("a")) == ["a/b", "a/c"]
+    assert list(store.keys("")) == ["a/b", "a/c"]
+
+
+def test_a_root_that_does_not_exist_is_empty(store):
+    assert store.get("a") is None
+    assert store.get_tagged("a") is None
+    assert list(store.keys("a")) == []
+
+
+def test_create_leaves_an_existing_key_alone(store):
+    assert store.put("a", b"first", create=True)
+    assert not store.put("a", b"second", create=True)
+    assert store.get("a") == b"first"
+
+
+def test_copy_between_stores(store, tmp_path):
+    other = Store(tmp_path / "other")
+    other.put("a", b"bytes")
+    store.copy(other, "a", "copies/a")
+    assert store.get("copies/a") == b"bytes"
+
+
+def test_swap_creates_only_what_is_not_there(store):
+    store.put("other", b"")
+    assert store.swap("latest.json", b"first", None)
+    assert not store.swap("latest.json", b"second", None)
+    assert store.get("latest.json") == b"first"
+
+
+def test_swap_replaces_only_what_has_not_changed(store):
+    store.put("latest.json", b"a")
+    tag = store.get_tagged("latest.json").tag
+    store.put("latest.json", b"b")
+    assert not store.swap("latest.json", b"c", tag)
+    assert store.get("latest.json") == b"b"
+    assert store.swap("latest.json", b"c", store.get_tagged("latest.json").tag)
+    assert store.get("latest.json") == b"c"
+    assert list(store.keys("")) == ["latest.json"]  # no temporary file is left
+
+
+def test_deleted_keys_are_gone(store):
+    store.put("a", b"")
+    store.delete("a")
+    assert not store.exists("a")
+
+
+def test_a_root_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HwpricesError, match="cannot write") as raised:
+        Store(tmp_path / "file" / "root").check_writable()
+    assert "\n" not in str(raised.value)
+
+
+def test_check_writable_leaves_nothing_behind(store):
+    store.check_writable()
+    assert list(store.keys("")) == []
+
+
+def test_polars_gets_the_credentials_of_object_stores_only(monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    assert storage_options("data") is None
+    assert storage_options("s3://bucket")["aws_region"] == "us-east-1"
+
+
+def test_sha256_of_a_file(tmp_path):
+    """The digest of "abc" is the example of FIPS 180-2, appendix B.1."""
+    (tmp_path / "file").write_bytes(b"abc")
+    assert sha256_of(tmp_path / "file") == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
