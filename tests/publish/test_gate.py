@@ -1,7 +1,4 @@
-"""The gate: which checks stop a provider and which are only reported.
-
-The limits are those of known wrong number R1 (docs/known-wrong-numbers.md).
-"""
+"""The gate: what stops a provider, and what is only reported (known wrong number R1)."""
 
 from decimal import Decimal
 
@@ -26,6 +23,14 @@ def stopped_by(new, old):
 
 OLD = make.world(1000)
 
+AVAILABILITY = {
+    "provider": "aws",
+    "region": "us-east-1",
+    "offered": True,
+    "observed_at": make.AT,
+    "raw_sha256": "0" * 64,
+}
+
 
 def with_prices(frame):
     return {**OLD, "prices": frame}
@@ -35,13 +40,38 @@ def test_unchanged_tables_pass():
     assert stopped_by(OLD, OLD) == set()
 
 
-def test_losing_more_than_half_a_percent_of_the_prices_stops():
-    fewer = OLD["prices"].head(994)  # 0.6 % are gone
-    assert stopped_by(with_prices(fewer), OLD) == {"rows_lost", "type_gone"}
+def offered(frame):
+    """Offers of the types that have prices in this frame."""
+    types = frame["instance_type"].unique().sort().to_list()
+    rows = [{**AVAILABILITY, "instance_type": name} for name in types]
+    return make.table("availability", rows)
 
 
-def test_losing_fewer_prices_stops_only_for_the_missing_type():
-    assert stopped_by(with_prices(OLD["prices"].head(999)), OLD) == {"type_gone"}
+LISTED = {**OLD, "availability": offered(OLD["prices"])}
+
+
+def test_prices_lost_while_their_types_are_still_offered():
+    new = {**LISTED, "prices": OLD["prices"].head(994)}  # 0.6 % gone
+    assert stopped_by(new, LISTED) == {"rows_lost", "type_gone"}
+
+
+def test_a_few_prices_less_are_no_loss_but_a_type_without_a_price_is_shown():
+    new = {**LISTED, "prices": OLD["prices"].head(999)}
+    assert stopped_by(new, LISTED) == {"type_gone"}
+
+
+def test_types_that_left_both_lists_are_retired():
+    kept = OLD["prices"].head(994)
+    new = {**LISTED, "prices": kept, "availability": offered(kept)}
+    results = outcomes(new, LISTED)
+    assert (results["types_retired"], results["type_gone"]) == ("warn", "pass")
+    assert stopped_by(new, LISTED) == set()
+
+
+def test_too_many_retired_types_at_once_are_a_fault():
+    kept = OLD["prices"].head(950)
+    new = {**LISTED, "prices": kept, "availability": offered(kept)}
+    assert stopped_by(new, LISTED) == {"types_retired"}
 
 
 def raised(share, factor):
@@ -77,7 +107,7 @@ def test_a_missing_region_stops():
     assert stopped_by(OLD, old) == {"region_gone"}
 
 
-def test_spot_prices_may_come_and_go_but_not_all():
+def test_spot_prices_come_and_go_but_not_most_of_them():
     spot = make.prices(
         *(
             {
@@ -90,16 +120,18 @@ def test_spot_prices_may_come_and_go_but_not_all():
         )
     )
     before = {**OLD, "prices": pl.concat([OLD["prices"], spot])}
-    after = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(1)])}
-    assert stopped_by(after, before) == set()
-    # not one quote is left: lapsed credentials are more likely than that all markets closed
-    assert stopped_by(OLD, before) == {"option_gone"}
+    fewer = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(700)])}
+    hardly_any = {**OLD, "prices": pl.concat([OLD["prices"], spot.head(1)])}
+    assert stopped_by(fewer, before) == set()
+    assert stopped_by(hardly_any, before) == {"spot_lost"}
+    # not one price left: credentials have lapsed
+    assert stopped_by(OLD, before) == {"option_gone", "spot_lost"}
 
 
-def test_a_check_accepted_by_name_does_not_stop():
-    new = with_prices(OLD["prices"].head(999))
-    assert outcomes(new, OLD, {"aws:type_gone"})["type_gone"] == "accepted"
-    assert outcomes(new, OLD, {"gcp:type_gone"})["type_gone"] == "stop"
+def test_accepting_by_name_lets_it_through():
+    new = {**LISTED, "prices": OLD["prices"].head(999)}
+    assert outcomes(new, LISTED, {"aws:type_gone"})["type_gone"] == "accepted"
+    assert outcomes(new, LISTED, {"gcp:type_gone"})["type_gone"] == "stop"
 
 
 def test_the_sample_does_not_replace_live_figures():
@@ -130,10 +162,10 @@ def test_broken_invariants_are_reported():
     )
     results = {r.check: r for r in gate.check(candidate({**OLD, "prices": prices}), None)}
     assert {n for n, r in results.items() if r.outcome == "warn"} == {
-        "spot_below_on_demand",
         "windows_above_linux",
         "longer_is_cheaper",
     }
+    assert results["spot_below_on_demand"].outcome == "stop"
     assert "m5.large" in results["windows_above_linux"].detail
 
 

@@ -1,11 +1,11 @@
 """Choose each provider's tables for a release: those staged last, or those published before."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from hwprices.publish import gate
+from hwprices.publish import gate, history
 from hwprices.stage import stage
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
@@ -39,37 +39,66 @@ class Source:
     results: tuple[CheckResult, ...] = ()
 
 
-def choose(
-    store: Store, previous: ReleaseManifest | None, accepted: Collection[str]
-) -> list[Source]:
-    """Choose the tables of every provider that is staged or published, sorted by name.
+@dataclass(frozen=True)
+class Past:
+    """What was published before: the release in force, those of a month, and the gate's figures."""
+
+    previous: ReleaseManifest | None
+    month: tuple[ReleaseManifest, ...] = ()
+    figures: history.Figures = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tables of the coming release, sorted by provider, and how every check came out.
+
+    A provider that was never published and is stopped has results and no tables.
+    """
+
+    sources: tuple[Source, ...]
+    results: tuple[CheckResult, ...]
+
+
+def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
+    """Choose the tables of every provider that is staged or published.
 
     Args:
         store: the root.
-        previous: the release in force, None for none.
+        past: what was published before.
         accepted: results of the gate that a person lets through. See ``gate.check``.
     """
-    published = previous.providers if previous else {}
+    published = past.previous.providers if past.previous else {}
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
-    chosen = [_choose_one(store, name, previous, accepted) for name in names]
-    return [source for source in chosen if source is not None]
+    chosen = [_choose_one(store, name, past, accepted) for name in names]
+    return Choice(
+        tuple(source for source, _ in chosen if source is not None),
+        tuple(result for _, results in chosen for result in results),
+    )
 
 
 def _choose_one(
-    store: Store, provider: str, previous: ReleaseManifest | None, accepted: Collection[str]
-) -> Source | None:
+    store: Store, provider: str, past: Past, accepted: Collection[str]
+) -> tuple[Source | None, tuple[CheckResult, ...]]:
     """The staged tables if the gate lets them through, else those of the previous release."""
     staged = stage.latest(store, provider)
-    old = _from_release(provider, previous)
+    old = _from_release(provider, past.previous)
     if staged is None:
-        return old
+        return old, ()
     new = _from_staging(staged)
-    old_candidate = _candidate(store, old) if old else None
-    results = tuple(gate.check(_candidate(store, new), old_candidate, accepted))
-    if old is not None and gate.stopped(results):
-        return replace(old, results=results)
-    return replace(new, results=results)
+    baseline = _from_release(provider, history.baseline(past.month, provider))
+    results = tuple(
+        gate.check(
+            _candidate(store, new),
+            _candidate(store, old) if old else None,
+            accepted,
+            month_ago=_candidate(store, baseline) if baseline else None,
+            history=past.figures.get(provider, {}),
+        )
+    )
+    if gate.stopped(results):
+        return (replace(old, results=results) if old else None), results
+    return replace(new, results=results), results
 
 
 def _from_staging(staged: Staged) -> Source:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, join, pointer, write
+from hwprices.publish import choose, history, join, pointer, write
 from hwprices.read.dataset import latest_version, read_manifest, versions
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
@@ -63,16 +63,15 @@ def publish(
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        sources = choose.choose(store, previous, accepted)
+        figures = history.read(store)
+        month = tuple(history.of_last_month(store, now()))
+        choice = choose.choose(store, choose.Past(previous, month, figures), accepted)
+        sources, results = choice.sources, choice.results
         if not sources:
-            raise HwpricesError(
-                f"nothing is staged below {store.uri(layout.STAGED)}",
-                "Collect first: python flows/refresh.py, or hwprices' collect flow.",
-            )
-        results = tuple(result for source in sources for result in source.results)
+            raise _nothing_to_publish(store, results)
         progress("join")
         joined = join.build(choose.scan(store, sources), sheets.load_all())
-        content = write.Content(tuple(sources), joined)
+        content = write.Content(sources, joined)
         digest = write.content_digest(content)
         if previous is not None and previous.content_sha256 == digest:
             return Published(previous, False, results)
@@ -88,7 +87,21 @@ def publish(
         )
         progress("point")
         pointer.move(store, manifest, current.tag)
+        history.append(store, figures, results)
         return Published(manifest, True, results)
+
+
+def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:
+    stopped = [f"{r.provider}: {r.check}: {r.detail}" for r in results if r.outcome == "stop"]
+    if stopped:
+        return HwpricesError(
+            f"the gate stopped the first release: {'; '.join(stopped)}",
+            "docs/gates.md says what each check means and how to let it through.",
+        )
+    return HwpricesError(
+        f"nothing is staged below {store.uri(layout.STAGED)}",
+        "Collect first: hwprices refresh, or the collect flow.",
+    )
 
 
 def prune(store: Store, keep: int) -> list[str]:

@@ -6,6 +6,7 @@
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
     latest.json                                             the release in force
+    gate-history.json                                       what the gate saw in past releases
 
 A table file is ``offers.parquet`` or ``prices/provider=aws/us-east-1.parquet``, below a staging
 directory and below a release alike. The landing root (``raw/``, or the bundled sample) is a root of
@@ -20,6 +21,7 @@ RELEASES = "releases"
 
 LATEST_RELEASE = "latest.json"
 PUBLISH_LOCK = ".publish.lock"
+GATE_HISTORY = "gate-history.json"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"

@@ -50,12 +50,18 @@ Outcome = Literal["pass", "warn", "stop", "accepted"]
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How one check of the gate came out for one provider. ``detail`` is a sentence for people."""
+    """How one check of the gate came out for one provider. ``detail`` is a sentence for people.
+
+    ``value`` is the figure the check looked at and ``limit`` what it may be; both are None for
+    checks that count no share.
+    """
 
     provider: str
     check: str
     outcome: Outcome
     detail: str
+    value: float | None = None
+    limit: float | None = None
 
 
 @dataclass(frozen=True)

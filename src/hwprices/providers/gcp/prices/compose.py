@@ -116,8 +116,8 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
     """
     is_monthly = pl.col("per") == "month"
     is_by_gb = pl.col("sku_units") != 1
-    sold = pl.when(is_by_gb).then((pl.col("quantity") * pl.col("sku_units")).cast(Money))
-    sold = sold.otherwise(pl.col("quantity"))
+    gigabytes = (pl.col("quantity") * pl.col("sku_units")).cast(Money)
+    sold = pl.when(is_by_gb).then(gigabytes).otherwise(pl.col("quantity"))
     hourly_share = sold / pl.lit(HOURS_PER_MONTH).cast(Money)
     quantity = pl.when(is_monthly).then(hourly_share).otherwise(sold).cast(Money)
     unit = pl.when(is_by_gb).then(pl.lit("gb")).otherwise(pl.col("unit"))

@@ -1,0 +1,92 @@
+"""The gate: what must hold before a provider's new tables replace those published.
+
+Checks compare the new tables with the last release, with the release of a month ago, and with
+themselves. A check that stops a provider leaves its last good tables in place, with their age; the
+other providers publish. A person who has looked and agrees lets it through by name:
+``--accept aws:type_gone``. docs/gates.md lists every check.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from hwprices.publish.gate import comparisons, invariants
+from hwprices.publish.gate.candidate import Candidate, Finding, Tables
+from hwprices.publish.gate.thresholds import LIMITS
+from hwprices.storage.release_manifest import CheckResult, Outcome
+
+__all__ = ["Candidate", "History", "Tables", "check", "stopped"]
+
+History = Mapping[str, Sequence[float]]
+"""Check's name to the values that the provider's last releases showed."""
+
+
+def check(
+    new: Candidate,
+    old: Candidate | None,
+    accepted: Collection[str] = (),
+    *,
+    month_ago: Candidate | None = None,
+    history: History | None = None,
+) -> list[CheckResult]:
+    """Run all checks of one provider.
+
+    ``old`` is its tables in the last release, None for a first one. ``month_ago`` are its tables in
+    a release about a month old, where there is one. ``history`` sets the limits. ``accepted`` names
+    checks (``aws:type_gone``, ``aws:*``) that somebody has looked at and lets through.
+    """
+    limits = {
+        name: limit.for_history((history or {}).get(name, ())) for name, limit in LIMITS.items()
+    }
+    comparable = old is not None and old.origin == new.origin
+    found = _invariants(new, old if comparable else None, limits)
+    if old is None:
+        found["baseline"] = Finding()
+    elif not comparable:
+        found |= _origins(new, old)
+    else:
+        seen = comparisons.comparison(new, old, limits)
+        found |= {name: look(seen) for name, look in comparisons.COMPARISONS.items()}
+        if month_ago is not None and month_ago.origin == new.origin:
+            then = comparisons.comparison(new, month_ago, limits)
+            found |= {name: look(then) for name, look in comparisons.DRIFT.items()}
+    return [_result(new.provider, name, finding, accepted) for name, finding in found.items()]
+
+
+def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
+    """Those that keep the provider from being replaced."""
+    return [r for r in results if r.outcome == "stop"]
+
+
+def _result(provider: str, name: str, finding: Finding, accepted: Collection[str]) -> CheckResult:
+    outcome: Outcome = "pass"
+    if finding.detail:
+        let_through = f"{provider}:{name}" in accepted or f"{provider}:*" in accepted
+        stopping: Outcome = "accepted" if let_through else "stop"
+        outcome = stopping if finding.stops else "warn"
+    return CheckResult(
+        provider, name, outcome, finding.detail or "holds", finding.value, finding.limit
+    )
+
+
+def _invariants(
+    new: Candidate, old: Candidate | None, limits: Mapping[str, float]
+) -> dict[str, Finding]:
+    """Report exceptions; stop where they are many more than in the last release."""
+    findings = {}
+    for name, look in invariants.INVARIANTS.items():
+        exceptions = look(new)
+        if name in invariants.NEVER:
+            findings[name] = Finding(exceptions.detail, exceptions.share, 0.0)
+            continue
+        grown = exceptions.share - (look(old).share if old is not None else 0.0)
+        limit = limits[name]
+        stops = old is not None and grown > limit and exceptions.count > 2
+        findings[name] = Finding(exceptions.detail, max(0.0, grown), limit, stops=stops)
+    return findings
+
+
+def _origins(new: Candidate, old: Candidate) -> dict[str, Finding]:
+    """Live figures may follow the sample; the sample must not quietly replace live ones."""
+    if new.origin == "live":
+        return {"sample_over_live": Finding()}
+    words = "the published figures are live and would be replaced by the sample: use another --root"
+    return {"sample_over_live": Finding(words)}

@@ -1,0 +1,123 @@
+"""Compare two releases' prices row by row, and count the outcome by small groups.
+
+One pass over both price tables gives a table of cells, one for each combination of region,
+family, accelerator, system, purchase option and currency. Every check on groups reads the cells, so
+the price rows are joined once however many checks there are.
+"""
+
+import polars as pl
+
+from hwprices.publish.gate.candidate import Candidate
+from hwprices.publish.gate.thresholds import DOUBLED, JUMP, MOVED, MOVING_OPTIONS
+
+DIMENSIONS = ("region", "family", "accelerator", "os", "purchase_option", "currency")
+
+_COLUMNS = ("price_id", "region", "instance_type", "os", "purchase_option", "currency")
+
+
+def machines(candidate: Candidate) -> pl.LazyFrame:
+    """instance_type, family and accelerator (id of the first device, "" without one)."""
+    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
+    return candidate.table("instance_types").select(
+        "instance_type",
+        family=pl.col("family").fill_null(""),
+        accelerator=pl.when(pl.col("accelerators").list.len() > 0).then(first).fill_null(""),
+    )
+
+
+def retired_types(new: Candidate, old: Candidate) -> pl.DataFrame:
+    """Types that are gone everywhere: no price and no offer is left, though there was a price.
+
+    A type that is still offered but has lost its prices is a fault and not a retirement.
+    """
+    left = pl.concat(
+        [
+            new.table("prices").select("instance_type"),
+            new.table("availability").filter("offered").select("instance_type"),
+        ]
+    ).unique()
+    before = old.table("prices").select("instance_type").unique()
+    return before.join(left, on="instance_type", how="anti").sort("instance_type").collect()
+
+
+def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFrame:
+    """Count what became of each price, by cell.
+
+    Returns one row a cell: DIMENSIONS, ``moving`` (the option's prices change by the hour) and the
+    counts old, both, lost, added, up, down, jumped, doubled, currency_changed, unit_changed.
+    log_sum is the sum of the natural logarithms of new ÷ old. A price that became null counts as
+    lost. Prices of retired types are left out.
+    """
+    joined = _side(old, retired).join(
+        _side(new, retired).rename({name: f"new_{name}" for name in _NEW}),
+        left_on="price_id",
+        right_on="new_price_id",
+        how="full",
+        coalesce=True,
+    )
+    known = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
+    cells = (
+        joined.with_columns(
+            pl.coalesce(name, f"new_{name}").alias(name)
+            for name in ("region", "instance_type", "os", "purchase_option")
+        )
+        .join(known, on="instance_type", how="left")
+        .with_columns(
+            pl.col("family").fill_null(""),
+            pl.col("accelerator").fill_null(""),
+            currency_changed=pl.col("currency") != pl.col("new_currency"),
+            unit_changed=pl.col("billing_unit") != pl.col("new_billing_unit"),
+            currency=pl.coalesce("currency", "new_currency"),
+            ratio=pl.col("new_price") / pl.col("price"),
+        )
+        .group_by(DIMENSIONS)
+        .agg(*_counts())
+    )
+    moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
+    return cells.with_columns(moving=moving).sort(DIMENSIONS).collect(engine="streaming")
+
+
+_NEW = (*_COLUMNS, "billing_unit", "price")
+
+
+def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
+    """The compared columns of one release; ``price`` is the effective rate as a float."""
+    price = pl.col("effective_hourly").cast(pl.Float64)
+    return (
+        candidate.table("prices")
+        .select(*_COLUMNS, "billing_unit", price=price)
+        .join(retired.lazy(), on="instance_type", how="anti")
+    )
+
+
+def _counts() -> list[pl.Expr]:
+    had, has = pl.col("price").is_not_null(), pl.col("new_price").is_not_null()
+    ratio = pl.col("ratio")
+    counts = {
+        "old": had,
+        "both": had & has,
+        "lost": had & ~has,
+        "added": has & ~had & pl.col("price").is_null(),
+        "up": ratio > 1 + MOVED,
+        "down": ratio < 1 - MOVED,
+        "jumped": (ratio > JUMP) | (ratio < 1 / JUMP),
+        "doubled": (ratio > DOUBLED) | (ratio < 1 / DOUBLED),
+        "currency_changed": pl.col("currency_changed"),
+        "unit_changed": pl.col("unit_changed"),
+    }
+    return [
+        *(condition.fill_null(False).sum().alias(name) for name, condition in counts.items()),
+        pl.when(had & has).then(ratio.log()).sum().alias("log_sum"),
+    ]
+
+
+def by_group(cells: pl.DataFrame, dimensions: tuple[str, ...]) -> pl.DataFrame:
+    """Add the cells up by some of their dimensions; groups named "" are left out."""
+    counted = [c for c in cells.columns if c not in (*DIMENSIONS, "moving")]
+    groups = cells.group_by(dimensions).agg(pl.col(counted).sum()).sort(dimensions)
+    return groups.filter(*(pl.col(name) != "" for name in dimensions)) if dimensions else groups
+
+
+def total(cells: pl.DataFrame, name: str) -> int:
+    """One count over all cells."""
+    return int(cells[name].sum() or 0)

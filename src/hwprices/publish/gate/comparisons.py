@@ -1,0 +1,407 @@
+"""Checks against the last release: rows lost, prices moved, specs changed, markets gone."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.publish.gate import compare, thresholds
+from hwprices.publish.gate.candidate import Candidate, Finding
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two releases of one provider, compared once for all checks."""
+
+    new: Candidate
+    old: Candidate
+    cells: pl.DataFrame
+    retired: pl.DataFrame
+    limits: Mapping[str, float]
+
+    @property
+    def fixed(self) -> pl.DataFrame:
+        """Cells of the purchase options whose prices stay for months."""
+        return self.cells.filter(~pl.col("moving"))
+
+    @property
+    def spot(self) -> pl.DataFrame:
+        """Cells of the purchase options whose prices change by the hour."""
+        return self.cells.filter("moving")
+
+
+def comparison(new: Candidate, old: Candidate, limits: Mapping[str, float]) -> Comparison:
+    """Compare two releases of one provider."""
+    retired = compare.retired_types(new, old)
+    return Comparison(new, old, compare.compare(new, old, retired), retired, limits)
+
+
+def examples(frame: pl.DataFrame, *columns: str) -> str:
+    """Up to three rows of a frame in words, for a message."""
+    rows = frame.select(pl.concat_str(columns, separator=" ")).head(3).to_series()
+    return ", ".join(str(row) for row in rows)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _against(name: str, value: float, limit: float, detail: str) -> Finding:
+    return Finding(detail if value > limit else "", value, limit)
+
+
+def rows_lost(seen: Comparison) -> Finding:
+    """Prices that are gone or became null, over the whole provider."""
+    cells, limit = seen.fixed, seen.limits["rows_lost"]
+    lost, old = compare.total(cells, "lost"), compare.total(cells, "old")
+    first = examples(cells.filter(pl.col("lost") > 0), "region", "family")
+    detail = f"{lost:,} of {old:,} prices are gone or null ({_share(lost, old):.2%}), first {first}"
+    return _against("rows_lost", _share(lost, old), limit, detail)
+
+
+def group_lost(seen: Comparison) -> Finding:
+    """A region, family, accelerator, system or option that loses far more than the others."""
+    losers = []
+    for dimensions in (
+        ("region",),
+        ("family",),
+        ("accelerator",),
+        ("os",),
+        ("purchase_option",),
+        ("region", "purchase_option"),
+        ("region", "os"),
+    ):
+        groups = compare.by_group(seen.fixed, dimensions)
+        allowed = pl.lit(1.0)
+        for rows, share in reversed(thresholds.GROUP_LOST):
+            allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
+        lost = groups.filter(pl.col("old") > 0, pl.col("lost") / pl.col("old") > allowed)
+        named = pl.concat_str(dimensions, separator=" ")
+        losers.append(lost.select(group=named, lost="lost", old="old"))
+    worst = pl.concat(losers).sort("lost", descending=True)
+    parts = [f"{g}: {lost:,} of {old:,} prices are gone" for g, lost, old in worst.head(3).rows()]
+    return Finding("; ".join(parts))
+
+
+def _gone(column: str, noun: str) -> Callable[[Comparison], Finding]:
+    def check(seen: Comparison) -> Finding:
+        fixed = seen.cells.group_by(column).agg(pl.col("old", "both", "added").sum())
+        gone = fixed.filter(
+            pl.col("old") > 0, pl.col("both") + pl.col("added") == 0, pl.col(column) != ""
+        ).sort(column)
+        detail = f"{gone.height} {noun} are gone: {examples(gone, column)}" if gone.height else ""
+        return Finding(detail)
+
+    check.__doc__ = f"All prices of one of the {noun} are gone."
+    return check
+
+
+def type_gone(seen: Comparison) -> Finding:
+    """Machine types that lost every price though they are still offered, or vanished in numbers."""
+    left = seen.new.table("prices").select("instance_type").unique()
+    before = seen.old.table("prices").select("instance_type").unique()
+    gone = before.join(left, on="instance_type", how="anti").collect()
+    offered = gone.join(seen.retired, on="instance_type", how="anti").sort("instance_type")
+    if not offered.height:
+        return Finding()
+    names = examples(offered, "instance_type")
+    return Finding(f"{offered.height} types have no price left but are still offered: {names}")
+
+
+def types_retired(seen: Comparison) -> Finding:
+    """Machine types that left both the price list and the list of offers: news, unless many."""
+    count = int(
+        seen.old.table("prices").select(pl.col("instance_type").n_unique()).collect().item()
+    )
+    limit = seen.limits["types_retired"]
+    share = _share(seen.retired.height, count)
+    if not seen.retired.height:
+        return Finding(value=share, limit=limit)
+    names = examples(seen.retired, "instance_type")
+    detail = f"{seen.retired.height} of {count:,} types have left every list: {names}"
+    return Finding(detail, share, limit, stops=share > limit and seen.retired.height > 1)
+
+
+def price_jump(seen: Comparison) -> Finding:
+    """Single prices that move by a factor, scattered over the provider."""
+    cells, limit = seen.fixed, seen.limits["price_jump"]
+    jumped, both = compare.total(cells, "jumped"), compare.total(cells, "both")
+    first = examples(cells.filter(pl.col("jumped") > 0), "region", "family")
+    detail = (
+        f"{jumped:,} of {both:,} prices moved by more than ×{thresholds.JUMP}"
+        f" ({_share(jumped, both):.2%}), first {first}"
+    )
+    return _against("price_jump", _share(jumped, both), limit, detail)
+
+
+def price_doubled(seen: Comparison) -> Finding:
+    """Single prices that double or halve, scattered over the provider."""
+    cells, limit = seen.fixed, seen.limits["price_doubled"]
+    doubled, both = compare.total(cells, "doubled"), compare.total(cells, "both")
+    first = examples(cells.filter(pl.col("doubled") > 0), "region", "family")
+    detail = f"{doubled:,} of {both:,} prices doubled or halved, first {first}"
+    return _against("price_doubled", _share(doubled, both), limit, detail)
+
+
+def level_shift(seen: Comparison) -> Finding:
+    """Prices of the whole provider, of a region, system, option or currency move the same way."""
+    limit = seen.limits["level_shift"]
+    moved: list[tuple[str, int, int]] = []
+    for dimensions in ((), ("region",), ("os",), ("purchase_option",), ("currency",)):
+        groups = (
+            compare.by_group(seen.fixed, dimensions)
+            if dimensions
+            else seen.fixed.select(pl.col("both", "up", "down").sum())
+        )
+        allowed = thresholds.GROUP_MOVED_SHARE if dimensions else limit
+        for group in groups.to_dicts():
+            same_way = max(group["up"], group["down"])
+            large = group["both"] >= thresholds.GROUP_MOVED_ROWS
+            if large and same_way / group["both"] > allowed:
+                name = " ".join(group[d] for d in dimensions) or "all prices"
+                moved.append((name, same_way, group["both"]))
+    both = compare.total(seen.fixed, "both")
+    share = _share(max(compare.total(seen.fixed, "up"), compare.total(seen.fixed, "down")), both)
+    parts = [f"{name}: {n:,} of {of:,} prices moved the same way" for name, n, of in moved[:3]]
+    return Finding("; ".join(parts), share, limit)
+
+
+def family_level(seen: Comparison) -> Finding:
+    """The price of a family or accelerator moves by more than any price cut on record."""
+    low, high = (math.log(edge) for edge in thresholds.FAMILY_RANGE)
+    strange = _family_moves(seen).filter(~pl.col("mean").is_between(low, high))
+    return Finding(_in_words(strange))
+
+
+def family_price_change(seen: Comparison) -> Finding:
+    """A family or accelerator gets cheaper or dearer within what vendors do: reported as news."""
+    low, high = (math.log(edge) for edge in thresholds.FAMILY_RANGE)
+    moved = pl.col("mean").abs() > math.log(1 + thresholds.MOVED)
+    news = _family_moves(seen).filter(pl.col("mean").is_between(low, high), moved)
+    return Finding(_in_words(news), stops=False)
+
+
+def _family_moves(seen: Comparison) -> pl.DataFrame:
+    """name, mean (natural logarithm of new ÷ old) and rows of each family and accelerator.
+
+    Also by option, so that a move of one option alone is not hidden by the others.
+    """
+    groups = []
+    for dimensions in (
+        ("family",),
+        ("accelerator",),
+        ("family", "purchase_option"),
+        ("family", "currency"),
+    ):
+        counted = compare.by_group(seen.fixed, dimensions).filter(pl.col("both") > 0)
+        name = pl.concat_str(dimensions, separator=" ")
+        groups.append(
+            counted.select(name=name, mean=pl.col("log_sum") / pl.col("both"), rows="both")
+        )
+    return pl.concat(groups).sort(pl.col("mean").abs(), descending=True)
+
+
+def _in_words(moves: pl.DataFrame) -> str:
+    rows = moves.head(3).select("name", "mean", "rows").rows()
+    return "; ".join(f"{name}: ×{math.exp(mean):.2f} over {n:,} prices" for name, mean, n in rows)
+
+
+def spot_lost(seen: Comparison) -> Finding:
+    """Most prices of a market are gone, everywhere or in one region."""
+    limit = seen.limits["spot_lost"]
+    options = compare.by_group(seen.spot, ("purchase_option",))
+    regions = compare.by_group(seen.spot, ("region", "purchase_option")).filter(pl.col("old") >= 20)
+    losses = pl.concat(
+        [
+            options.select(group="purchase_option", lost="lost", old="old", limit=pl.lit(limit)),
+            regions.select(
+                group=pl.concat_str("region", "purchase_option", separator=" "),
+                lost="lost",
+                old="old",
+                limit=pl.lit(max(limit, 0.8)),
+            ),
+        ]
+    ).filter(pl.col("old") >= 3)
+    gone = losses.filter(pl.col("lost") / pl.col("old") > pl.col("limit"))
+    parts = [f"{g}: {lost:,} of {old:,} prices are gone" for g, lost, old, _ in gone.head(3).rows()]
+    value = max((lost / old for _, lost, old, _ in losses.head(options.height).rows()), default=0.0)
+    return Finding("; ".join(parts), value, limit)
+
+
+def spot_level(seen: Comparison) -> Finding:
+    """The mean of a market's prices moves by a factor that no market day shows."""
+    limit = seen.limits["spot_level"]
+    markets = pl.concat(
+        [
+            compare.by_group(seen.spot, ("purchase_option",)).select(
+                group="purchase_option", both="both", log_sum="log_sum"
+            ),
+            compare.by_group(seen.spot, ("region", "purchase_option")).select(
+                group=pl.concat_str("region", "purchase_option", separator=" "),
+                both="both",
+                log_sum="log_sum",
+            ),
+        ]
+    ).filter(pl.col("both") >= thresholds.GROUP_MOVED_ROWS)
+    mean = markets.with_columns(mean=pl.col("log_sum") / pl.col("both"))
+    moved = mean.filter(pl.col("mean").abs() > math.log(1 + limit))
+    parts = [f"{g}: ×{math.exp(m):.2f} over {n:,} prices" for g, n, _, m in moved.head(3).rows()]
+    largest = math.exp(max((abs(m) for m in mean["mean"]), default=0.0)) - 1
+    return Finding("; ".join(parts), largest, limit)
+
+
+def rows_added(seen: Comparison) -> Finding:
+    """Many new prices where region, family, system and option were there already."""
+    limit = seen.limits["rows_added"]
+    cells = seen.fixed
+    for dimension in ("region", "family", "os", "purchase_option"):
+        before = cells.group_by(dimension).agg(pl.col("old").sum()).filter(pl.col("old") > 0)
+        cells = cells.join(before.select(dimension), on=dimension, how="semi")
+    added, old = compare.total(cells, "added"), compare.total(seen.fixed, "old")
+    first = examples(cells.filter(pl.col("added") > 0), "region", "family", "purchase_option")
+    detail = f"{added:,} prices are new beside {old:,} where nothing else is new, first {first}"
+    return _against("rows_added", _share(added, old), limit, detail)
+
+
+def currency_changed(seen: Comparison) -> Finding:
+    """A price keeps its id and changes its currency."""
+    changed = seen.cells.filter(pl.col("currency_changed") > 0)
+    count = compare.total(seen.cells, "currency_changed")
+    return Finding(
+        f"{count:,} prices changed currency: {examples(changed, 'region', 'family')}"
+        if count
+        else ""
+    )
+
+
+def unit_changed(seen: Comparison) -> Finding:
+    """A price keeps its id and changes the unit it is billed in."""
+    changed = seen.cells.filter(pl.col("unit_changed") > 0)
+    count = compare.total(seen.cells, "unit_changed")
+    return Finding(
+        f"{count:,} prices changed unit: {examples(changed, 'region', 'family')}" if count else ""
+    )
+
+
+def spec_changed(seen: Comparison) -> Finding:
+    """A machine type's accelerators, vCPUs or memory change under the same name."""
+    columns = ("accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib", "arch")
+    sides = [
+        c.table("instance_types").select("instance_type", *columns, device=_devices())
+        for c in (seen.old, seen.new)
+    ]
+    both = sides[0].join(sides[1], on="instance_type", how="inner", suffix="_new").collect()
+    changed = pl.any_horizontal(
+        *(
+            pl.col(name).ne_missing(pl.col(f"{name}_new"))
+            for name in ("accelerator_count", "device")
+        ),
+        *(
+            pl.col(name).is_not_null() & pl.col(f"{name}_new").ne_missing(pl.col(name))
+            for name in ("vcpus", "arch")
+        ),
+        *(_moved(name) for name in ("memory_gib", "accelerator_memory_gib")),
+    )
+    strange = both.filter(changed).sort("instance_type")
+    names = examples(strange, "instance_type")
+    detail = f"{strange.height} types changed accelerators, vCPUs or memory: {names}"
+    return Finding(detail if strange.height else "")
+
+
+def _devices() -> pl.Expr:
+    return (
+        pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id")).list.join("+")
+    )
+
+
+def _moved(name: str) -> pl.Expr:
+    """A figure that was there is gone, or moved by more than rounding."""
+    ratio = pl.col(f"{name}_new") / pl.col(name) - 1
+    return pl.col(name).is_not_null() & (ratio.abs() > thresholds.MEMORY_TOLERANCE).fill_null(True)
+
+
+def availability_lost(seen: Comparison) -> Finding:
+    """Types are withdrawn from many places, or from one region, at once."""
+    limit = seen.limits["availability_lost"]
+    pairs = ["region", "instance_type"]
+    before = seen.old.table("availability").filter("offered").select(pairs).unique()
+    before = before.join(seen.retired.lazy(), on="instance_type", how="anti")
+    after = seen.new.table("availability").filter("offered").select(*pairs, left=True).unique()
+    joined = before.join(after, on=pairs, how="left").group_by("region")
+    regions = joined.agg(old=pl.len(), lost=pl.col("left").is_null().sum()).collect().sort("region")
+    old, lost = int(regions["old"].sum()), int(regions["lost"].sum())
+    allowed = pl.lit(1.0)
+    for rows, share in reversed(thresholds.GROUP_LOST):
+        allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
+    worst = regions.filter(pl.col("lost") / pl.col("old") > allowed)
+    detail = f"{lost:,} of {old:,} offers are gone; worst: {examples(worst, 'region') or 'spread'}"
+    bad = worst.height > 0 or _share(lost, old) > limit
+    return Finding(detail if bad else "", _share(lost, old), limit)
+
+
+def spot_above_on_demand(seen: Comparison) -> Finding:
+    """More spot prices than before are above the on-demand price, even though they are flagged."""
+    limit = seen.limits["spot_above_on_demand"]
+    flagged = pl.col("flags").list.contains("spot_above_on_demand").fill_null(False)
+    shares = []
+    for candidate in (seen.old, seen.new):
+        spot = candidate.table("prices").filter(
+            pl.col("purchase_option").is_in(thresholds.MOVING_OPTIONS)
+        )
+        counts = spot.select(above=flagged.sum(), rows=pl.len()).collect().row(0)
+        shares.append((_share(counts[0], counts[1]), counts[0], counts[1]))
+    grown = shares[1][0] - shares[0][0]
+    (_, above, rows), (_, above_before, _) = shares[1], shares[0]
+    detail = f"{above:,} of {rows:,} spot prices are above on-demand, before {above_before:,}"
+    return _against("spot_above_on_demand", grown, limit, detail)
+
+
+COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
+    "rows_lost": rows_lost,
+    "group_lost": group_lost,
+    "region_gone": _gone("region", "regions"),
+    "option_gone": _gone("purchase_option", "purchase options"),
+    "os_gone": _gone("os", "operating systems"),
+    "type_gone": type_gone,
+    "types_retired": types_retired,
+    "price_jump": price_jump,
+    "price_doubled": price_doubled,
+    "level_shift": level_shift,
+    "family_level": family_level,
+    "family_price_change": family_price_change,
+    "spot_lost": spot_lost,
+    "spot_level": spot_level,
+    "spot_above_on_demand": spot_above_on_demand,
+    "rows_added": rows_added,
+    "currency_changed": currency_changed,
+    "unit_changed": unit_changed,
+    "spec_changed": spec_changed,
+    "availability_lost": availability_lost,
+}
+"""Checks against the last release, by name."""
+
+
+def drift_rows(seen: Comparison) -> Finding:
+    """Prices lost little by little over a month."""
+    lost, old = compare.total(seen.fixed, "lost"), compare.total(seen.fixed, "old")
+    limit = seen.limits["drift_rows"]
+    detail = f"{lost:,} of {old:,} prices of a month ago are gone ({_share(lost, old):.2%})"
+    return _against("drift_rows", _share(lost, old), limit, detail)
+
+
+def drift_level(seen: Comparison) -> Finding:
+    """Prices that creep in one direction over a month."""
+    limit = seen.limits["drift_level"]
+    both = compare.total(seen.fixed, "both")
+    mean = float(seen.fixed["log_sum"].sum() or 0.0) / both if both else 0.0
+    value = math.exp(abs(mean)) - 1
+    detail = f"prices moved by ×{math.exp(mean):.3f} on average within a month"
+    return _against("drift_level", value, limit, detail)
+
+
+DRIFT: Mapping[str, Callable[[Comparison], Finding]] = {
+    "drift_rows": drift_rows,
+    "drift_level": drift_level,
+}
+"""Checks against the release of a month ago, by name."""

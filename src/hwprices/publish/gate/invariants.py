@@ -1,0 +1,197 @@
+"""Checks that need no other release: what holds between the prices of one provider.
+
+Vendors break most of these for single types, so an exception is reported and does not stop. It
+stops when there are many more exceptions than in the last release. Two things stop at once: a spot
+price that is not below on-demand and has no flag, and a price of zero.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.publish.gate import thresholds
+from hwprices.publish.gate.candidate import Candidate
+
+MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
+PLAN = [*MACHINE, "purchase_option", "commitment_plan", "payment_option"]
+
+
+@dataclass(frozen=True)
+class Exceptions:
+    """How many of the rows that a rule applies to break it, and which come first."""
+
+    count: int
+    rows: int
+    first: str
+    what: str
+
+    @property
+    def share(self) -> float:
+        """Exceptions as a share of the rows the rule applies to."""
+        return self.count / self.rows if self.rows else 0.0
+
+    @property
+    def detail(self) -> str:
+        """The exceptions in words, "" where there is none."""
+        if not self.count:
+            return ""
+        return f"{self.count:,} of {self.rows:,} {self.what}, first {self.first}"
+
+
+def _exceptions(frame: pl.DataFrame, broken: pl.Expr, what: str) -> Exceptions:
+    wrong = frame.filter(broken)
+    names = wrong["instance_type"].unique().sort().head(3).to_list()
+    return Exceptions(wrong.height, frame.height, ", ".join(names), what)
+
+
+def _known_prices(candidate: Candidate) -> pl.LazyFrame:
+    rate = pl.col("effective_hourly").cast(pl.Float64)
+    known = candidate.table("prices").filter(pl.col("effective_hourly").is_not_null())
+    return known.with_columns(rate=rate)
+
+
+def _side_by_side(
+    candidate: Candidate, left: pl.Expr, right: pl.Expr, on: list[str]
+) -> pl.DataFrame:
+    """Prices of the same thing bought in two ways: ``rate`` and ``rate_right``."""
+    prices = _known_prices(candidate)
+    a = prices.filter(left).select(*on, "rate", "flags")
+    b = prices.filter(right).select(*on, "rate")
+    return a.join(b, on=on, how="inner", nulls_equal=True).collect()
+
+
+def spot_below_on_demand(candidate: Candidate) -> Exceptions:
+    """A spot price is below the on-demand price, or carries a flag that says it is not."""
+    option = pl.col("purchase_option")
+    both = _side_by_side(candidate, option == "spot", option == "on_demand", MACHINE)
+    unflagged = (pl.col("rate") >= pl.col("rate_right")) & (pl.col("flags").list.len() == 0)
+    return _exceptions(both, unflagged, "spot prices are not below on-demand and not flagged")
+
+
+def price_above_zero(candidate: Candidate) -> Exceptions:
+    """No published price is zero."""
+    prices = candidate.table("prices").select("instance_type", rate="effective_hourly").collect()
+    return _exceptions(prices, (pl.col("rate") <= 0).fill_null(False), "prices are zero")
+
+
+def longer_is_cheaper(candidate: Candidate) -> Exceptions:
+    """Three years cost no more an hour than one year."""
+    months = pl.col("term_months")
+    both = _side_by_side(candidate, months == 36, months == 12, PLAN)
+    dearer = pl.col("rate") > pl.col("rate_right")
+    return _exceptions(both, dearer, "three-year prices are above the one-year price")
+
+
+def windows_above_linux(candidate: Candidate) -> Exceptions:
+    """Windows with its license costs at least what Linux costs."""
+    included = pl.col("license_model") == "included"
+    on = [c for c in [*PLAN, "term_months", "zone"] if c != "os"]
+    windows, linux = ((pl.col("os") == name) & included for name in ("windows", "linux"))
+    both = _side_by_side(candidate, windows, linux, on)
+    below = pl.col("rate") < pl.col("rate_right")
+    return _exceptions(both, below, "Windows prices are below the Linux price")
+
+
+def priced_is_offered(candidate: Candidate) -> Exceptions:
+    """A priced type is in the vendor's list of offers for the region, or a flag says it is not.
+
+    Hosts are in no list of machine types and are left out, and so are regions without a list.
+    """
+    where = ["region", "instance_type"]
+    listed = candidate.table("availability").select(where).unique()
+    flagged = pl.col("flags").list.contains("not_offered_here")
+    priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged)
+    covered = priced.join(listed.select("region").unique(), on="region", how="semi")
+    pairs = (
+        covered.select(where).unique().join(listed.with_columns(listed=True), on=where, how="left")
+    )
+    what = "priced (region, type) pairs are in no list of what is offered"
+    return _exceptions(pairs.collect(), pl.col("listed").is_null(), what)
+
+
+def _on_demand(candidate: Candidate) -> pl.LazyFrame:
+    """On-demand Linux prices of shared machines in USD, with the machine's figures."""
+    plain = {"os": "linux", "purchase_option": "on_demand", "tenancy": "shared", "currency": "USD"}
+    machines = candidate.table("instance_types").select(
+        "instance_type",
+        *("family", "vcpus", "bare_metal", "burstable", "accelerator_count", "local_disk_gib"),
+        accelerator=pl.col("accelerators").list.first().struct.field("accelerator_id"),
+        devices=pl.col("accelerators").list.len(),
+    )
+    prices = _known_prices(candidate).filter(*(pl.col(n) == v for n, v in plain.items()))
+    return (
+        prices.filter(pl.col("software") == "none", pl.col("license_model") == "included")
+        .select("region", "instance_type", "rate")
+        .join(machines, on="instance_type", how="inner")
+    )
+
+
+def metal_equals_twin(candidate: Candidate) -> Exceptions:
+    """Bare metal at shared tenancy costs what the virtual machine of its family and size costs.
+
+    Another widely used table has the dedicated-tenancy price there, 6 to 10 % above
+    (docs/known-wrong-numbers.md, A13).
+    """
+    on = ["region", "family", "vcpus", "local_disk_gib"]
+    prices = _on_demand(candidate)
+    virtual = prices.filter(~pl.col("bare_metal")).group_by(on).agg(pl.col("rate").max())
+    metal = prices.filter("bare_metal", ~pl.col("instance_type").is_in(thresholds.TWIN_EXCEPTIONS))
+    both = metal.join(virtual, on=on, how="inner", suffix="_twin", nulls_equal=True).collect()
+    apart = (pl.col("rate") / pl.col("rate_twin") - 1).abs() > thresholds.TWIN_TOLERANCE
+    return _exceptions(both, apart, "bare-metal prices differ from their virtual twin")
+
+
+def price_per_vcpu(candidate: Candidate) -> Exceptions:
+    """Inside a series and region, a vCPU costs about the same in every size."""
+    plain = _on_demand(candidate).filter(
+        pl.col("devices") == 0, ~pl.col("burstable").fill_null(False), pl.col("vcpus") > 1
+    )
+    each = plain.with_columns(each=pl.col("rate") / pl.col("vcpus")).with_columns(
+        median=pl.col("each").median().over("region", "family")
+    )
+    ratio = pl.col("each") / pl.col("median")
+    far = ~ratio.is_between(1 / thresholds.SERIES_RANGE, thresholds.SERIES_RANGE)
+    return _exceptions(each.collect(), far, "prices per vCPU are far from their family's median")
+
+
+def accelerator_price(candidate: Candidate) -> Exceptions:
+    """A machine with accelerators never costs much less than its accelerators do elsewhere."""
+    machines = _on_demand(candidate).filter(
+        pl.col("accelerator_count") > 0, pl.col("accelerator").is_not_null(), pl.col("devices") == 1
+    )
+    each = machines.with_columns(each=pl.col("rate") / pl.col("accelerator_count")).with_columns(
+        median=pl.col("each").median().over("accelerator")
+    )
+    cheap = pl.col("each") < pl.col("median") * thresholds.ACCELERATOR_RANGE
+    return _exceptions(
+        each.collect(), cheap, "machines cost less than their accelerators elsewhere"
+    )
+
+
+def region_spread(candidate: Candidate) -> Exceptions:
+    """The same type costs within a factor of three across the provider's regions."""
+    types = (
+        _on_demand(candidate)
+        .group_by("instance_type")
+        .agg(low=pl.col("rate").min(), high=pl.col("rate").max())
+    )
+    wide = pl.col("high") > pl.col("low") * thresholds.REGION_RANGE
+    return _exceptions(types.collect(), wide, "types cost over three times as much in one region")
+
+
+INVARIANTS: Mapping[str, Callable[[Candidate], Exceptions]] = {
+    "spot_below_on_demand": spot_below_on_demand,
+    "price_above_zero": price_above_zero,
+    "longer_is_cheaper": longer_is_cheaper,
+    "windows_above_linux": windows_above_linux,
+    "priced_is_offered": priced_is_offered,
+    "metal_equals_twin": metal_equals_twin,
+    "price_per_vcpu": price_per_vcpu,
+    "accelerator_price": accelerator_price,
+    "region_spread": region_spread,
+}
+"""Checks that need no other release, by name."""
+
+NEVER = ("spot_below_on_demand", "price_above_zero")
+"""Of these not one exception is published."""
