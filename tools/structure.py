@@ -1,9 +1,9 @@
 """Measure how easy the code is to enter: ``python -m tools.structure [CHECKOUT]``.
 
 Prints one line a figure: files at the top of the package, rooms and the imports between them,
-lengths of lines and functions. docs/decisions.md keeps the figures of the large moves. A room is a direct
-child of ``src/hwprices`` (a folder or a file); an arrow is a pair of rooms of which one imports the
-other.
+lengths of lines and functions. docs/decisions.md keeps the figures of the large moves. A room is a
+direct child of ``src/hwprices`` (a folder or a file); an arrow is a pair of rooms of which one
+imports the other.
 """
 
 import ast

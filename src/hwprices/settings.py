@@ -1,11 +1,11 @@
 """Settings that every provider shares, and how a provider adds its own.
 
-Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read at
-import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py`` that
+Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read
+at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py`` that
 inherits from ``Settings`` here; its fields begin with the provider's name.
 
-Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has to
-be a setting (GCP's API key) is a SecretStr, which no log and no error message shows.
+Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has
+to be a setting (GCP's API key) is a SecretStr, which no log and no error message shows.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -107,7 +107,8 @@ def load_as(model: type[S], **flags: object) -> S:
         HwpricesError: a value does not fit; the line names the variable and what it takes.
     """
     try:
-        return model(**{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
+        given: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
+        return model(**given)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"

@@ -193,5 +193,5 @@ def test_a_price_where_the_type_is_not_offered_is_reported():
     }
     result = {r.check: r for r in gate.check(candidate(new), None)}["priced_is_offered"]
     assert result.outcome == "warn"
-    assert result.detail.startswith("1 priced (region, type) pairs")
+    assert result.detail.startswith("1 of 2 priced (region, type) pairs")
     assert result.detail.endswith("first m1.large")

@@ -1,6 +1,7 @@
 """Providers: what each one gets and gives, and how its folder is found.
 
-There is no list to edit: a new folder is found by its name. A provider is a folder ``providers/<name>/`` with
+There is no list to edit: a new folder is found by its name. A provider is a folder
+``providers/<name>/`` with
 
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
@@ -9,8 +10,8 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
-It never imports another provider. Importing it is cheap: SDKs are imported inside the functions that
-use them.
+It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
+that use them. docs/a-provider.md walks through a new one.
 """
 
 import importlib
@@ -58,7 +59,7 @@ class About:
 
 @dataclass(frozen=True)
 class Context:
-    """What fetching needs. ``settings`` are of the provider's own class. The clock is an argument."""
+    """What fetching needs. ``settings`` are of the provider's own class; ``now`` is the clock."""
 
     settings: Any
     landing: Landing

@@ -35,7 +35,7 @@ DEFAULTS: Mapping[str, object] = {
 class PriceRows:
     """What reading one source of prices gives.
 
-    ``rows`` has the columns of the prices table. ``refused`` has the columns of the quarantine table.
+    ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
     ``counts`` says how many vendor rows were left out on purpose, by reason
     (``out_of_scope:product_family=Storage``).
     """
@@ -51,8 +51,8 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     ``frame`` has region, instance_type, currency, hourly (null where unknown), the columns of
     ``rows.origin``, purchase_option unless it is a constant, and any other column of the table that
     differs from ``DEFAULTS``. ``constants`` are columns with one value, an expression or a literal.
-    Columns that are not of the prices table are dropped. effective_hourly and price_id are computed,
-    unless the frame has price_id already (AWS hashes the parts of the key that many rows share once).
+    Columns that are not of the prices table are dropped. effective_hourly and price_id are
+    computed, unless the frame has price_id already (AWS hashes once what many rows share).
 
     Raises:
         ValueError: a required column is missing, or a constant is no column of the table.
@@ -100,7 +100,9 @@ def price_id() -> pl.Expr:
 
 
 def effective_hourly() -> pl.Expr:
-    """hourly + upfront / (years × 8760), from the columns hourly, upfront and term_months; null where neither is known.
+    """Compute hourly + upfront / (years × 8760); null where neither is known.
+
+    From the columns hourly, upfront and term_months.
 
     Decimal throughout; the division is rounded at the tenth decimal, beyond any vendor's precision.
     """
