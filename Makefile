@@ -53,7 +53,7 @@ check: $(VENV)/.synced  ## lint, format, types, import directions, generated doc
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool --check || exit 1; done
+	@for tool in $(GENERATORS) published_columns; do $(BIN)/python -m tools.$$tool --check || exit 1; done
 	@$(BIN)/python -m tools.spec_lint
 
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/

@@ -1,8 +1,8 @@
 """Settings that every provider shares, and how a provider adds its own.
 
 Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read
-at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py`` that
-inherits from ``Settings`` here; its fields begin with the provider's name.
+at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py``
+that inherits from ``Settings`` here; its fields begin with the provider's name.
 
 Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has
 to be a setting (GCP's API key) is a SecretStr, which no log and no error message shows.
