@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+from tools.sample.aws import main as build_sample
 
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
@@ -137,3 +138,15 @@ def test_spot_of_the_sample_is_below_on_demand(tables):
     spot = tables["prices"].filter(purchase_option="spot")
     assert set(spot["zone"]) == {f"us-east-1{letter}" for letter in "abcdf"} or spot.height >= 5
     assert (spot["effective_hourly"] <= Decimal("0.096")).all()
+
+
+@pytest.mark.shared
+def test_the_sample_is_what_its_builder_writes(project, shared, tmp_path):
+    """No page of the sample was edited by hand."""
+    build_sample([str(shared), "--into", str(tmp_path)])
+    built, bundled = (
+        {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*.*")}
+        for root in (tmp_path / "aws", project / "data/sample/aws")
+    )
+    assert set(built) == set(bundled)
+    assert [name for name in built if built[name] != bundled[name]] == []

@@ -281,8 +281,8 @@ def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, c
         if u.kind in ("zones", "regions", "prices")
         for p in get("aws").fetch(one, u)
     ]
-    told = [str(p) for p in pages] + [one.landing.read(p).decode() for p in pages] + [caplog.text]
-    assert not any(SECRET in text or "AKIASAMPLE" in text or "Signature" in text for text in told)
+    texts = [str(p) for p in pages] + [one.landing.read(p).decode() for p in pages] + [caplog.text]
+    assert not any(SECRET in text or "AKIASAMPLE" in text or "Signature" in text for text in texts)
 
 
 def ec2(server: StubServer, answer) -> StubServer:
@@ -301,10 +301,10 @@ def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
     one = context(tmp_path)
     pages = get("aws").fetch(one, Unit("aws", "spot", "us-east-1"))
     assert [one.landing.read(p) for p in pages] == [first, last]
-    asked = [r.body.decode() for r in server.requests]
-    assert "StartTime=2026-07-20T12%3A00%3A00Z" in asked[0]
-    assert "NextToken" not in asked[0]
-    assert "NextToken=more" in asked[1]
+    requests = [r.body.decode() for r in server.requests]
+    assert "StartTime=2026-07-20T12%3A00%3A00Z" in requests[0]
+    assert "NextToken" not in requests[0]
+    assert "NextToken=more" in requests[1]
 
 
 def test_a_page_that_leads_to_itself_is_an_error(stub, tmp_path, account):
@@ -341,9 +341,9 @@ def by_region(**answers: Reply):
 def test_a10_a_region_that_is_not_enabled_is_skipped(stub, tmp_path, account, code):
     account(ec2(stub(), by_region(me_south_1=error(code, 401))).url)
     one = context(tmp_path)
-    with pytest.raises(SkippedError, match=code) as told:
+    with pytest.raises(SkippedError, match=code) as refused:
         get("aws").fetch(one, Unit("aws", "instance_types", "me-south-1"))
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(refused.value)
     (page,) = get("aws").fetch(one, Unit("aws", "instance_types", "eu-west-1"))
     assert b"only.in-eu-west-1" in one.landing.read(page)
 
@@ -380,8 +380,11 @@ def test_a_region_that_stops_answering_midway_fails(stub, tmp_path, account):
 
 
 def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, tmp_path, account):
-    whole = described({"instanceType": "m5.large"})
-    cut, good = Reply(whole[:-20], content_type="text/xml"), Reply(whole, content_type="text/xml")
+    complete = described({"instanceType": "m5.large"})
+    cut, good = (
+        Reply(complete[:-20], content_type="text/xml"),
+        Reply(complete, content_type="text/xml"),
+    )
     account(ec2(stub(), [cut, good]).url)
     one = context(tmp_path)
     assert len(get("aws").fetch(one, Unit("aws", "instance_types", "us-east-1"))) == 1
@@ -402,9 +405,9 @@ def test_throttling_is_waited_out(stub, tmp_path, account):
 
 def test_other_refusals_fail_the_unit_with_the_code_alone(stub, tmp_path, account):
     account(ec2(stub(), error("RequestExpired", 400)).url)
-    with pytest.raises(FetchError, match="RequestExpired") as told:
+    with pytest.raises(FetchError, match="RequestExpired") as refused:
         get("aws").fetch(context(tmp_path), Unit("aws", "zones", "us-east-1"))
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(refused.value)
     account(ec2(stub(), error("AuthFailure", 401)).url)
     with pytest.raises(FetchError, match="AuthFailure"):
         get("aws").fetch(context(tmp_path), Unit("aws", "regions"))
@@ -470,10 +473,10 @@ def test_the_policy_allows_what_is_asked_and_no_more(project):
     from hwprices.providers.aws.api import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
-    asked = {operation.name for operation in module.OPERATIONS.values()} | {
+    operations = {operation.name for operation in module.OPERATIONS.values()} | {
         "describe_capacity_block_offerings"
     }
     assert {action for s in policy["Statement"] for action in s["Action"]} == {
-        "ec2:" + "".join(p.title() for p in name.split("_")) for name in asked
+        "ec2:" + "".join(p.title() for p in name.split("_")) for name in operations
     }
     assert all(s["Effect"] == "Allow" and s["Resource"] == "*" for s in policy["Statement"])

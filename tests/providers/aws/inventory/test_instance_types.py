@@ -43,7 +43,7 @@ def gpu(name: str, count: int, mib: int, **more) -> dict:
 
 
 @pytest.fixture
-def row(tmp_path):
+def read_row(tmp_path):
     def of(entry: dict, **options) -> dict:
         return (
             LandedPages(tmp_path)
@@ -57,18 +57,18 @@ def row(tmp_path):
 
 def accelerator(row: dict) -> tuple:
     assert len(row["accelerators"]) == 1
-    found = row["accelerators"][0]
-    return found["accelerator_id"], found["count"], found["memory_gib"]
+    device = row["accelerators"][0]
+    return device["accelerator_id"], device["count"], device["memory_gib"]
 
 
-def test_a5_p5en_answered_nvidia_has_h200(row):
+def test_a5_p5en_answered_nvidia_has_h200(read_row):
     for name in ("p5e.48xlarge", "p5en.48xlarge"):
-        assert accelerator(row(info(name, **gpus(gpu("NVIDIA", 8, 144384))))) == (
+        assert accelerator(read_row(info(name, **gpus(gpu("NVIDIA", 8, 144384))))) == (
             "nvidia-h200-sxm",
             8.0,
             141.0,
         )
-        assert accelerator(row(info(name, **gpus(gpu("H200", 8, 144384))))) == (
+        assert accelerator(read_row(info(name, **gpus(gpu("H200", 8, 144384))))) == (
             "nvidia-h200-sxm",
             8.0,
             141.0,
@@ -84,26 +84,26 @@ def test_a5_p5en_answered_nvidia_has_h200(row):
         ("gr6.8xlarge", 1, 22888),
     ],
 )
-def test_a5_l4_has_24_gib_whatever_is_answered(row, name, count, mib):
-    found = row(info(name, **gpus(gpu("L4", count, mib))))
-    assert accelerator(found) == ("nvidia-l4", count, 24.0)
-    assert found["accelerator_memory_gib"] == 24.0 * count
-    assert found["corrections"] == ["aws-l4-memory"]
+def test_a5_l4_has_24_gib_whatever_is_answered(read_row, name, count, mib):
+    row = read_row(info(name, **gpus(gpu("L4", count, mib))))
+    assert accelerator(row) == ("nvidia-l4", count, 24.0)
+    assert row["accelerator_memory_gib"] == 24.0 * count
+    assert row["corrections"] == ["aws-l4-memory"]
 
 
 @pytest.mark.parametrize(
     ("name", "share", "mib"),
     [("g6f.large", 0.125, 2861), ("g6f.2xlarge", 0.25, 5722), ("gr6f.4xlarge", 0.5, 11444)],
 )
-def test_a5_slices_of_a_gpu_are_fractions(row, name, share, mib):
-    found = row(info(name, **gpus(gpu("L4", 0, mib, logicalGpuCount=1, gpuPartitionSize=share))))
-    assert accelerator(found) == ("nvidia-l4", share, 24.0)
-    assert found["accelerator_memory_gib"] == 24.0 * share
+def test_a5_slices_of_a_gpu_are_fractions(read_row, name, share, mib):
+    row = read_row(info(name, **gpus(gpu("L4", 0, mib, logicalGpuCount=1, gpuPartitionSize=share))))
+    assert accelerator(row) == ("nvidia-l4", share, 24.0)
+    assert row["accelerator_memory_gib"] == 24.0 * share
 
 
-def test_a5_an_old_answer_with_count_0_is_an_eighth(row):
-    found = row(info("g6f.large", **gpus(gpu("L4", 0, 2861))), corrected=False)
-    assert accelerator(found) == ("nvidia-l4", 0.125, 24.0)
+def test_a5_an_old_answer_with_count_0_is_an_eighth(read_row):
+    row = read_row(info("g6f.large", **gpus(gpu("L4", 0, 2861))), corrected=False)
+    assert accelerator(row) == ("nvidia-l4", 0.125, 24.0)
 
 
 NEURON = {
@@ -125,21 +125,21 @@ INFERENCE = {
 }
 
 
-@pytest.mark.parametrize("said", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
-def test_a5_inf2_is_there_once_wherever_it_is_told(row, said):
-    found = row(info("inf2.48xlarge", **said))
-    assert accelerator(found) == ("aws-inferentia2", 12.0, 32.0)
-    assert found["accelerator_kind"] == "neuron"
+@pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
+def test_a5_inf2_is_listed_once_whichever_structure_lists_it(read_row, structures):
+    row = read_row(info("inf2.48xlarge", **structures))
+    assert accelerator(row) == ("aws-inferentia2", 12.0, 32.0)
+    assert row["accelerator_kind"] == "neuron"
 
 
-def test_a5_trn2u_told_without_accelerators_has_sixteen(row):
-    found = row(info("trn2u.48xlarge"))
-    assert accelerator(found) == ("aws-trainium2", 16.0, 96.0)
-    assert found["accelerator_kind"] == "neuron"
+def test_a5_trn2u_told_without_accelerators_has_sixteen(read_row):
+    row = read_row(info("trn2u.48xlarge"))
+    assert accelerator(row) == ("aws-trainium2", 16.0, 96.0)
+    assert row["accelerator_kind"] == "neuron"
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "identifier", "kind"),
+    ("name", "structures", "identifier", "kind"),
     [
         (
             "trn1.32xlarge",
@@ -214,20 +214,22 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(row):
         ),
     ],
 )
-def test_a5_every_kind_of_accelerator_is_found(row, name, said, identifier, kind):
-    found = row(info(name, **said))
-    assert found["accelerators"][0]["accelerator_id"] == identifier
-    assert found["accelerator_kind"] == kind
+def test_a5_every_kind_of_accelerator_has_its_spec_sheet(
+    read_row, name, structures, identifier, kind
+):
+    row = read_row(info(name, **structures))
+    assert row["accelerators"][0]["accelerator_id"] == identifier
+    assert row["accelerator_kind"] == kind
 
 
-def test_an_accelerator_nobody_knows_stays_with_its_vendors_name(row):
-    found = row(info("q9.48xlarge", **gpus(gpu("R2000", 4, 524288))))
-    assert found["accelerators"] == [
+def test_an_accelerator_nobody_knows_stays_with_its_vendors_name(read_row):
+    row = read_row(info("q9.48xlarge", **gpus(gpu("R2000", 4, 524288))))
+    assert row["accelerators"] == [
         {"accelerator_id": None, "vendor_name": "R2000", "count": 4.0, "memory_gib": 512.0}
     ]
 
 
-def test_a6_network_cards_are_summed(row):
+def test_a6_network_cards_are_summed(read_row):
     cards = [
         {
             "networkCardIndex": i,
@@ -241,24 +243,24 @@ def test_a6_network_cards_are_summed(row):
         {"networkPerformance": "3200 Gigabit", "networkCards": cards},
         {"networkCards": cards},
     ):
-        found = row(info("p5.48xlarge", networkInfo={**network, "efaSupported": True}))
-        assert (found["network_gbps_max"], found["network_gbps_baseline"], found["rdma"]) == (
+        row = read_row(info("p5.48xlarge", networkInfo={**network, "efaSupported": True}))
+        assert (row["network_gbps_max"], row["network_gbps_baseline"], row["rdma"]) == (
             3200.0,
             3200.0,
             "efa",
         )
 
 
-def test_cards_are_not_summed_beyond_what_the_machine_has(row):
+def test_cards_are_not_summed_beyond_what_the_machine_has(read_row):
     """c6in.32xlarge: two cards of 200 Gbit/s, 200 together."""
     cards = [{"peakBandwidthInGbps": 200.0, "baselineBandwidthInGbps": 200.0}] * 2
-    found = row(
+    row = read_row(
         info(
             "c6in.32xlarge",
             networkInfo={"networkPerformance": "200 Gigabit", "networkCards": cards},
         )
     )
-    assert (found["network_gbps_max"], found["network_gbps_baseline"]) == (200.0, 200.0)
+    assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (200.0, 200.0)
 
 
 @pytest.mark.parametrize(
@@ -271,11 +273,14 @@ def test_cards_are_not_summed_beyond_what_the_machine_has(row):
         (["riscv"], None),
     ],
 )
-def test_a7_i386_is_not_the_architecture(row, listed, arch):
-    assert row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))["arch"] == arch
+def test_a7_i386_is_not_the_architecture(read_row, listed, arch):
+    assert (
+        read_row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))["arch"]
+        == arch
+    )
 
 
-def test_disks_metal_and_confidential_computing(row):
+def test_disks_metal_and_confidential_computing(read_row):
     disks = {
         "instanceStorageSupported": True,
         "instanceStorageInfo": {
@@ -288,7 +293,7 @@ def test_disks_metal_and_confidential_computing(row):
         "supportedFeatures": ["amd-sev-snp"],
         "manufacturer": "AMD",
     }
-    found = row(
+    row = read_row(
         info(
             "m6a.metal",
             bareMetal=True,
@@ -299,11 +304,11 @@ def test_disks_metal_and_confidential_computing(row):
         )
     )
     assert (
-        found["local_disk_count"],
-        found["local_disk_kind"],
-        round(found["local_disk_gib"], 1),
+        row["local_disk_count"],
+        row["local_disk_kind"],
+        round(row["local_disk_gib"], 1),
     ) == (8, "nvme_ssd", 28312.2)
-    assert (found["hypervisor"], found["bare_metal"], found["confidential_computing"]) == (
+    assert (row["hypervisor"], row["bare_metal"], row["confidential_computing"]) == (
         "none",
         True,
         ["sev_snp", "nitro_enclaves"],
@@ -311,20 +316,20 @@ def test_disks_metal_and_confidential_computing(row):
 
 
 def test_regions_that_differ_do_not_make_two_types(tmp_path):
-    world = LandedPages(tmp_path)
-    world.add(
+    landed = LandedPages(tmp_path)
+    landed.add(
         "instance_types",
         "ap-south-1",
         described(info("m5.large", memoryInfo={"sizeInMiB": 1024})),
         suffix="xml",
     )
-    world.add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
-    world.add(
+    landed.add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
+    landed.add(
         "prices",
         "us-east-1",
         price_list([line(vCPU="3"), line(SKU="B", vCPU="4", Tenancy="Dedicated")]),
     )
-    types = world.table("instance_types")
+    types = landed.table("instance_types")
     assert types.height == 1
     assert types["memory_gib"].item() == 32.0
     assert types["spec_source"].item() == "api"
@@ -374,12 +379,12 @@ def test_without_credentials_the_price_list_tells(tmp_path):
     assert types["m6g.large"]["accelerator_kind"] == "none"
 
 
-def test_a_stale_correction_is_an_error_that_names_it(row):
+def test_a_stale_correction_is_an_error_that_names_it(read_row):
     with pytest.raises(HwpricesError, match=r"aws-l4-memory is stale: g6\.xlarge"):
-        row(info("g6.xlarge", **gpus(gpu("L4", 1, 24576))))
+        read_row(info("g6.xlarge", **gpus(gpu("L4", 1, 24576))))
 
 
-def test_corrections_of_plain_columns_and_broken_files(tmp_path, row):
+def test_corrections_of_plain_columns_and_broken_files(tmp_path, read_row):
     frame = (
         LandedPages(tmp_path / "w")
         .add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")

@@ -37,34 +37,34 @@ def test_zones_regions_and_offers_by_zone(tmp_path):
     offers = [
         {"instanceType": "m5.large", "locationType": "availability-zone", "location": "us-east-1a"}
     ]
-    world = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
-    world.add(
+    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
+    landed.add(
         "zones",
         "us-east-1",
         xml("DescribeAvailabilityZones", element("availabilityZoneInfo", zones)),
         suffix="xml",
     )
-    world.add(
+    landed.add(
         "regions", "global", xml("DescribeRegions", element("regionInfo", regions)), suffix="xml"
     )
-    world.add(
+    landed.add(
         "offerings",
         "us-east-1",
         xml("DescribeInstanceTypeOfferings", element("instanceTypeOfferingSet", offers)),
         suffix="xml",
     )
-    world.skip("instance_types", "me-south-1", cause=kinds.NO_ANSWER)
-    world.skip("instance_types", "af-south-1")
-    assert world.table("zones").select("region", "zone", "zone_id", "kind").rows() == [
+    landed.skip("instance_types", "me-south-1", cause=kinds.NO_ANSWER)
+    landed.skip("instance_types", "af-south-1")
+    assert landed.table("zones").select("region", "zone", "zone_id", "kind").rows() == [
         ("us-east-1", "us-east-1a", "use1-az6", "zone"),
         ("us-west-2-lax-1", "us-west-2-lax-1a", "usw2-lax1-az1", "local_zone"),
     ]
-    assert {r["region"]: r["status"] for r in world.table("regions").to_dicts()} == {
+    assert {r["region"]: r["status"] for r in landed.table("regions").to_dicts()} == {
         "us-east-1": "available",
         "af-south-1": "opt_in",
         "me-south-1": "unreachable",
     }
-    assert world.table("availability").select(
+    assert landed.table("availability").select(
         "region", "zone", "instance_type", "offered"
     ).rows() == [("us-east-1", "us-east-1a", "m5.large", True)]
 

@@ -19,8 +19,8 @@ READERS = [
 @pytest.mark.parametrize("reader", READERS)
 @given(text=st.text(max_size=40) | st.none())
 def test_any_text_is_read_or_is_none(reader, text):
-    found = reader(text)
-    assert found is None or isinstance(found, spec_words.Disks) or found > 0
+    value = reader(text)
+    assert value is None or isinstance(value, spec_words.Disks) or value > 0
 
 
 @given(figure=figures)
@@ -48,10 +48,10 @@ def test_cards_multiply(cards, figure):
     kind=st.sampled_from(["SSD", "HDD", "NVMe SSD"]),
 )
 def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
-    found = spec_words.disks(f"{count} x {size} {kind}")
-    assert found.number == count
-    assert found.gib == pytest.approx(count * size * 1e9 / 2**30)
-    assert found.kind == {"SSD": "ssd", "HDD": "hdd", "NVMe SSD": "nvme_ssd"}[kind]
+    value = spec_words.disks(f"{count} x {size} {kind}")
+    assert value.number == count
+    assert value.gib == pytest.approx(count * size * 1e9 / 2**30)
+    assert value.kind == {"SSD": "ssd", "HDD": "hdd", "NVMe SSD": "nvme_ssd"}[kind]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
     ],
 )
 def test_storage_as_price_lists_write_it(text, gib, number, kind):
-    found = spec_words.disks(text)
-    assert (round(found.gib, 2), found.number, found.kind) == (gib, number, kind)
+    value = spec_words.disks(text)
+    assert (round(value.gib, 2), value.number, value.kind) == (gib, number, kind)
 
 
 @pytest.mark.parametrize("text", ["NA", "", "Moderate", "Low to Moderate", "Variable", "EBS"])

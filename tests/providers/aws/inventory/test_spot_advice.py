@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.providers.aws.inventory.spot_advice import read_band
 
 
-def test_the_spot_advisor_says_what_it_says(tmp_path):
+def test_bands_and_savings_are_read_by_system(tmp_path):
     body = {
         "ranges": [
             {"index": 0, "label": "<5%", "max": 5},

@@ -12,7 +12,7 @@ from tests.helpers.aws_pages import (
 def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
     def offer(fee: str, machines: int = 1, hours: int = 24) -> dict:
         start = {"startDate": "2026-08-01T11:30:00Z", "endDate": "2026-08-02T11:30:00Z"}
-        said = {
+        columns = {
             "capacityBlockOfferingId": f"cb-{fee}",
             "instanceType": "p5.48xlarge",
             "availabilityZone": "us-east-1a",
@@ -20,7 +20,7 @@ def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
             "tenancy": "default",
         }
         return {
-            **said,
+            **columns,
             **start,
             "instanceCount": machines,
             "capacityBlockDurationHours": hours,
@@ -31,8 +31,8 @@ def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
         "DescribeCapacityBlockOfferings",
         element("capacityBlockOfferingSet", [offer("800.00"), offer("755.136"), offer("oops")]),
     )
-    world = LandedPages(tmp_path).add("capacity_blocks", "us-east-1", body, suffix="xml")
-    row = world.table("prices").to_dicts()[0]
+    landed = LandedPages(tmp_path).add("capacity_blocks", "us-east-1", body, suffix="xml")
+    row = landed.table("prices").to_dicts()[0]
     assert (row["zone"], row["hourly"], row["basis"], row["billing_unit"]) == (
         "us-east-1a",
         Decimal("31.464"),
@@ -40,5 +40,5 @@ def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
         "term",
     )
     assert row["flags"] == ["block_of_24_hours"]
-    assert world.counts() == {"out_of_scope:dearer_capacity_block": 1}
-    assert world.refused()["reason"].to_list() == ["unreadable_price"]
+    assert landed.counts() == {"out_of_scope:dearer_capacity_block": 1}
+    assert landed.refused()["reason"].to_list() == ["unreadable_price"]

@@ -426,12 +426,12 @@ def test_every_line_is_accounted_for(landed):
 
 
 def test_columns_are_found_by_name_whatever_their_order(landed):
-    said = line(**{"Region Code": ""})
+    columns = line(**{"Region Code": ""})
     shuffled = sorted(
         set(HEADER) - {"Region Code", "MarketOption", "Current Generation"}, reverse=True
     )
     header = ["SKU", *(name for name in shuffled if name != "SKU"), "Brand New Column"]
-    assert one(landed(said, header=header).table("prices"))["region"] == "us-east-1"
+    assert one(landed(columns, header=header).table("prices"))["region"] == "us-east-1"
 
 
 def test_a_file_without_header_or_columns_says_so(landed, tmp_path):

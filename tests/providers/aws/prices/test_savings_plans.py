@@ -26,12 +26,12 @@ BYOL = {
 
 
 def plan_prices(tmp_path, body: bytes, *lines) -> tuple[pl.DataFrame, LandedPages]:
-    world = (
+    landed = (
         LandedPages(tmp_path)
         .add("prices", "us-east-1", price_list(list(lines) or [line()]))
         .add("savings_plans", "us-east-1", body, suffix="json")
     )
-    return world.table("prices").filter(purchase_option="savings_plan"), world
+    return landed.table("prices").filter(purchase_option="savings_plan"), landed
 
 
 def test_a3_compute_and_instance_plans_are_two(tmp_path):
@@ -42,20 +42,20 @@ def test_a3_compute_and_instance_plans_are_two(tmp_path):
         ("COMPUTE", "ComputeSavingsPlans", "1yr", "No Upfront", [(sku, "0.0700000")]),
         ("ALL", "ComputeSavingsPlans", "3yr", "All Upfront", [(sku, "0.0440000")]),
     )
-    prices, world = plan_prices(tmp_path, body)
-    found = {
+    prices, landed = plan_prices(tmp_path, body)
+    by_plan = {
         (r["commitment_plan"], r["term_months"], r["payment_option"]): r for r in prices.to_dicts()
     }
-    assert found["ec2_instance", 12, "no_upfront"]["hourly"] == Decimal("0.06")
-    assert found["compute", 12, "no_upfront"]["hourly"] == Decimal("0.07")
-    whole = found["compute", 36, "all_upfront"]
-    assert (whole["hourly"], whole["upfront"], whole["effective_hourly"]) == (
+    assert by_plan["ec2_instance", 12, "no_upfront"]["hourly"] == Decimal("0.06")
+    assert by_plan["compute", 12, "no_upfront"]["hourly"] == Decimal("0.07")
+    all_upfront = by_plan["compute", 36, "all_upfront"]
+    assert (all_upfront["hourly"], all_upfront["upfront"], all_upfront["effective_hourly"]) == (
         Decimal("0.044"),
         None,
         Decimal("0.044"),
     )
-    assert (whole["sku_id"], whole["sku_price_id"]) == (sku, f"ALL.{sku}")
-    assert world.refused().is_empty()
+    assert (all_upfront["sku_id"], all_upfront["sku_price_id"]) == (sku, f"ALL.{sku}")
+    assert landed.refused().is_empty()
 
 
 def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
@@ -109,10 +109,10 @@ def test_every_rate_is_accounted_for(tmp_path):
         {"sku": "ML", "rates": [dict(rates[0])]},
         {"sku": "LOST", "rates": [dict(rates[0])]},
     ]
-    prices, world = plan_prices(tmp_path, json.dumps(body).encode())
+    prices, landed = plan_prices(tmp_path, json.dumps(body).encode())
     assert prices.height == 1
-    assert sorted(world.refused()["reason"]) == ["unknown_plan", "unknown_sku", "unreadable_price"]
-    assert world.counts() == {
+    assert sorted(landed.refused()["reason"]) == ["unknown_plan", "unknown_sku", "unreadable_price"]
+    assert landed.counts() == {
         "out_of_scope:savings_plan_service=AWSLambda": 1,
         "out_of_scope:savings_plan_usage=idle_capacity": 1,
         "out_of_scope:savings_plan_family=MachineLearningSavingsPlans": 1,
@@ -154,9 +154,9 @@ def test_plans_without_a_price_list_are_counted(tmp_path):
         "us-east-1",
         ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "0.07"), ("B", "0.08")]),
     )
-    world = (
+    landed = (
         LandedPages(tmp_path)
         .add("savings_plans", "us-east-1", body, suffix="json")
         .add("spot", "us-east-1", quotes(), suffix="xml")
     )
-    assert world.counts() == {"out_of_scope:savings_plan_without_price_list": 2}
+    assert landed.counts() == {"out_of_scope:savings_plan_without_price_list": 2}

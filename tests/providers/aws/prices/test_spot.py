@@ -19,16 +19,16 @@ WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 
 
 def spot(tmp_path, *rows, lines=()) -> tuple[pl.DataFrame, LandedPages]:
-    world = (
+    landed = (
         LandedPages(tmp_path)
         .add("prices", "us-east-1", price_list(list(lines) or [line()]))
         .add("spot", "us-east-1", quotes(*rows), suffix="xml")
     )
-    return world.table("prices").filter(purchase_option="spot"), world
+    return landed.table("prices").filter(purchase_option="spot"), landed
 
 
 def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
-    prices, world = spot(
+    prices, landed = spot(
         tmp_path,
         ("us-east-1a", "m5.large", "Linux/UNIX", "0.042300", "2021-02-08T23:58:38.000Z"),
         (
@@ -51,14 +51,14 @@ def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
     assert rows["us-east-1a", "linux"]["region"] == "us-east-1"
     assert rows["us-west-2-lax-1a", "sles"]["region"] == "us-west-2-lax-1"
     assert len(rows) == 3
-    assert world.counts() == {"out_of_scope:superseded_spot_quote": 1}
-    assert sorted(world.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
+    assert landed.counts() == {"out_of_scope:superseded_spot_quote": 1}
+    assert sorted(landed.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
 
 
 def test_two_spot_prices_at_one_time_are_both_refused(tmp_path):
     """Networks have equal quotes. Where they differ, neither the cheaper nor the first is right."""
     at = "2026-07-01T00:00:00.000Z"
-    prices, world = spot(
+    prices, landed = spot(
         tmp_path,
         ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", at),
         ("us-east-1a", "m5.large", "Linux/UNIX (Amazon VPC)", "0.041000", at),
@@ -66,10 +66,8 @@ def test_two_spot_prices_at_one_time_are_both_refused(tmp_path):
         ("us-east-1b", "m5.large", "Linux/UNIX (Amazon VPC)", "0.040000", at),
     )
     assert prices["zone"].to_list() == ["us-east-1b"]
-    given = pl.concat(
-        [part.frame.lazy().collect() for part in world.parts() if part.table == "prices"]
-    ).filter(purchase_option="spot")
-    refused = validate.split(given, TABLES["prices"], {}).refused
+    rows = landed.unchecked("prices").filter(purchase_option="spot")
+    refused = validate.split(rows, TABLES["prices"], {}).refused
     assert refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
 
 

@@ -163,18 +163,18 @@ def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
     stay on on-demand lines only. Adds on_demand, sign and unnamed (see ``classify.COMBINATION``).
     """
     on_demand = pl.col("term_type") == "OnDemand"
-    price = pl.col("price_text").cast(Money, strict=False)
     categories = ["offer_term_code", "effective_date", "instance_type", *classify.WORDS]
-    return lines.select(
+    small = lines.select(
         "sku_id",
         "sku_price_id",
         pl.col(categories).cast(pl.Categorical),
         pl.when(on_demand).then(pl.col("location", *ATTRIBUTES)).cast(pl.Categorical),
         on_demand=on_demand.fill_null(False),
-        price=price,
-        sign=(price > 0).cast(pl.Int8) - (price < 0).cast(pl.Int8),
+        price=pl.col("price_text").cast(Money, strict=False),
         unnamed=pl.col("instance_type").fill_null("") == "",
     )
+    is_positive, is_negative = pl.col("price") > 0, pl.col("price") < 0
+    return small.with_columns(sign=is_positive.cast(pl.Int8) - is_negative.cast(pl.Int8))
 
 
 def _numbered(lines: pl.DataFrame) -> pl.DataFrame:
