@@ -181,7 +181,10 @@ def test_the_contract_holds_for_it(tree: Path) -> None:
 
 def test_settings_and_sheets_accept_it(tree: Path) -> None:
     run_tests(
-        tree, "tests/test_settings.py", "tests/specs/test_load.py", "tests/specs/test_lint.py"
+        tree,
+        "tests/test_settings.py",
+        "tests/specs/test_sheets.py",
+        "tests/tools/test_spec_lint.py",
     )
 
 
