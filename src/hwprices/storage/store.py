@@ -119,6 +119,7 @@ class Store:
         Raises:
             HwpricesError: there are more than ``max_bytes``; then none was read.
         """
+        self._below_root(key)
         objects = self._objects
         try:
             result = obstore.get(objects, key)
