@@ -76,22 +76,29 @@ def _fail(error: HwpricesError) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from hwprices.read.terminal.tables import escaped
+
     # as Text, so that [brackets] in the message are not taken for a style
-    line = Text.assemble(("error: ", "red"), str(error))
+    line = Text.assemble(("error: ", "red"), escaped(str(error)))
     Console(stderr=True).print(line, soft_wrap=True)
     raise typer.Exit(2) from None
 
 
 def console(width: int = WIDE) -> "Console":
-    """A console at least that wide: in a narrower terminal a table has long lines."""
+    """A console at least that wide: in a narrower terminal a table has long lines.
+
+    Texts are shown as they are: [red] and :smile: are no styles or pictures.
+    """
     from rich.console import Console
 
-    return Console(width=max(Console().width, width))
+    return Console(width=max(Console().width, width), markup=False, emoji=False)
 
 
 def print_table(table: "RenderableType", width: int = WIDE) -> None:
-    """Print a table without cutting its lines."""
-    console(width).print(table, crop=False)
+    """Print a table without cutting its lines; control characters are shown escaped."""
+    from hwprices.read.terminal.tables import Escaped
+
+    console(width).print(Escaped(table), crop=False)
 
 
 def print_json(value: Any) -> None:

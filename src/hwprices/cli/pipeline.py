@@ -21,13 +21,15 @@ def prune(keep: Keep = 30, root: Root = "", yes: Yes = False) -> None:
         hwprices prune --keep 10
     """
     from hwprices.publish import release
+    from hwprices.read.terminal.tables import escaped
     from hwprices.storage.store import Store
 
     place = root or default_root()
     if not yes:
         typer.confirm(f"Delete all but the newest {keep} releases in {place}?", abort=True)
     deleted = release.prune(Store(place), keep)
-    typer.echo(f"deleted {len(deleted)}: {', '.join(deleted)}" if deleted else "nothing to delete")
+    names = escaped(", ".join(deleted))
+    typer.echo(f"deleted {len(deleted)}: {names}" if deleted else "nothing to delete")
 
 
 def refresh(context: typer.Context) -> None:

@@ -1,6 +1,8 @@
 """Commands about releases as a whole: show, query, releases, verify."""
 
-from typing import Annotated
+import contextlib
+import io
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +19,19 @@ from hwprices.cli.common import (
 )
 from hwprices.errors import HwpricesError
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
 Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
+
+Unsafe = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe",
+        help="Let the query read and write any file of yours, and load extensions from the "
+        "network. For queries of your own over a dataset that you trust.",
+    ),
+]
 
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
@@ -37,11 +51,19 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     print_table(summary.render(open_dataset(root, version)), summary.WIDE)
 
 
-def query(sql: Sql, root: Root = "", version: Release = "latest", as_json: AsJson = False) -> None:
+def query(
+    sql: Sql,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    unsafe: Unsafe = False,
+) -> None:
     """Ask the dataset in SQL.
 
     Each table of the release is a view: prices, offers, instance_types and so on;
-    docs/data-dictionary.md lists them with their columns. Prints the rows of the result.
+    docs/data-dictionary.md lists them with their columns. Prints the rows of the result. The query
+    reads these tables only: other files, the network and extensions are refused, and so is writing
+    a file (copy … to) unless --unsafe is given.
 
     Example:
 
@@ -49,19 +71,31 @@ def query(sql: Sql, root: Root = "", version: Release = "latest", as_json: AsJso
     """
     import duckdb
 
+    from hwprices.read.sql import refusal
+
     dataset = open_dataset(root, version)
+    connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     try:
-        result = dataset.duckdb.sql(sql)
+        result = connection.sql(sql)
+        if result is not None:
+            _print_result(result, as_json)
     except duckdb.Error as error:
-        raise HwpricesError(
-            str(error).split("\n")[0], f"Tables: {', '.join(dataset.tables)}."
-        ) from None
-    if result is None:
-        return
+        tables = f"Tables: {', '.join(dataset.tables)}."
+        raise refusal(error) or HwpricesError(str(error).split("\n")[0], tables) from None
+
+
+def _print_result(result: "DuckDBPyRelation", as_json: bool) -> None:
+    """Print the rows of a query as JSON or as DuckDB's table."""
+    from hwprices.read.terminal.tables import escaped
+
     if as_json:
         print_json([dict(zip(result.columns, row, strict=True)) for row in result.fetchall()])
-    else:
+        return
+    # DuckDB escapes most control characters in its table, but not bidi marks
+    drawn = io.StringIO()
+    with contextlib.redirect_stdout(drawn):
         result.show(max_width=console().width, max_rows=MAX_ROWS)
+    typer.echo(escaped(drawn.getvalue()), nl=False)
 
 
 def releases(root: Root = "", as_json: AsJson = False) -> None:
@@ -110,10 +144,12 @@ def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
 
         hwprices verify
     """
+    from hwprices.read.terminal.tables import escaped
+
     dataset = open_dataset(root, version)
     faults = dataset.verify()
     for fault in faults:
-        typer.echo(fault, err=True)
+        typer.echo(escaped(fault), err=True)
     if faults:
         raise typer.Exit(1)
     count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())

@@ -5,6 +5,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 
 import hashlib
 import importlib.util
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,32 +16,43 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import LatestRelease, ReleaseManifest, SchemaVersion
+from hwprices.storage.release_manifest import (
+    LatestRelease,
+    ReleaseManifest,
+    SchemaVersion,
+    check_latest,
+    check_release,
+)
 from hwprices.storage.store import Store, storage_options
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.sql import LockedConnection
+
 
 def versions(store: Store) -> list[str]:
-    """List the versions of the complete releases, oldest first."""
-    found = (
+    """List the versions of the complete releases, oldest first.
+
+    A directory whose name is not that of a release is none.
+    """
+    of_manifests = (
         layout.release_version(key)
         for key in store.keys(layout.RELEASES)
         if layout.is_release_manifest(key)
     )
-    return sorted(version for version in found if version is not None)
+    return sorted(version for version in of_manifests if version and layout.is_version(version))
 
 
 def read_manifest(store: Store, version: str) -> ReleaseManifest:
     """Read the manifest of a release.
 
     Raises:
-        HwpricesError: there is no such release, its manifest is damaged, or its schema is newer
-            than this reader's.
+        HwpricesError: there is no such release, its manifest is damaged or has a value that it may
+            not have, or its schema is newer than this reader's.
     """
     key = layout.release_manifest(version)
-    data = store.get(key)
+    data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
     if data is None:
         available = versions(store)
         hint = (
@@ -52,26 +64,43 @@ def read_manifest(store: Store, version: str) -> ReleaseManifest:
     file = f"the manifest {store.uri(key)}"
     remedy = "Open another release, or publish again."
     schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
-    if int(schema) > int(SCHEMA_VERSION):
+    if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
         raise HwpricesError(
             f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
             "Upgrade: pip install -U hwprices.",
         )
-    return manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
+    manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
+    check_release(manifest, version, file=file, remedy=remedy)
+    return manifest
+
+
+def _schema_number(schema: str | int, file: str, remedy: str) -> int:
+    """The schema version of a manifest as a number.
+
+    Raises:
+        HwpricesError: it is none.
+    """
+    text = str(schema)
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        fault = f"schema_version: {text[:20]!a} is no number"
+        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
+    return int(text)
 
 
 def latest_version(store: Store) -> str | None:
     """The version of the release in force, or None.
 
     Raises:
-        HwpricesError: the pointer is damaged.
+        HwpricesError: the pointer is damaged, or names no release.
     """
-    data = store.get(layout.LATEST_RELEASE)
+    data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
     if data is None:
         return None
     file = store.uri(layout.LATEST_RELEASE)
     remedy = "Give a version; hwprices releases lists them."
-    return manifests.decode(data, LatestRelease, file=file, remedy=remedy).version
+    latest = manifests.decode(data, LatestRelease, file=file, remedy=remedy)
+    check_latest(latest, file=file, remedy=remedy)
+    return latest.version
 
 
 class Dataset:
@@ -101,17 +130,24 @@ class Dataset:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
 
         Raises:
-            HwpricesError: the release has no such table.
+            HwpricesError: the release has no such table, or a file is a link out of the root.
         """
         if table not in self.manifest["tables"]:
             raise HwpricesError(
                 f"release {self.version} has no table {table!r}",
                 f"There are: {', '.join(self.tables)}.",
             )
-        return [
-            self.store.uri(layout.release_file(self.version, file["key"]))
+        keys = [
+            layout.release_file(self.version, file["key"])
             for file in self.manifest["tables"][table]["files"]
         ]
+        for key in keys:
+            if self.store.leads_out(key):
+                raise HwpricesError(
+                    f"{self.store.uri(key)} is a link out of {self.store.root}",
+                    "Put the file itself there if you trust it.",
+                )
+        return [self.store.uri(key) for key in keys]
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame; nothing is read until it is collected."""
@@ -136,26 +172,52 @@ class Dataset:
         return f"<hwprices {self.version}: {rows}>"
 
     @cached_property
-    def duckdb(self) -> "DuckDBPyConnection":
-        """A DuckDB connection with a view for each table.
+    def duckdb(self) -> "LockedConnection":
+        """A DuckDB connection with a view for each table, and access to nothing else.
 
-        On an object store polars reads the files: DuckDB would have to download an extension, and
-        would need the credentials a second time.
+        Its queries read the tables of this release, and no other file, no network and no extension;
+        tables that they create are in memory. ``unsafe_duckdb`` has no such bounds.
+        """
+        import duckdb
+
+        from hwprices.read import sql
+
+        connection = duckdb.connect(config=dict(sql.NO_EXTENSIONS))
+        self._create_views(connection)
+        files = [file for table in self.tables for file in self._local_files(table)]
+        return sql.lock(connection, files)
+
+    def unsafe_duckdb(self) -> "DuckDBPyConnection":
+        """Open a DuckDB connection with a view for each table, and all that DuckDB can do.
+
+        Its queries read and write any file that you may, and load extensions from the network: for
+        ``copy … to``, and for programs that need DuckDB's own class. Run your own queries only.
         """
         import duckdb
 
         connection = duckdb.connect()
-        for table in self.tables:
-            if not self.store.is_local:
-                self._register(connection, table)
-                continue
-            quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in self.files(table))
-            view = f"create view {table} as "
-            # table and file names come from the manifest
-            source = f"read_parquet([{quoted}], hive_partitioning = false)"
-            select = f"select * from {source}"  # noqa: S608
-            connection.execute(view + select)
+        self._create_views(connection)
         return connection
+
+    def _create_views(self, connection: "DuckDBPyConnection") -> None:
+        """Make each table readable by its name.
+
+        On an object store polars reads the files: DuckDB would have to download an extension, and
+        would need the credentials a second time.
+        """
+        from hwprices.read import sql
+
+        for table in self.tables:
+            if self.store.is_local:
+                sql.create_view(connection, table, self._local_files(table))
+            else:
+                self._register(connection, table)
+
+    def _local_files(self, table: str) -> list[str]:
+        """The absolute paths of a table's files; none on an object store."""
+        if not self.store.is_local:
+            return []
+        return [str(Path(file).absolute()) for file in self.files(table)]
 
     def _register(self, connection: "DuckDBPyConnection", table: str) -> None:
         """Register a table that polars reads. This is the only part of the reader with pyarrow.
@@ -181,6 +243,9 @@ class Dataset:
             for file in entry["files"]:
                 key = layout.release_file(self.version, file["key"])
                 expected.add(key)
+                if self.store.leads_out(key):
+                    faults.append(f"{self.store.uri(key)} is a link out of {self.store.root}")
+                    continue
                 data = self.store.get(key)
                 if data is None:
                     faults.append(f"{self.store.uri(key)} is missing")

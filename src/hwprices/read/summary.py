@@ -155,7 +155,8 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
     """Say how old each provider's figures are, and which units or spec sheets are missing."""
     notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
     for provider, entry in manifest["providers"].items():
-        age = f"seen {entry['observed_from'][:10]} to {entry['observed_to'][:10]}"
+        first, last = ((entry[name] or "?")[:10] for name in ("observed_from", "observed_to"))
+        age = f"seen {first} to {last}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
         title = provider_title(manifest, provider)
         notes.append(f"{title:<14}{entry['origin']}, {age}{kept}")

@@ -28,6 +28,9 @@ _DATAPACKAGE = "datapackage.json"
 _LATEST = "latest.json"
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
 
+_VERSION = re.compile(r"\d{8}T\d{6}(\.\d+)?Z", re.ASCII)
+_TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
+_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]*")
 _PROVIDER_IN_FILE = re.compile(r"[^/]+/provider=([^/]+)/[^/]+\.parquet")
 
 
@@ -130,6 +133,31 @@ def is_release_manifest(key: str) -> bool:
     """Whether a key is the manifest of a release."""
     version = release_version(key)
     return version is not None and key == release_manifest(version)
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is the name of a release: the time it was made at, 20260801T041700Z."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def is_table_name(text: str) -> bool:
+    """Whether a text may name a table: a small letter, then small letters, digits and _."""
+    return _TABLE.fullmatch(text) is not None
+
+
+def is_file_of(table: str, key: str) -> bool:
+    """Whether a key may be that of a table's file.
+
+    It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
+    that none is ``..`` or empty, and hold letters, digits and . _ = - only: nothing that a file
+    system, SQL, a file pattern or a terminal reads in another way.
+    """
+    first, *rest = key.removesuffix(".parquet").split("/")
+    return (
+        key.endswith(".parquet")
+        and first == table
+        and all(_FILE_PART.fullmatch(part) is not None for part in rest)
+    )
 
 
 def table_file(table: str, provider: str | None = None, region: str | None = None) -> str:

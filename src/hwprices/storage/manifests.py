@@ -14,6 +14,10 @@ from hwprices.errors import HwpricesError
 
 T = TypeVar("T")
 
+MAX_BYTES = 64 * 1024 * 1024
+"""A larger manifest is refused before it is read. The sample's release has 24 kB, some 400 bytes
+for each of its files, so that this is enough for a release of 150,000 files."""
+
 Origin = Literal["sample", "live"]
 """Where figures come from: the bundled sample, or the vendors themselves."""
 
@@ -46,11 +50,18 @@ def decode(data: bytes, manifest: type[T], *, file: str, remedy: str) -> T:
         remedy: what to do about a damaged file.
 
     Raises:
-        HwpricesError: it is no JSON, or a field is missing or of another type; names both.
+        HwpricesError: it is no JSON, too large or too deeply nested, or a field is missing or of
+            another type; names the file and the field.
     """
     import msgspec
 
+    if len(data) > MAX_BYTES:
+        raise HwpricesError(
+            f"{file} is damaged ({len(data):,} bytes, at most {MAX_BYTES:,} are read)", remedy
+        )
     try:
         return msgspec.json.decode(data, type=manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HwpricesError(f"{file} is damaged ({error})", remedy) from None
+    except RecursionError:
+        raise HwpricesError(f"{file} is damaged (nested too deeply)", remedy) from None

@@ -4,12 +4,15 @@ Times are ISO 8601 strings in UTC, as they are in the JSON. Fields with a defaul
 from the manifests of older releases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hwprices.errors import HwpricesError
 from hwprices.storage import layout
 from hwprices.storage.manifests import Origin
+
+MAX_SHOWN = 80  # characters of a wrong value in an error
 
 
 @dataclass(frozen=True)
@@ -155,3 +158,71 @@ class LatestRelease:
     created_at: str = ""
     manifest: str = ""
     schema_version: str = ""
+
+
+def check_release(manifest: ReleaseManifest, version: str, *, file: str, remedy: str) -> None:
+    """Check the values of a manifest that was read, before anything is done with them.
+
+    Args:
+        manifest: with fields of the right types already.
+        version: the release that it was read for.
+        file: what to call the file in the error.
+        remedy: what to do about a damaged file.
+
+    Raises:
+        HwpricesError: a table has another name than tables have, a file does not lie below the
+            release, a number is negative, or the manifest is that of another release.
+    """
+    for field_name, fault in _faults(manifest, version):
+        raise HwpricesError(f"{file} is damaged ({field_name}: {fault})", remedy)
+
+
+def check_latest(latest: LatestRelease, *, file: str, remedy: str) -> None:
+    """Check the pointer to the release in force. Arguments as those of ``check_release``.
+
+    Raises:
+        HwpricesError: it does not name a release, or the manifest of another one.
+    """
+    if not layout.is_version(latest.version):
+        fault = f"version: {_shown(latest.version)} is no version"
+        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
+    if latest.manifest not in ("", layout.release_manifest(latest.version)):
+        fault = f"manifest: {_shown(latest.manifest)} is not that of release {latest.version}"
+        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
+
+
+def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]]:
+    """Give each field with a value that it may not have, and what is wrong with it."""
+    if manifest.version != version:
+        yield "version", f"{_shown(manifest.version)} in the directory of {version}"
+    if manifest.previous is not None and not layout.is_version(manifest.previous):
+        yield "previous", f"{_shown(manifest.previous)} is no version"
+    keys: set[str] = set()
+    for name, entry in manifest.tables.items():
+        if not layout.is_table_name(name):
+            yield "tables", f"{_shown(name)} is no name of a table"
+        if not entry.files:
+            yield f"tables.{name}.files", "there is none"
+        yield from _negative(f"tables.{name}", entry)
+        for index, file in enumerate(entry.files):
+            field_name = f"tables.{name}.files[{index}]"
+            if file.table != name:
+                yield f"{field_name}.table", f"{_shown(file.table)} is another table"
+            if not layout.is_file_of(name, file.key):
+                yield f"{field_name}.key", f"{_shown(file.key)} is no file of the table"
+            if file.key in keys:
+                yield f"{field_name}.key", f"{_shown(file.key)} is listed twice"
+            keys.add(file.key)
+            yield from _negative(field_name, file)
+
+
+def _negative(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[str, str]]:
+    if entry.rows < 0:
+        yield f"{field_name}.rows", f"{entry.rows} is negative"
+    if entry.bytes < 0:
+        yield f"{field_name}.bytes", f"{entry.bytes} is negative"
+
+
+def _shown(text: str) -> str:
+    """A text of the manifest for an error: in quotes, short, control characters escaped."""
+    return ascii(text[:MAX_SHOWN]) + "…" * (len(text) > MAX_SHOWN)

@@ -65,6 +65,10 @@ class Store:
         """What polars and DuckDB open: a path, or ``s3://…``."""
         raise NotImplementedError
 
+    def leads_out(self, key: str) -> bool:
+        """Whether a key is a link, or lies below one, to a place outside of the root."""
+        raise NotImplementedError
+
     def exists(self, key: str) -> bool:
         """Whether there is a file of this key."""
         raise NotImplementedError
@@ -109,15 +113,27 @@ class Store:
             raise self._cannot_write(key, error) from error
         return True
 
-    def get(self, key: str) -> bytes | None:
-        """The bytes of a key, or None where there is none."""
+    def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
+        """The bytes of a key, or None where there is none.
+
+        Raises:
+            HwpricesError: there are more than ``max_bytes``; then none was read.
+        """
+        self._below_root(key)
         objects = self._objects
         try:
-            return bytes(obstore.get(objects, key).bytes())
+            result = obstore.get(objects, key)
+            size = result.meta["size"]
+            if max_bytes is None or size <= max_bytes:
+                return bytes(result.bytes())
         except MISSING:
             return None
         except Exception as error:
             raise self._cannot_read(key, error) from error
+        raise HwpricesError(
+            f"{self.uri(key)} has {size:,} bytes, at most {max_bytes:,} are read",
+            "It is not what belongs there: open another dataset, or publish again.",
+        )
 
     def delete(self, key: str) -> None:
         """Delete one key."""
@@ -144,6 +160,19 @@ class Store:
         self.put(probe, b"")
         self.delete(probe)
 
+    def _below_root(self, key: str) -> str:
+        """The key as it is.
+
+        Raises:
+            HwpricesError: it is an absolute path, or leads upwards.
+        """
+        if key.startswith("/") or ".." in key.split("/"):
+            raise HwpricesError(
+                f"the key {key!a} leads out of {self.root}",
+                "Keys are relative paths without ``..``.",
+            )
+        return key
+
     def _cannot_read(self, key: str, error: Exception) -> HwpricesError:
         return HwpricesError(f"cannot read {self.uri(key)}: {_first_line(error)}", self.read_remedy)
 
@@ -168,11 +197,15 @@ class Folder(Store):
 
     def local(self, key: str) -> Path:
         """The file of a key."""
-        return self.path / key
+        return self.path / self._below_root(key)
 
     def uri(self, key: str) -> str:
         """The path of a key."""
         return str(self.local(key))
+
+    def leads_out(self, key: str) -> bool:
+        """Whether a key is a link, or lies below one, to a place outside of the root."""
+        return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
     def exists(self, key: str) -> bool:
         """Whether there is a file of this key."""
@@ -191,9 +224,9 @@ class Folder(Store):
             raise self._cannot_write(key, error) from error
         return super().put(key, data, create=create)
 
-    def get(self, key: str) -> bytes | None:
+    def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
         """The bytes of a key, or None where there is none, be it for want of the root folder."""
-        return super().get(key) if self.path.is_dir() else None
+        return super().get(key, max_bytes) if self.path.is_dir() else None
 
     def get_tagged(self, key: str) -> Tagged | None:
         """The bytes of a key with their checksum as the tag."""
@@ -237,7 +270,11 @@ class Bucket(Store):
 
     def uri(self, key: str) -> str:
         """The URL of a key."""
-        return f"{self.root.rstrip('/')}/{key}"
+        return f"{self.root.rstrip('/')}/{self._below_root(key)}"
+
+    def leads_out(self, key: str) -> bool:
+        """No: an object store has no links."""
+        return False
 
     def exists(self, key: str) -> bool:
         """Whether there is an object of this key."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 from rich.table import Table
+from rich.text import Text
 
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, with_remark
 
@@ -22,7 +23,7 @@ def render_device(frame: pl.DataFrame) -> Table:
         if answer:
             table.add_row(question, answer)
     for reason in row["missing"]:
-        table.add_row("[dim]not known[/dim]", f"[dim]{reason}[/dim]")
+        table.add_row(Text("not known", "dim"), Text(reason, "dim"))
     return table
 
 

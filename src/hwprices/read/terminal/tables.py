@@ -1,16 +1,51 @@
 """Format values, and draw the one kind of table that all answers use."""
 
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 
 THOUSAND = 1_000
 MILLION = 1_000_000
 
 MAX_LISTED = 8  # regions or machines shown before "and n more"
+
+
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories of characters that steer a terminal or the direction of writing, or show
+nothing."""
+
+
+def escaped(text: str) -> str:
+    """Show control and bidi characters as Python would write them; line breaks stay."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(_escaped_character(character) for character in text)
+
+
+def _escaped_character(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+class Escaped:
+    """Draw something with the control and bidi characters of its texts escaped.
+
+    A dataset's texts come from vendors, or from whoever wrote the dataset: none may move the
+    cursor, change colours or turn the direction of writing.
+    """
+
+    def __init__(self, renderable: RenderableType) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for text, style, control in console.render(self.renderable, options):
+            yield Segment(text if control else escaped(text), style, control)
 
 
 def table(

@@ -1,0 +1,437 @@
+"""Datasets that somebody crafted to do harm: each is refused in one line, and nothing is written.
+
+Every test has a real folder (one has moto's S3) with a good release in it, changed in one place.
+Files beside the root stand for what a dataset must not read.
+"""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import polars as pl
+import pytest
+from click.testing import Result
+from moto.server import ThreadedMotoServer
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.errors import HwpricesError
+from hwprices.read.terminal.tables import escaped
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_manifest import (
+    CollectionReport,
+    LatestRelease,
+    ProviderEntry,
+    ReleaseManifest,
+    TableEntry,
+    TableFile,
+)
+from hwprices.storage.store import Store
+
+VERSION = "20260801T041700Z"
+KEY = "prices/provider=aws/us-east-1.parquet"
+MANIFEST = layout.release_manifest(VERSION)
+RELEASE_FILE = layout.release_file(VERSION, KEY)
+SECRET = "a line of a file that is none of the dataset's"
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def write_release(store: Store) -> None:
+    """Write a release with one table of three rows, and point at it."""
+    buffer = io.BytesIO()
+    pl.DataFrame({"instance_type": ["m5.large", "m5.xlarge", "m5.2xlarge"]}).write_parquet(buffer)
+    data = buffer.getvalue()
+    at = datetime(2026, 8, 1, 4, 17, tzinfo=UTC).isoformat()
+    entry = ProviderEntry(
+        status="fresh",
+        origin="live",
+        run_id="r1",
+        observed_from=at,
+        observed_to=at,
+        rows={"prices": 3},
+        report=CollectionReport(),
+        gate=(),
+    )
+    file = TableFile("prices", KEY, 3, len(data), "0" * 64, "1" * 64)
+    release = ReleaseManifest(
+        schema_version="1",
+        version=VERSION,
+        created_at=at,
+        content_sha256="2" * 64,
+        tables={"prices": TableEntry(3, len(data), (file,))},
+        providers={"aws": entry},
+    )
+    store.put(RELEASE_FILE, data)
+    store.put(MANIFEST, manifests.encode(release))
+    store.put(layout.LATEST_RELEASE, manifests.encode(LatestRelease(VERSION, at, MANIFEST, "1")))
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset, with files beside it that it must not read. The working directory is above it."""
+    monkeypatch.chdir(tmp_path)
+    write_release(Store(tmp_path / "data"))
+    (tmp_path / "secret.txt").write_text(SECRET)
+    shutil.copy(tmp_path / "data" / RELEASE_FILE, tmp_path / "outside.parquet")
+    return tmp_path / "data"
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file below a folder with its bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def edit_manifest(root: Path, change: Change) -> None:
+    """Change the manifest of the release."""
+    manifest = json.loads((root / MANIFEST).read_text())
+    change(manifest)
+    (root / MANIFEST).write_text(json.dumps(manifest))
+
+
+def file_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The only file of the release, as its manifest describes it."""
+    file: dict[str, Any] = manifest["tables"]["prices"]["files"][0]
+    return file
+
+
+def run(*arguments: str, root: Path) -> Result:
+    """Call a command in this process."""
+    return CliRunner().invoke(app, [*arguments, "--root", str(root)], prog_name="hwprices")
+
+
+def assert_refused(root: Path, words: str, commands: str = "query show verify releases") -> None:
+    """Every command ends with one line that has these words, and no file is new or changed."""
+    before = contents(root.parent)
+    for command in commands.split():
+        arguments = ["select 1"] if command == "query" else []
+        result = run(command, *arguments, root=root)
+        assert (result.exit_code, result.stdout) == (2, ""), command
+        assert words in result.stderr, command
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert SECRET not in result.stderr
+    assert contents(root.parent) == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x as select 1; copy (select 1) to 'written.csv'; create view prices",
+        "x\"; copy (select 1) to 'written.csv'; --",
+        "Prices",
+        "../prices",
+        "",
+        "x" * 64,
+        "prices\n",
+        "\x1b[31mprices",
+        "prix\u202e",
+    ],
+)
+def test_a_table_with_another_name_than_tables_have(root: Path, name: str) -> None:
+    """The first wrote a file when somebody queried the dataset."""
+    edit_manifest(root, lambda m: m.update(tables={name: m["tables"]["prices"]}))
+    assert_refused(root, f"{root / MANIFEST} is damaged (tables: {name!a} is no name of a table)")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "../../../outside.parquet",
+        "prices/../../../../outside.parquet",
+        "/etc/outside.parquet",
+        "prices/../x.parquet",
+        "prices//x.parquet",
+        "prices/./x.parquet",
+        "prices\\..\\x.parquet",
+        "prices/*.parquet",
+        "prices/x.parquet\n",
+        "prices/\x1b[2Jx.parquet",
+        "prices/\u202ex.parquet",
+        "prices/x.parquet?versionId=1",
+        "prices/x.csv",
+        "offers.parquet",
+        "pricesx.parquet",
+        "https://vendor.example/prices.parquet",
+        "",
+    ],
+)
+def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
+    edit_manifest(root, lambda m: file_of(m).update(key=key))
+    assert_refused(root, f"(tables.prices.files[0].key: {key!a} is no file of the table)")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: file_of(m).update(rows=-1), "(tables.prices.files[0].rows: -1 is negative)"),
+        (lambda m: file_of(m).update(bytes=-5), "(tables.prices.files[0].bytes: -5 is negative)"),
+        (lambda m: m["tables"]["prices"].update(rows=-3), "(tables.prices.rows: -3 is negative)"),
+        (lambda m: file_of(m).update(rows="3"), "Expected `int`, got `str`"),
+        (lambda m: file_of(m).update(rows=1.5), "Expected `int`, got `float`"),
+        (lambda m: file_of(m).update(key=None), "Expected `str`, got `null`"),
+        (lambda m: file_of(m).update(table="offers"), "[0].table: 'offers' is another table)"),
+        (lambda m: m["tables"]["prices"].update(files=[]), "(tables.prices.files: there is none)"),
+        (lambda m: m["tables"]["prices"]["files"].append(file_of(m)), "is listed twice)"),
+        (lambda m: m.update(tables=[]), "Expected `object`, got `array` - at `$.tables`"),
+        (lambda m: m.pop("providers"), "missing required field `providers`"),
+        (lambda m: m.update(previous="../x"), "(previous: '../x' is no version)"),
+        (lambda m: m.update(version="../x"), f"(version: '../x' in the directory of {VERSION})"),
+        (lambda m: m.update(schema_version="1; x"), "(schema_version: '1; x' is no number)"),
+        (lambda m: m.update(schema_version="-1"), "(schema_version: '-1' is no number)"),
+    ],
+)
+def test_a_value_that_a_field_may_not_have(root: Path, change: Change, words: str) -> None:
+    edit_manifest(root, change)
+    assert_refused(root, words)
+
+
+def test_a_table_that_this_version_does_not_know_is_read(root: Path) -> None:
+    """A newer version may add tables. The name select shows that names are quoted."""
+    shutil.copytree(root / "releases" / VERSION / "prices", root / "releases" / VERSION / "select")
+
+    def add(manifest: dict[str, Any]) -> None:
+        file = {**file_of(manifest), "table": "select", "key": KEY.replace("prices", "select")}
+        manifest["tables"]["select"] = {"rows": 3, "bytes": 1, "files": [file]}
+
+    edit_manifest(root, add)
+    rows = hwprices.open(root).duckdb.sql('select count(*) from "select"').fetchall()
+    assert rows == [(3,)]
+
+
+def test_a_link_out_of_the_root_is_not_followed(root: Path) -> None:
+    (root / RELEASE_FILE).unlink()
+    (root / RELEASE_FILE).symlink_to(root.parent / "outside.parquet")
+    words = f"{root / RELEASE_FILE} is a link out of {root}"
+    assert_refused(root, words, "query")
+    assert words in run("verify", root=root).stderr
+
+
+def test_a_root_that_is_a_link_or_relative_is_read(root: Path) -> None:
+    (root.parent / "link").symlink_to(root)
+    for place in ("link", "data", root.parent / "link"):
+        assert hwprices.open(place).duckdb.sql("select count(*) from prices").fetchall() == [(3,)]
+
+
+NESTED = 200_000
+
+
+@pytest.mark.parametrize("key", [MANIFEST, layout.LATEST_RELEASE])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"x":' + b"[" * NESTED + b"]" * NESTED + b"}", " (nested too deeply)"),
+        (b'{"tables":' + b'{"a":' * NESTED, ""),
+        (b"[" * NESTED, ""),
+        (b'{"version": "\xff"}', ""),
+        (b"", ""),
+        (b"null", ""),
+    ],
+    ids=["nested list", "nested object", "open list", "no utf-8", "empty", "null"],
+)
+def test_json_that_is_no_manifest(root: Path, key: str, data: bytes, words: str) -> None:
+    (root / key).write_bytes(data)
+    assert_refused(root, f"{root / key} is damaged{words}", "query releases")
+
+
+@pytest.mark.parametrize("key", [MANIFEST, layout.LATEST_RELEASE])
+def test_a_giant_manifest_is_not_read(root: Path, key: str) -> None:
+    """The file is sparse: it takes no space on the disk, but more memory than there is."""
+    with (root / key).open("r+b") as file:
+        file.truncate(200_000_000_000)
+    result = run("query", "select 1", root=root)
+    assert result.exit_code == 2
+    assert f"{root / key} has 200,000,000,000 bytes, at most 67,108,864 are read" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("pointer", "words"),
+    [
+        ({"version": "../../elsewhere"}, "(version: '../../elsewhere' is no version)"),
+        ({"version": "\x1b[31m"}, r"(version: '\x1b[31m' is no version)"),
+        ({"version": VERSION, "manifest": "../../x"}, "(manifest: '../../x' is not that of"),
+        ({"version": ["x"]}, "(Expected `str`, got `array` - at `$.version`)"),
+    ],
+)
+def test_a_pointer_that_leads_elsewhere(root: Path, pointer: dict[str, Any], words: str) -> None:
+    (root / layout.LATEST_RELEASE).write_text(json.dumps(pointer))
+    assert_refused(root, f"latest.json is damaged {words}", "query releases")
+
+
+def test_a_version_that_leads_elsewhere_is_no_release(root: Path) -> None:
+    for version in ("../../elsewhere", "/etc", VERSION + "\n", f"{VERSION}/.."):
+        with pytest.raises(HwpricesError, match=f"There are: {VERSION}"):
+            hwprices.open(root, version)
+
+
+def test_a_directory_with_another_name_is_no_release(root: Path) -> None:
+    (root / "releases/\x1b[31m").mkdir()
+    (root / "releases/\x1b[31m/manifest.json").write_text("{}")
+    entries = json.loads(run("releases", "--json", root=root).stdout)
+    assert [entry["version"] for entry in entries] == [VERSION]
+
+
+def test_keys_lead_nowhere_but_below_the_root(root: Path) -> None:
+    """The key of a landed page has the provider of a price in it, a text of the dataset."""
+    for key in ("../secret.txt", "raw/../../secret.txt", str(root.parent / "secret.txt")):
+        for use in (Store(root).get, Store(root).uri, Store("s3://bucket/data").get):
+            with pytest.raises(HwpricesError, match="leads out of"):
+                use(key)
+
+
+REPLACED = f"'data/{RELEASE_FILE}'"
+
+FORBIDDEN = [
+    "copy (select 1) to 'written.csv'",
+    "copy prices to stdout",
+    f"copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
+    f"explain analyze copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
+    f"explain (analyze) copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
+    f"copy (pivot prices on instance_type) to {REPLACED} (use_tmp_file false)",
+    f"select 1; copy (select 1) to {REPLACED} (use_tmp_file false)",
+    f"prepare p as copy (select 1) to {REPLACED} (use_tmp_file false)",
+    "select * from read_text('secret.txt')",
+    "select * from read_csv('secret.txt')",
+    "select * from 'outside.parquet'",
+    f"select * from read_parquet('data/releases/{VERSION}/../../../outside.parquet')",
+    "select * from glob('*')",
+    "create table t as select * from read_text('secret.txt')",
+    "attach 'written.db'",
+    "export database 'written'",
+    "import database '.'",
+    "install httpfs",
+    "load 'secret.txt'",
+    "set enable_external_access = true",
+    "reset allowed_paths",
+    "set profile_output = 'written.json'",
+    "from enable_profiling(save_location = 'written.json')",
+    "from enable_logging(storage_path = 'written')",
+    "select * from 'https://vendor.example/x.parquet'",
+]
+
+
+def test_a_query_reads_and_writes_no_other_file(root: Path) -> None:
+    before = contents(root.parent)
+    for query in FORBIDDEN:
+        result = run("query", query, root=root)
+        assert (result.exit_code, result.stdout) == (2, ""), query
+        assert "the query may not read or write files (" in result.stderr, query
+        assert "Run it with --unsafe" in result.stderr
+        assert SECRET not in result.stderr
+        assert contents(root.parent) == before, query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with a as (from prices) select * from a",
+        "pivot prices on instance_type using count(*)",
+        "describe prices",
+        "summarize prices",
+        "show tables",
+        "explain select * from prices",
+        "explain analyze select * from prices",
+        "create table t as from prices; insert into t values ('x'); select * from t",
+        "select date_trunc('month', timestamptz '2026-08-01 00:00:00+00')",
+        "select json_extract('{\"a\": 1}', '$.a')",
+    ],
+)
+def test_a_query_that_only_reads_the_tables_runs(root: Path, query: str) -> None:
+    result = run("query", query, root=root)
+    assert result.exit_code == 0, result.stderr
+
+
+def test_every_way_to_pass_a_query_is_checked(root: Path) -> None:
+    before = contents(root.parent)
+    connection = hwprices.open(root).duckdb
+    query = f"copy (select 1) to {REPLACED} (format csv, use_tmp_file false)"
+    parsed = connection.extract_statements(query)[0]
+    for pass_query in (
+        connection.sql,
+        connection.query,
+        connection.execute,
+        connection.cursor().execute,
+        connection.execute("select 1").execute,
+    ):
+        for form in (query, parsed):
+            with pytest.raises(HwpricesError, match=r"may not read or write files.*--unsafe"):
+                pass_query(form)
+    with pytest.raises(HwpricesError, match="may not read or write files"):
+        connection.executemany(query, [[]])
+    rows = connection.execute("select count(*) from prices where true = ?", [True]).fetchall()
+    assert rows == [(3,)]
+    assert contents(root.parent) == before
+
+
+def test_unsafe_lets_a_query_write(root: Path) -> None:
+    result = run("query", "copy (from prices) to 'written.csv'", "--unsafe", root=root)
+    assert result.exit_code == 0, result.stderr
+    assert len((root.parent / "written.csv").read_text().splitlines()) == 4
+
+
+def test_a_damaged_file_is_named_with_what_to_do(root: Path) -> None:
+    (root / RELEASE_FILE).write_bytes(b"no parquet")
+    result = run("query", "select 1", root=root)
+    assert result.exit_code == 2
+    assert "error: cannot read table prices: " in result.stderr
+    assert "hwprices verify names the files" in result.stderr
+
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202egpj.exe\u2066 [red]cheap[/red] :smile:"
+STEERING = set("\x1b\x07\x9b\u202e\u2066")
+
+
+def test_control_and_bidi_characters_are_escaped() -> None:
+    assert escaped(HOSTILE) == (
+        r"\x1b]0;title\x07\x1b[2J\x9b31m\u202egpj.exe\u2066 [red]cheap[/red] :smile:"
+    )
+    assert escaped("Zürich – 10 €/h\nnext line") == "Zürich – 10 €/h\nnext line"
+
+
+def test_a_query_shows_hostile_texts_escaped_and_json_has_them_whole(root: Path) -> None:
+    pl.DataFrame({"instance_type": [HOSTILE]}).write_parquet(root / RELEASE_FILE)
+    text = run("query", "select * from prices", root=root).stdout
+    assert "[red]cheap[/red] :smile:" in text
+    assert not STEERING & set(text)
+    rows = json.loads(run("query", "select * from prices", "--json", root=root).stdout)
+    assert rows == [{"instance_type": HOSTILE}]
+
+
+def test_tables_show_hostile_texts_escaped(root: Path) -> None:
+    edit_manifest(root, lambda m: m["providers"].update({HOSTILE: m["providers"]["aws"]}))
+    text = run("releases", root=root).stdout
+    assert "[red]cheap[/red] :smile:" in text
+    assert not STEERING & set(text)
+
+
+@pytest.mark.slow
+def test_an_object_store_has_the_same_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    for variable, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": url,
+    }.items():
+        monkeypatch.setenv(variable, value)
+    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="hostile")
+    store = Store("s3://hostile/data")
+    write_release(store)
+    connection = hwprices.open(store.root).duckdb
+    assert connection.sql("select count(*) from prices").fetchall() == [(3,)]
+    with pytest.raises(HwpricesError, match="may not read or write files"):
+        connection.sql("copy (select 1) to 'written.csv'")
+    manifest = json.loads(store.get(MANIFEST) or b"")
+    file_of(manifest)["key"] = "../../../other/x.parquet"
+    store.put(MANIFEST, json.dumps(manifest).encode())
+    with pytest.raises(HwpricesError, match=r"s3://.*\(tables\.prices\.files\[0\]\.key"):
+        hwprices.open(store.root)
+    server.stop()
