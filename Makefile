@@ -10,8 +10,8 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 unexport VIRTUAL_ENV
 
 # What runs and builds write. .gitignore has the same list.
-OUTPUTS := data/raw data/staged data/releases data/latest.json data/.prefect data/.publish.lock \
-           data/live site dist
+OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
+           data/.prefect data/.publish.lock data/.status.lock data/live site dist
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
 GENERATORS := data_dictionary cli_reference spec_crosscheck

@@ -1,6 +1,8 @@
 """The flow ``collect``: one provider, from the vendor (or the sample) to staged tables."""
 
 import os
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,8 +16,10 @@ from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.landing.pages import Run, Unit, UnitResult
+from hwprices.publish import status
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
+from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
 
@@ -113,15 +117,12 @@ def collect(
         HwpricesError: no unit could be fetched, or the tables cannot be staged.
     """
     flags = {"source": source, "root": root}
-    started_at = datetime.now(UTC)
-    progress.report(provider, "plan")
-    with Collector(provider, load(**flags)) as collector:
-        units = plan(collector, regions, kinds)
-        results = _fetch_all(collector, units)
-        narrowed = bool(regions or kinds)
-        run = collector.record(started_at, results, narrowed=narrowed, kinds=kinds)
-    progress.report(provider, "normalise")
-    staged = stage(provider, run, flags)
+    attempt = _Attempt(provider, datetime.now(UTC))
+    try:
+        staged = _collect(attempt, flags, regions, kinds)
+    except Exception as error:
+        _record_failure(attempt, flags, error)
+        raise
     create_markdown_artifact(
         key=f"collect-{provider}",
         markdown=reports.collected(staged),
@@ -129,3 +130,40 @@ def collect(
     )
     progress.finish(provider, f"{staged.rows('prices'):,} prices staged")
     return staged
+
+
+@dataclass
+class _Attempt:
+    """One collection: whose it is, when it began, and how the units went, once that is known."""
+
+    provider: str
+    started_at: datetime
+    results: list[UnitResult] = field(default_factory=list)
+
+
+def _collect(
+    attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
+) -> Staged:
+    """Plan, fetch, record and stage."""
+    progress.report(attempt.provider, "plan")
+    with Collector(attempt.provider, load(**flags)) as collector:
+        units = plan(collector, regions, kinds)
+        attempt.results = _fetch_all(collector, units)
+        narrowed = bool(regions or kinds)
+        run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)
+    progress.report(attempt.provider, "normalise")
+    return stage(attempt.provider, run, flags)
+
+
+def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:
+    """Write the failure into status.json, if that can be: the failure itself is what is raised."""
+    with suppress(HwpricesError):
+        settings = load(**flags)
+        status.record_failure(
+            Store(settings.root),
+            attempt.provider,
+            reports.failure(attempt.provider, error),
+            started_at=attempt.started_at,
+            origin=settings.source,
+            results=attempt.results,
+        )

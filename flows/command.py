@@ -5,8 +5,9 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import Console
@@ -20,23 +21,36 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
 
-OK, SOME_FAILED, NOTHING_DONE = 0, 1, 2
-"""Exit status."""
+OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, UNITS_FAILED = 0, 1, 2, 3, 4
+"""Exit status. Where two apply, the first of 2, 1, 3, 4."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a refresh came to: the release in force, and one line for each failure."""
+    """What a refresh came to: the release in force, and one line for each failure.
+
+    ``strict``: a unit that failed matters too. ``requested``: the providers that were collected.
+    """
 
     published: "Published | None" = None
     failures: list[str] = field(default_factory=list)
+    strict: bool = False
+    requested: Collection[str] = ()
 
     @property
     def exit_status(self) -> int:
-        """0 if all went well, 1 if a release was published without some provider, else 2."""
-        if not self.failures:
-            return OK
-        return NOTHING_DONE if self.published is None else SOME_FAILED
+        """The exit status, as the help of the command has it."""
+        if self.published is None:
+            return NOTHING_DONE
+        if self.failures:
+            return SOME_FAILED
+        if self.published.held_back:
+            return HELD_BACK
+        return UNITS_FAILED if self.strict and self._units_failed(self.published) else OK
+
+    def _units_failed(self, published: "Published") -> bool:
+        fared = (published.status.providers[name].units for name in self.requested)
+        return any(units.failed or units.carried for units in fared)
 
 
 def refresh(
@@ -77,16 +91,25 @@ def refresh(
         list[str] | None,
         typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 4 if a unit failed or has pages of an older run."),
+    ] = False,
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
     Settings are flags or environment variables (below). Credentials are found by the vendors'
-    own SDKs. The exit status is 1 when a provider failed (the others are published), 2 when
-    nothing could be done.
+    own SDKs.
+
+    The exit status is 0 when all went well; 1 when a provider failed (the others are published);
+    2 when nothing could be done; 3 when the gate held a provider back (nobody failed); and with
+    --strict 4 when a unit failed or was carried over although its provider is published.
     """
     try:
-        settings = _checked_settings(source, root, provider)
+        settings = _checked_settings(source, root, provider, accept)
         outcome = _run_flow(settings, provider, region, kind, accept)
+        requested = provider or providers.names()
+        outcome = replace(outcome, strict=strict, requested=requested)
         if outcome.published is not None:
             screen.print_summary(outcome.published, settings.root)
     except HwpricesError as error:
@@ -95,15 +118,22 @@ def refresh(
     raise typer.Exit(outcome.exit_status)
 
 
-def _checked_settings(source: str, root: str | None, provider_names: list[str] | None) -> Settings:
+def _checked_settings(
+    source: str, root: str | None, provider_names: list[str] | None, accept: list[str] | None
+) -> Settings:
     """Check all that can be checked before Prefect starts.
 
     Raises:
-        HwpricesError: a setting does not fit, a provider does not exist, the root is not writable.
+        HwpricesError: a setting does not fit, a provider or an accepted check does not exist, the
+            root is not writable.
     """
     settings = load(source=source, root=root)
     for name in provider_names or []:
         providers.get(name)
+    if accept:
+        from hwprices.publish.accepted import check_names
+
+        check_names(accept)
     Store(settings.root).check_writable()
     return settings
 
@@ -125,6 +155,7 @@ def _run_flow(
     if "PREFECT_API_URL" not in os.environ:
         console.print("Starting Prefect, about 15 s …")
     from hwprices.flows import progress
+    from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError
     from hwprices.flows.refresh import refresh as refresh_flow
 
@@ -140,7 +171,9 @@ def _run_flow(
             )
     except ProvidersFailedError as error:
         return Outcome(error.published, list(error.failed.values()))
-    return Outcome(published)
+    except HeldBackError as error:
+        return Outcome(error.published)
+    return Outcome(cast("Published", published))
 
 
 def _settings_help() -> str:

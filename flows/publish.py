@@ -3,12 +3,31 @@
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Failed
 
+from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.publish import release
 from hwprices.publish.release import Published
 from hwprices.settings import load
 from hwprices.storage.store import Store
+
+HELD_BACK = "HeldBack"
+"""The name of the state, of type Failed, in which a run ends when the gate held a provider back."""
+
+
+class HeldBackError(HwpricesError):
+    """The gate held a provider back; what it let through is published.
+
+    ``published`` is the release in force afterwards.
+    """
+
+    def __init__(self, published: Published) -> None:
+        super().__init__(
+            reports.held_back(published), "docs/gates.md says what each check means and what to do."
+        )
+        self.published = published
 
 
 @task(cache_policy=NO_CACHE)
@@ -25,22 +44,36 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published:
     )
 
 
+def ended(published: Published) -> Published | State[HeldBackError]:
+    """What a flow returns: the release, or the state HeldBack if the gate held a provider back."""
+    if not published.held_back:
+        return published
+    error = HeldBackError(published)
+    return Failed(name=HELD_BACK, message=error.message, data=error)
+
+
 @flow(name="publish", validate_parameters=False)
-def publish(root: str | None = None, accept: list[str] | None = None) -> Published:
+def publish(
+    root: str | None = None, accept: list[str] | None = None
+) -> Published | State[HeldBackError]:
     """Publish what is staged as a new release, if anything has changed.
+
+    The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
+    from Python it then raises HeldBackError, and what the gate let through is published.
 
     Args:
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
         accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
 
     Raises:
-        HwpricesError: nothing is staged, another publisher is running, or the root is not writable.
+        HwpricesError: nothing is staged, another publisher is running, the root is not writable, or
+            a name in ``accept`` is unknown.
     """
     progress.report("publish", "gate")
     published = gate_join_release(root, accept or [])
+    headline = reports.headline(published)
     create_markdown_artifact(
-        key="publish", markdown=reports.published(published), description="What was published"
+        key="publish", markdown=reports.published(published), description=headline
     )
-    outcome = f"release {published.version}" if published.new else "nothing new to say"
-    progress.finish("publish", outcome)
-    return published
+    progress.finish("publish", headline)
+    return ended(published)

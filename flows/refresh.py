@@ -10,13 +10,17 @@ if __name__ == "__main__":
 
     command.app(prog_name="refresh")
 
+from typing import cast
+
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.objects import State
 
 from hwprices import providers as provider_registry
 from hwprices.errors import HwpricesError
-from hwprices.flows import progress
+from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
-from hwprices.flows.publish import publish
+from hwprices.flows.publish import HeldBackError, ended, publish
 from hwprices.publish.release import Published
 
 
@@ -41,8 +45,11 @@ def refresh(
     regions: list[str] | None = None,
     kinds: list[str] | None = None,
     accept: list[str] | None = None,
-) -> Published:
+) -> Published | State[HeldBackError]:
     """Collect every provider, then publish what they gave.
+
+    The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
+    from Python it then raises HeldBackError, and what the gate let through is published.
 
     Args:
         source: live asks the vendors, sample replays the bundled pages; default HWPRICES_SOURCE.
@@ -55,26 +62,39 @@ def refresh(
     Raises:
         ProvidersFailedError: at the end, if a provider failed. The others are published; the failed
             one keeps its rows of the last release.
+        HwpricesError: nothing could be published and no provider is to blame.
     """
     failed: dict[str, str] = {}
     for name in providers or provider_registry.names():
         state = collect(name, source, root, regions, kinds, return_state=True)
         if state.is_failed() or state.is_crashed():
-            failed[name] = _failure(name, state.result(raise_on_failure=False))
+            failed[name] = reports.failure(name, state.result(raise_on_failure=False))
             progress.finish(name, "failed")
-    published: Published | None = None
+    published = _publish(root, accept, failed)
+    create_markdown_artifact(
+        key="refresh",
+        markdown=reports.refreshed(published, failed),
+        description=reports.headline(published, failed),
+    )
+    if failed or published is None:
+        raise ProvidersFailedError(failed, published)
+    return ended(published)
+
+
+def _publish(
+    root: str | None, accept: list[str] | None, failed: dict[str, str]
+) -> Published | None:
+    """Return the release in force; if publishing fails after a provider did, add it to ``failed``.
+
+    Raises:
+        HwpricesError: publishing failed and no provider is to blame.
+    """
     try:
-        published = publish(root, accept)
+        return cast(Published, publish(root, accept))
+    except HeldBackError as error:
+        return error.published
     except HwpricesError as error:
         if not failed:
             raise
         failed["publish"] = f"publish: {error}"
-    if failed or published is None:
-        raise ProvidersFailedError(failed, published)
-    return published
-
-
-def _failure(provider: str, error: object) -> str:
-    """Describe a failed collection in one line that begins with the provider."""
-    text = str(error) if isinstance(error, HwpricesError) else f"{type(error).__name__}: {error}"
-    return text if text.startswith(f"{provider}:") else f"{provider}: {text}"
+        return None

@@ -15,13 +15,17 @@ if TYPE_CHECKING:  # see command.py
 
 
 def print_summary(published: "Published", root: str) -> None:
-    """Print the release in force on stdout, and on stderr each provider that the gate held back."""
+    """Print the release in force on stdout, headed by what the gate held back.
+
+    On stderr comes a line for each check that stopped, with what to do.
+    """
     # A wide table keeps its columns; a narrower terminal wraps its lines.
     console = Console(width=max(Console().width, summary.WIDE))
     dataset = Dataset(Store(root), published.version)
-    console.print(summary.render(dataset, new=published.new), crop=False)
+    reasons = {name: published.status.providers[name].reason for name in published.held_back}
+    console.print(summary.render(dataset, new=published.new, held_back=reasons), crop=False)
     errors = Console(stderr=True)
-    for line in _held_back(published):
+    for line in _remedies(published):
         errors.print(Text(line, style="yellow"), soft_wrap=True)
 
 
@@ -32,10 +36,14 @@ def print_errors(lines: Iterable[str]) -> None:
         errors.print(Text.assemble(("error: ", "red"), line), soft_wrap=True)
 
 
-def _held_back(published: "Published") -> list[str]:
+def _remedies(published: "Published") -> list[str]:
     return [
-        f"{result.provider}: kept as it was, {result.check}: {result.detail}"
+        f"{result.provider}: {_fate(published, result.provider)}, {result.check}: {result.detail}"
         f" (let it through with --accept {result.provider}:{result.check})"
-        for result in published.results
-        if result.outcome == "stop"
+        for stops in published.held_back.values()
+        for result in stops
     ]
+
+
+def _fate(published: "Published", provider: str) -> str:
+    return "kept as it was" if provider in published.release.providers else "left out"

@@ -69,7 +69,7 @@ def _invitation() -> str:
     command = " ".join([f"PREFECT_API_URL={URL}/api", *PREFECT, "deployment run refresh/refresh"])
     return (
         f"\nOpen {URL}. A run now, in another terminal:\n"
-        f"  {command} --param source=sample --watch\n"
+        f"  {command} --param source=sample --param root=data --watch\n"
     )
 
 

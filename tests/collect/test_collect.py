@@ -67,6 +67,7 @@ def test_a_run_for_some_regions_leaves_the_others_as_they_were(settings):
     )
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
     assert run.results[1].carried_from == run_id(T0)
+    assert [result.requested for result in run.results] == [True, False]
 
 
 def test_some_kinds_alone_are_not_recorded_before_a_full_run(settings):

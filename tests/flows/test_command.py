@@ -13,8 +13,20 @@ from hwprices import providers
 from hwprices.flows import command
 from hwprices.flows.command import Outcome
 from hwprices.publish.release import Published
+from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 
-RELEASE = cast(Published, "a release")
+
+def published(*, held_back: bool = False, **units: int) -> Published:
+    """A release of aws, with these units in its status."""
+    stop = CheckResult("aws", "rows_lost", "stop", "200 of 300 rows")
+    entry = ProviderStatus(outcome="published", units=UnitCounts(**units))
+    status = Status(updated_at="", providers={"aws": entry})
+    release = cast(ReleaseManifest, "a release")
+    return Published(release, True, (stop,) if held_back else (), status)
+
+
+FAILURES = ["azure: no answer"]
 
 
 @pytest.mark.parametrize(
@@ -27,6 +39,7 @@ RELEASE = cast(Published, "a release")
         ),
         (["--root", "/dev/null/x"], "cannot write"),
         (["--source", "guess"], "HWPRICES_SOURCE"),
+        (["--accept", "aws:type_gonne"], "the gate has no check 'type_gonne'. It has: "),
     ],
 )
 def test_what_cannot_be_done_is_one_line_before_prefect_starts(
@@ -44,9 +57,16 @@ def test_what_cannot_be_done_is_one_line_before_prefect_starts(
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
-        (Outcome(RELEASE), 0),
-        (Outcome(RELEASE, ["azure: no answer"]), 1),
-        (Outcome(None, ["azure: no answer"]), 2),
+        (Outcome(published()), 0),
+        (Outcome(published(), FAILURES), 1),
+        (Outcome(None, FAILURES), 2),
+        (Outcome(published(held_back=True)), 3),
+        (Outcome(published(held_back=True), FAILURES), 1),
+        (Outcome(published(failed=1), requested=["aws"]), 0),
+        (Outcome(published(failed=1), strict=True, requested=["aws"]), 4),
+        (Outcome(published(carried=1), strict=True, requested=["aws"]), 4),
+        (Outcome(published(skipped=1, not_requested=9), strict=True, requested=["aws"]), 0),
+        (Outcome(published(held_back=True, failed=1), strict=True, requested=["aws"]), 3),
     ],
 )
 def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -> None:
@@ -71,7 +91,7 @@ def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[s
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    flags = ("--source", "--provider", "--region", "--kind", "--root", "--accept")
+    flags = ("--source", "--provider", "--region", "--kind", "--root", "--accept", "--strict")
     for word in (*flags, "HWPRICES_ROOT", "HWPRICES_GCP_API_KEY", "sample", "live"):
         assert word in done.stdout, word
 

@@ -1,18 +1,23 @@
 """The main job as people start it: a command, a script, an installed wheel, a deployment."""
 
+import json
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.helpers import wheel
+from tests.helpers import make, wheel
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.prefect_server import Server
 
 import hwprices
 from hwprices import providers
+from hwprices.publish.release import publish
+from hwprices.storage.store import Store
 
 # A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -143,6 +148,47 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
     assert "azure:" in line
     assert "checksum" in line
     assert published_providers(root) == [name for name in providers.names() if name != "azure"]
+    status = json.loads((root / "status.json").read_text())["providers"]
+    assert (status["azure"]["outcome"], status["aws"]["outcome"]) == ("failed", "published")
+    assert "checksum" in status["azure"]["reason"]
+    first = first_lines(release.prefect_home)["refresh"]
+    assert first.startswith("# failed: azure; new release ")
+
+
+def test_a_provider_held_back_is_seen(tmp_path: Path, project: Path, release: Release) -> None:
+    """Such a run was green, with the headline "Nothing new": a provider could stand still."""
+    root = Store(tmp_path)
+    make.stage_frames(root, "20260801T040000.000000Z", make.world())
+    publish(root)
+    done = run_script(project, release.prefect_home, "--root", str(tmp_path), "--provider", "aws")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "\nheld back: aws (sample_over_live: " in done.stdout
+    assert "nothing new" not in done.stdout.lower()
+    [remedy] = done.stderr.strip().splitlines()
+    assert "--accept aws:sample_over_live" in remedy
+    asked = run(sys.executable, "-m", "hwprices", "status", "--root", str(tmp_path), cwd=tmp_path)
+    assert asked.returncode == 1
+    assert "held back" in asked.stdout
+    assert states(release.prefect_home)["refresh"] == ("FAILED", "HeldBack")
+    assert states(release.prefect_home)["publish"] == ("FAILED", "HeldBack")
+    assert first_lines(release.prefect_home)["refresh"].startswith("# held back: aws (")
+
+
+def states(prefect_home: Path) -> dict[str, tuple[str, str]]:
+    """The type and the name of the state of each flow's newest run, from Prefect's database."""
+    query = (
+        "select flow.name, state_type, state_name from flow_run join flow on flow.id = flow_id"
+        " order by start_time"
+    )
+    with closing(sqlite3.connect(prefect_home / "prefect.db")) as database:
+        return {name: (kind, state) for name, kind, state in database.execute(query)}
+
+
+def first_lines(prefect_home: Path) -> dict[str, str]:
+    """The first line of each artifact's newest version."""
+    with closing(sqlite3.connect(prefect_home / "prefect.db")) as database:
+        rows = database.execute("select key, data from artifact order by created").fetchall()
+    return {key: json.loads(data).splitlines()[0] for key, data in rows}
 
 
 def test_an_installed_wheel_makes_the_same_release(

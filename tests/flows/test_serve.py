@@ -27,6 +27,11 @@ def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None
         assert set(deployment.get("parameters", {})) <= parameters, deployment["name"]
 
 
+def test_scheduled_runs_do_not_write_where_the_sample_is(project: Path) -> None:
+    for deployment in deployments(project):
+        assert deployment["parameters"]["root"] == "data/live", deployment["name"]
+
+
 @pytest.mark.parametrize("flow", ["refresh", "publish"])
 def test_lists_are_named_in_the_plural(project: Path, flow: str) -> None:
     """One spelling: a flow takes providers, regions, kinds; a flag that is repeated names one."""

@@ -123,6 +123,33 @@ def test_units_that_were_not_fetched_are_listed(tmp_path):
     assert staged.troubles == (Trouble("vendor/prices/me-south-1", "skipped", "not enabled"),)
 
 
+def test_units_that_were_not_requested_are_told_apart(tmp_path):
+    """A narrowed run: one unit fetched, three as earlier runs left them, one of those carried."""
+    earlier = {"requested": False, "reason": "timed out"}
+    zones, spot, prices = (Unit("vendor", kind, "eu-1") for kind in ("zones", "spot", "prices"))
+    [page] = run_pages(tmp_path)
+    results = [
+        UnitResult(Unit("vendor", "prices", "us-east-1"), "ok"),
+        UnitResult(zones, "ok", (page,), carried_from="r2", requested=False),
+        UnitResult(spot, "carried", (page,), carried_from="r1", **earlier),
+        UnitResult(prices, "failed", **earlier),
+    ]
+    staged = run(tmp_path, [part({})], results=results)
+    assert staged.units == {"not_requested": 3, "ok": 1}
+    assert staged.oldest_run == "r1"
+    assert staged.troubles == (
+        Trouble("vendor/spot/eu-1", "carried", "timed out", requested=False),
+        Trouble("vendor/prices/eu-1", "failed", "timed out", requested=False),
+    )
+
+
+def run_pages(tmp_path):
+    """One landed page."""
+    unit = Unit("vendor", "prices", "us-east-1")
+    landing = Landing(tmp_path / "raw")
+    return [landing.land_bytes(unit, b"{}", url="https://vendor.example", retrieved_at=make.AT)]
+
+
 def test_a_damaged_pointer_is_named(tmp_path):
     run(tmp_path, [part({})])
     (tmp_path / "staged/vendor/latest.json").write_text("{")

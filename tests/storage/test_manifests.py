@@ -109,6 +109,7 @@ def test_the_json_of_a_release_keeps_its_fields():
         "unmatched_accelerators",
     ]
     assert list(release["providers"]["aws"]) == [
+        "title",
         "status",
         "kept_from",
         "origin",
@@ -122,7 +123,12 @@ def test_the_json_of_a_release_keeps_its_fields():
     assert list(release["tables"]["prices"]) == ["rows", "bytes", "files"]
     assert release["created_at"] == "2026-08-01T04:17:00+00:00"
     assert release["providers"]["aws"]["report"]["troubles"] == [
-        {"unit": "aws/prices/me-south-1", "status": "skipped", "reason": "not enabled"}
+        {
+            "unit": "aws/prices/me-south-1",
+            "status": "skipped",
+            "reason": "not enabled",
+            "requested": True,
+        }
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases
+from hwprices.cli import answers, pipeline, releases, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -68,6 +68,7 @@ _add(answers.recommend)
 _add(answers.tco)
 _add(releases.releases)
 _add(releases.verify)
+_add(status.status)
 _add(pipeline.prune)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(

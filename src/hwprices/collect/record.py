@@ -9,10 +9,20 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult, carry_over
 from hwprices.storage.manifests import Origin
 
+RUN_ID = "%Y%m%dT%H%M%S.%fZ"
+
 
 def run_id(started_at: datetime) -> str:
     """Name a run by its start in UTC, so that names sort by time."""
-    return started_at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    return started_at.astimezone(UTC).strftime(RUN_ID)
+
+
+def started_at(run_id: str) -> datetime | None:
+    """When a run of this name began; None if the name is no time."""
+    try:
+        return datetime.strptime(run_id, RUN_ID).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def record(
@@ -76,7 +86,7 @@ def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitRes
     """Results of the run before for units that were not requested in this one."""
     requested = {result.unit.name for result in results}
     return [
-        replace(result, carried_from=result.carried_from or previous.run_id)
+        replace(result, carried_from=result.carried_from or previous.run_id, requested=False)
         for result in previous.results
         if result.unit.name not in requested
     ]

@@ -85,6 +85,8 @@ class UnitResult:
     carried_from: str = ""
     cause: str = ""
     """Code of why it was skipped, for those who read the pages; defined by the provider."""
+    requested: bool = True
+    """False in a narrowed run for a unit that stays as the run before left it."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from hwprices.publish import gate, history
+from hwprices.publish.accepted import BESIDE_LIVE
 from hwprices.stage import stage
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
@@ -52,11 +53,22 @@ class Past:
 class Choice:
     """The tables of the coming release, sorted by provider, and how every check came out.
 
-    A provider that was never published and is stopped has results and no tables.
+    A provider that was never published and is stopped has results and no tables. ``staged`` is what
+    was put to the gate.
     """
 
     sources: tuple[Source, ...]
     results: tuple[CheckResult, ...]
+    staged: tuple[Staged, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One provider: the tables chosen, how its checks came out, and what is staged of it."""
+
+    source: Source | None
+    results: tuple[CheckResult, ...] = ()
+    staged: Staged | None = None
 
 
 def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
@@ -71,20 +83,20 @@ def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
     chosen = [_choose_one(store, name, past, accepted) for name in names]
+    apart = _keep_sample_apart(chosen, accepted)
     return Choice(
-        tuple(source for source, _ in chosen if source is not None),
-        tuple(result for _, results in chosen for result in results),
+        tuple(one.source for one in apart if one.source is not None),
+        tuple(result for one in apart for result in one.results),
+        tuple(one.staged for one in apart if one.staged is not None),
     )
 
 
-def _choose_one(
-    store: Store, provider: str, past: Past, accepted: Collection[str]
-) -> tuple[Source | None, tuple[CheckResult, ...]]:
+def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[str]) -> _Judged:
     """The staged tables if the gate lets them through, else those of the previous release."""
     staged = stage.latest(store, provider)
     old = _from_release(provider, past.previous)
     if staged is None:
-        return old, ()
+        return _Judged(old)
     new = _from_staging(staged)
     baseline = _from_release(provider, history.baseline(past.month, provider))
     results = tuple(
@@ -97,8 +109,34 @@ def _choose_one(
         )
     )
     if gate.stopped(results):
-        return (replace(old, results=results) if old else None), results
-    return replace(new, results=results), results
+        return _Judged(replace(old, results=results) if old else None, results, staged)
+    return _Judged(replace(new, results=results), results, staged)
+
+
+def _keep_sample_apart(chosen: list[_Judged], accepted: Collection[str]) -> list[_Judged]:
+    """Leave out providers whose tables are the sample's where another's are live.
+
+    Nobody who reads a release expects figures of last year beside those of today. Tables of the
+    sample that are published already are left out too: to keep them would be the same mixture.
+    """
+    if not any(one.source is not None and one.source.origin == "live" for one in chosen):
+        return chosen
+    return [_without_sample(one, accepted) for one in chosen]
+
+
+def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
+    """A provider beside live ones: left out if it is the sample's and nobody lets it through."""
+    source = one.source
+    if source is None or source.origin == "live":
+        return one
+    let_through = {f"{source.provider}:{BESIDE_LIVE}", f"{source.provider}:*"} & set(accepted)
+    detail = "these figures are the sample's, those of other providers live: use another root"
+    result = CheckResult(
+        source.provider, BESIDE_LIVE, "accepted" if let_through else "stop", detail
+    )
+    results = (*one.results, result)
+    kept = replace(source, results=(*source.results, result)) if let_through else None
+    return replace(one, source=kept, results=results)
 
 
 def _from_staging(staged: Staged) -> Source:

@@ -25,7 +25,18 @@ def lock(store: Store) -> Iterator[None]:
     Raises:
         HwpricesError: another publisher holds the lock, or the folder cannot be written.
     """
-    path = store.local(layout.PUBLISH_LOCK)
+    with lock_file(store, layout.PUBLISH_LOCK):
+        yield
+
+
+@contextmanager
+def lock_file(store: Store, key: str) -> Iterator[None]:
+    """Hold the lock file of this key in a folder; do nothing on an object store.
+
+    Raises:
+        HwpricesError: another publisher holds the lock, or the folder cannot be written.
+    """
+    path = store.local(key)
     if path is None:
         yield
         return

@@ -12,27 +12,42 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, history, join, pointer, write
+from hwprices.publish import choose, gate, history, join, pointer, status, write
+from hwprices.publish.accepted import check_names
+from hwprices.publish.status import Publication
 from hwprices.read.dataset import latest_version, read_manifest, versions
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
+from hwprices.storage.provider_status import Status
 from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 from hwprices.storage.store import Store
 
 
 @dataclass(frozen=True)
 class Published:
-    """The release in force, whether it was made now, and how the gate's checks came out."""
+    """The release in force, whether it was made now, and how each provider fares.
+
+    ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
+    """
 
     release: ReleaseManifest
     new: bool
     results: tuple[CheckResult, ...]
+    status: Status
 
     @property
     def version(self) -> str:
         """The version of the release in force."""
         return self.release.version
+
+    @property
+    def held_back(self) -> dict[str, list[CheckResult]]:
+        """The providers that the gate held back, each with the checks that stopped it."""
+        stopped: dict[str, list[CheckResult]] = {}
+        for result in gate.stopped(self.results):
+            stopped.setdefault(result.provider, []).append(result)
+        return stopped
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -56,9 +71,10 @@ def publish(
         progress: is called with the name of each step.
 
     Raises:
-        HwpricesError: nothing is staged, another publisher is at work or was faster, or the root
-            cannot be written.
+        HwpricesError: nothing is staged, another publisher is at work or was faster, the root
+            cannot be written, or an accepted name is not one of a provider and a check.
     """
+    check_names(accepted)
     with pointer.lock(store):
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
@@ -68,13 +84,15 @@ def publish(
         choice = choose.choose(store, choose.Past(previous, month, figures), accepted)
         sources, results = choice.sources, choice.results
         if not sources:
+            status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
         joined = join.build(choose.scan(store, sources), sheets.load_all())
         content = write.Content(sources, joined)
         digest = write.content_digest(content)
         if previous is not None and previous.content_sha256 == digest:
-            return Published(previous, False, results)
+            fares = status.record_publication(store, Publication(choice, previous, previous, now()))
+            return Published(previous, False, results, fares)
         progress("write")
         created_at = now()
         manifest = write.write(
@@ -88,7 +106,8 @@ def publish(
         progress("point")
         pointer.move(store, manifest, current.tag)
         history.append(store, figures, results)
-        return Published(manifest, True, results)
+        fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
+        return Published(manifest, True, results, fares)
 
 
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:

@@ -9,6 +9,7 @@ from importlib.metadata import version as installed_version
 
 import polars as pl
 
+from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
@@ -154,6 +155,11 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     return entries
 
 
+def provider_title(provider: str) -> str:
+    """A provider's name for people; empty if the program no longer has the provider."""
+    return providers.get(provider).about.title if provider in providers.names() else ""
+
+
 def _provider_entry(source: Source) -> ProviderEntry:
     rows: dict[str, int] = {}
     for file in sorted(source.files, key=lambda file: file.table):
@@ -161,6 +167,7 @@ def _provider_entry(source: Source) -> ProviderEntry:
     starts = [file.observed_from for file in source.files if file.observed_from]
     ends = [file.observed_to for file in source.files if file.observed_to]
     return ProviderEntry(
+        title=provider_title(source.provider),
         status=source.status,
         kept_from=source.kept_from,
         origin=source.origin,

@@ -72,14 +72,26 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
     )
 
 
-def render(dataset: Dataset, *, new: bool | None = None) -> RenderableType:
-    """Draw the summary. ``new``: the release was made just now, or (False) nothing had changed."""
-    headline = {True: "New release", False: "Nothing new: still release", None: "Release"}[new]
+def render(
+    dataset: Dataset, *, new: bool | None = None, held_back: Mapping[str, str] | None = None
+) -> RenderableType:
+    """Draw the summary.
+
+    Args:
+        dataset: the release.
+        new: it was made just now, or (False) nothing had changed; None for neither.
+        held_back: the providers whose new tables the gate stopped, with the reason. They come
+            first: without them "nothing new" would hide that a provider stands still.
+    """
+    held = held_back or {}
+    unchanged = "Still release" if held else "Nothing new: still release"
+    headline = {True: "New release", False: unchanged, None: "Release"}[new]
     title = Text.assemble(
         (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
     )
     parts: list[RenderableType] = [
         "",
+        *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
         _rows(dataset.manifest),
         _gpus(dataset),

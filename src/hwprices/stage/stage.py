@@ -28,7 +28,9 @@ class Staged:
     """The manifest of one provider's staged tables.
 
     ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
-    they are. ``units``: number of units by status. ``troubles``: the units that were not fetched.
+    they are. ``units``: number of units by status, those that the run did not ask for as
+    ``not_requested``. ``troubles``: the units that were not fetched. ``oldest_run``: where the run
+    was narrowed, the earliest run that pages of units not requested are from.
     """
 
     provider: str
@@ -39,6 +41,7 @@ class Staged:
     accounted: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
     troubles: tuple[Trouble, ...] = ()
+    oldest_run: str = ""
 
     @property
     def directory(self) -> str:
@@ -96,8 +99,9 @@ def stage(
         files=tables.files,
         quarantined=tables.refused_by_reason,
         accounted=dict(sorted(tables.accounted.items())),
-        units=dict(sorted(Counter(result.status for result in run.results).items())),
+        units=_units(run),
         troubles=_troubles(run),
+        oldest_run=_oldest_run(run),
     )
     put_in_force(store, staged)
     prune(store, run.provider, keep)
@@ -146,9 +150,21 @@ def prune(store: Store, provider: str, keep: int) -> None:
             store.delete(key)
 
 
+def _units(run: Run) -> dict[str, int]:
+    """Count the units by status; units that were not requested are counted as such."""
+    statuses = (result.status if result.requested else "not_requested" for result in run.results)
+    return dict(sorted(Counter(statuses).items()))
+
+
+def _oldest_run(run: Run) -> str:
+    """The earliest run that pages of units not requested are from; empty where there are none."""
+    earlier = (result for result in run.results if result.pages and not result.requested)
+    return min((result.carried_from for result in earlier), default="")
+
+
 def _troubles(run: Run) -> tuple[Trouble, ...]:
     return tuple(
-        Trouble(result.unit.name, result.status, result.reason)
+        Trouble(result.unit.name, result.status, result.reason, result.requested)
         for result in run.results
         if result.status != "ok"
     )

@@ -7,6 +7,7 @@
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
     latest.json                                             the release in force
     gate-history.json                                       what the gate saw in past releases
+    status.json                                             how each provider fares
 
 A table file is ``offers.parquet`` or ``prices/provider=aws/us-east-1.parquet``, below a staging
 directory and below a release alike. The landing root (``raw/``, or the bundled sample) is a root of
@@ -22,6 +23,8 @@ RELEASES = "releases"
 LATEST_RELEASE = "latest.json"
 PUBLISH_LOCK = ".publish.lock"
 GATE_HISTORY = "gate-history.json"
+STATUS = "status.json"
+STATUS_LOCK = ".status.lock"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"

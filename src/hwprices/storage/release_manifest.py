@@ -69,18 +69,24 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Trouble:
-    """A unit that was not fetched: its name, its status (skipped, failed, carried), and why."""
+    """A unit that was not fetched: its name, its status (skipped, failed, carried), and why.
+
+    ``requested`` is False if the run did not ask for it (it was narrowed to some regions or kinds):
+    then this is what an earlier run left.
+    """
 
     unit: str
     status: str
     reason: str
+    requested: bool = True
 
 
 @dataclass(frozen=True)
 class CollectionReport:
     """What a provider's collection came to.
 
-    ``units``: number of units by status. ``quarantined``: refused rows by reason. ``accounted``:
+    ``units``: number of units by status, those that the run did not ask for as ``not_requested``.
+    ``quarantined``: refused rows by reason. ``accounted``:
     vendor rows that the dataset leaves out on purpose, by what they are.
     """
 
@@ -99,9 +105,10 @@ new ones or none were staged."""
 class ProviderEntry:
     """One provider's part in a release. ``kept_from`` is the version that a kept part was fresh in.
 
-    ``rows``: number of rows by table, before the join.
+    ``title`` is its name for people. ``rows``: number of rows by table, before the join.
     """
 
+    title: str = ""
     status: PartitionStatus
     kept_from: str | None = None
     origin: Origin

@@ -1,0 +1,36 @@
+"""The command ``hwprices status``: how each provider fares, for people and monitors."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from hwprices.cli.common import AsJson, Root, default_root, print_json, print_table
+
+MaxAge = Annotated[
+    str, typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age.")
+]
+
+
+def status(root: Root = "", max_age: MaxAge = "", as_json: AsJson = False) -> None:
+    """Say how each provider fares.
+
+    Prints when each provider was last collected with success, how its last try ended and why, the
+    age of its tables, and the units that failed. Ends with exit status 1 if a provider failed, is
+    held back by the gate, or has tables older than --max-age; with 2 if there is no dataset.
+
+    Example:
+
+        hwprices status --max-age 36h
+    """
+    from hwprices.read import status as read_status
+
+    limit = read_status.parse_age(max_age) if max_age else None
+    status = read_status.read(root or default_root())
+    verdicts = read_status.judge(status, datetime.now(UTC), limit)
+    if as_json:
+        print_json(read_status.to_json(status, verdicts))
+    else:
+        print_table(read_status.render(verdicts), read_status.WIDE)
+    if not all(verdict.well for verdict in verdicts):
+        raise typer.Exit(1)

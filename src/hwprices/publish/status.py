@@ -1,0 +1,217 @@
+"""Keep ``status.json`` at the root: how each provider fares, for ``hwprices status`` and monitors.
+
+A publication updates the entries of all providers, a collection that failed that of its own. Both
+may happen at once, in several processes: the file is replaced as a whole, and an update that was
+overtaken is made again from the newer file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from hwprices.collect import record
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import UnitResult
+from hwprices.publish import gate, pointer
+from hwprices.publish.choose import Choice
+from hwprices.publish.write import provider_title
+from hwprices.stage.stage import Staged
+from hwprices.storage import layout, manifests
+from hwprices.storage.manifests import Origin
+from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
+from hwprices.storage.release_manifest import CheckResult, ReleaseManifest, Trouble
+from hwprices.storage.store import Store
+
+TRIES = 20
+"""So many others may be faster in a row. There are four or five writers at most."""
+
+REASONS = 2
+"""Checks that are written out in the reason for holding a provider back; the rest is counted."""
+
+Entries = Mapping[str, ProviderStatus]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What a publication came to: the gate's choice and the releases in force before and after."""
+
+    choice: Choice
+    before: ReleaseManifest | None
+    after: ReleaseManifest | None
+    at: datetime
+
+
+def record_publication(store: Store, publication: Publication) -> Status:
+    """Update the entry of every provider that is staged, published or has an entry.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    return _update(store, publication.at, lambda entries: _after(entries, publication))
+
+
+def record_failure(
+    store: Store,
+    provider: str,
+    reason: str,
+    *,
+    started_at: datetime,
+    origin: Origin | None = None,
+    results: Collection[UnitResult] = (),
+) -> Status:
+    """Write down that a collection failed.
+
+    Args:
+        store: the root.
+        provider: whose collection it was.
+        reason: what went wrong.
+        started_at: when it began.
+        origin: whether the sample or the vendor was asked.
+        results: how the units went, if it came so far.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    began = _text(started_at)
+
+    def fail(entries: Entries) -> Entries:
+        entry = entries.get(provider, ProviderStatus(outcome="failed"))
+        failed = replace(
+            entry,
+            title=provider_title(provider),
+            outcome="failed",
+            reason=" ".join(reason.split()),
+            checks=(),
+            last_try=began,
+            origin=origin,
+            units=_counts(Counter(result.status for result in results)),
+            troubles=_troubles(results),
+        )
+        return {**entries, provider: failed}
+
+    return _update(store, datetime.now(UTC), fail)
+
+
+def _troubles(results: Collection[UnitResult]) -> tuple[Trouble, ...]:
+    bad = (result for result in results if result.status != "ok")
+    return tuple(Trouble(result.unit.name, result.status, result.reason) for result in bad)
+
+
+def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
+    """Replace the file by what ``change`` makes of its entries."""
+    with pointer.lock_file(store, layout.STATUS_LOCK):
+        for _ in range(TRIES):
+            tagged = store.get_tagged(layout.STATUS)
+            entries = _decode(store, tagged.data) if tagged else {}
+            changed = dict(sorted(change(entries).items()))
+            status = Status(updated_at=_text(at), providers=changed)
+            if store.swap(layout.STATUS, manifests.encode(status), tagged.tag if tagged else None):
+                return status
+    raise HwpricesError(
+        f"others keep changing {store.uri(layout.STATUS)}", "Run publish again; the release stands."
+    )
+
+
+def _decode(store: Store, data: bytes) -> Entries:
+    """The entries of the file; none if it is damaged, because publishing must go on."""
+    with suppress(HwpricesError):
+        return manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="").providers
+    return {}
+
+
+def _after(entries: Entries, publication: Publication) -> Entries:
+    """The entries of all providers after a publication."""
+    published = publication.after.providers if publication.after else {}
+    staged = {one.provider: one for one in publication.choice.staged}
+    changed: dict[str, ProviderStatus] = {}
+    for name in {*entries, *published, *staged}:
+        entry = entries.get(name)
+        if name in staged:
+            entry = _judged(entry, staged[name], publication)
+        elif entry is None:
+            entry = ProviderStatus(outcome="unchanged", origin=published[name].origin)
+        version = publication.after.version if publication.after and name in published else None
+        changed[name] = replace(entry, title=provider_title(name), release=version)
+    return changed
+
+
+def _judged(
+    entry: ProviderStatus | None, staged: Staged, publication: Publication
+) -> ProviderStatus:
+    """The entry of a provider whose staged tables were put to the gate."""
+    began = _began(entry, staged, publication.at)
+    stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
+    entry = entry or ProviderStatus(outcome="unchanged")
+    if not stops:
+        complete = record.started_at(staged.oldest_run)
+        since = _text(complete) if complete else began
+        entry = replace(entry, last_success=began, complete_since=since)
+    if _failed_since(entry, staged, began):
+        return replace(entry, run_id=staged.run_id)
+    return replace(
+        entry,
+        outcome="held_back" if stops else _outcome(entry, staged, publication),
+        reason=_reason(stops),
+        checks=tuple(result.check for result in stops),
+        last_try=began,
+        origin=staged.origin,
+        run_id=staged.run_id,
+        units=_counts(staged.units),
+        troubles=staged.troubles,
+    )
+
+
+def _began(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
+    """When the run began that was staged: by its name, else when it was first seen here."""
+    if named := record.started_at(staged.run_id):
+        return _text(named)
+    if entry and entry.last_try and entry.run_id == staged.run_id:
+        return entry.last_try
+    return _text(now)
+
+
+def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
+    """Whether a later collection failed: then these are the tables of an earlier one."""
+    if entry.outcome != "failed" or entry.last_try is None:
+        return False
+    later = datetime.fromisoformat(entry.last_try) > datetime.fromisoformat(began)
+    return later or entry.run_id == staged.run_id
+
+
+def _outcome(entry: ProviderStatus, staged: Staged, publication: Publication) -> ProviderOutcome:
+    """Whether the provider's rows differ from those of the release before."""
+    if _digests(publication.after, staged.provider) != _digests(
+        publication.before, staged.provider
+    ):
+        return "published"
+    repeated = entry.run_id == staged.run_id and entry.outcome == "published"
+    return "published" if repeated else "unchanged"
+
+
+def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
+    files = release.files_of(provider) if release else ()
+    return {file.key: file.content_sha256 for file in files}
+
+
+def _reason(stops: Collection[CheckResult]) -> str:
+    """The first checks that stopped, in one line."""
+    written = [f"{result.check}: {result.detail}" for result in stops][:REASONS]
+    rest = len(stops) - len(written)
+    return "; ".join(written) + (f"; and {rest} more" if rest else "")
+
+
+def _counts(units: Mapping[str, int]) -> UnitCounts:
+    """Units by status as they are in a run's manifest."""
+    return UnitCounts(
+        fetched=units.get("ok", 0),
+        failed=units.get("failed", 0),
+        carried=units.get("carried", 0),
+        skipped=units.get("skipped", 0),
+        not_requested=units.get("not_requested", 0),
+    )
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat()

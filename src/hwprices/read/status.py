@@ -1,0 +1,168 @@
+"""Read how each provider fares, and judge it: how old its tables are, and whether all is well."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hwprices.errors import HwpricesError
+from hwprices.read.terminal.tables import table
+from hwprices.storage import layout, manifests
+from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.storage.store import Store
+
+WIDE = 110  # columns of the table, with the reason broken into lines
+
+WELL = ("published", "unchanged")
+
+UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+
+AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=1), "min"))
+"""From which age on it is told in which unit."""
+
+SECONDS = {"d": 86_400, "h": 3_600, "min": 60}
+
+HEADINGS = ["provider", "outcome", "last success", "tables from", "units", "reason"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One provider's status, how old its last success and its tables are, and what is wrong.
+
+    An age is None where there never was a success.
+    """
+
+    name: str
+    status: ProviderStatus
+    since_success: timedelta | None
+    age: timedelta | None
+    too_old: bool
+
+    @property
+    def well(self) -> bool:
+        """Whether a monitor may be silent about this provider."""
+        return self.status.outcome in WELL and not self.too_old
+
+
+def read(root: str) -> Status:
+    """Read ``status.json`` of a dataset.
+
+    Raises:
+        HwpricesError: there is none, or it is damaged.
+    """
+    store = Store(root)
+    file = store.uri(layout.STATUS)
+    data = store.get(layout.STATUS)
+    if data is None:
+        raise HwpricesError(
+            f"there is no {file}", "hwprices refresh writes it; or give the dataset with --root."
+        )
+    return manifests.decode(data, Status, file=file, remedy="The next refresh writes it anew.")
+
+
+def parse_age(text: str) -> timedelta:
+    """Read a duration such as 90m, 36h or 2d.
+
+    Raises:
+        HwpricesError: it is none.
+    """
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([mhd])", text.strip())
+    if match is None:
+        raise HwpricesError(f"--max-age {text}: this is no duration", "Write 90m, 36h or 2d.")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verdict]:
+    """Judge every provider. ``max_age``: tables older than this are too old; None for any age."""
+    verdicts = []
+    for name, entry in status.providers.items():
+        age = _since(entry.complete_since, now)
+        too_old = max_age is not None and (age is None or age > max_age)
+        verdicts.append(Verdict(name, entry, _since(entry.last_success, now), age, too_old))
+    return verdicts
+
+
+def _since(time: str | None, now: datetime) -> timedelta | None:
+    if time is None:
+        return None
+    then = datetime.fromisoformat(time)
+    return now - (then if then.tzinfo else then.replace(tzinfo=UTC))
+
+
+def ago(age: timedelta | None) -> str:
+    """An age as people say it: ``5 h ago``."""
+    if age is None:
+        return "never"
+    for least, unit in AGES:
+        if age >= least:
+            return f"{int(age.total_seconds()) // SECONDS[unit]} {unit} ago"
+    return "just now"
+
+
+def render(verdicts: list[Verdict]) -> RenderableType:
+    """Draw a table of the providers, and below it a line for each unit that gave trouble."""
+    rows = [_row(verdict) for verdict in verdicts]
+    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"])]
+    parts += [Text(line, "yellow") for verdict in verdicts for line in _trouble_lines(verdict)]
+    return Group(*parts)
+
+
+def _row(verdict: Verdict) -> list[Text]:
+    entry = verdict.status
+    outcome = entry.outcome.replace("_", " ")
+    return [
+        Text(entry.title or verdict.name),
+        Text(outcome, "" if entry.outcome in WELL else "bold yellow"),
+        Text(ago(verdict.since_success)),
+        Text(ago(verdict.age), "bold yellow" if verdict.too_old else ""),
+        Text(_unit_counts(entry.units)),
+        Text("; ".join(_reasons(verdict))),
+    ]
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    if verdict.too_old:
+        yield "older than --max-age"
+    if verdict.status.reason:
+        yield verdict.status.reason
+
+
+def _unit_counts(units: UnitCounts) -> str:
+    """The kinds of units there are: ``12 fetched, 1 failed``."""
+    counts = asdict(units).items()
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if count)
+
+
+def _trouble_lines(verdict: Verdict) -> Iterator[str]:
+    """A line for each unit that failed or was carried over; skipped ones are no trouble."""
+    for trouble in verdict.status.troubles:
+        if trouble.status != "skipped":
+            when = "" if trouble.requested else " in an earlier run"
+            yield f"{trouble.unit} {trouble.status}{when}: {trouble.reason}"
+
+
+def to_json(status: Status, verdicts: list[Verdict]) -> dict[str, Any]:
+    """Give ``status.json`` with the ages in seconds and the verdicts added."""
+    return {
+        "updated_at": status.updated_at,
+        "well": all(verdict.well for verdict in verdicts),
+        "providers": {verdict.name: _entry_json(verdict) for verdict in verdicts},
+    }
+
+
+def _entry_json(verdict: Verdict) -> dict[str, Any]:
+    return {
+        **manifests.to_mapping(verdict.status),
+        "seconds_since_success": _seconds(verdict.since_success),
+        "age_seconds": _seconds(verdict.age),
+        "too_old": verdict.too_old,
+        "well": verdict.well,
+    }
+
+
+def _seconds(age: timedelta | None) -> int | None:
+    return None if age is None else int(age.total_seconds())

@@ -1,0 +1,224 @@
+"""status.json: what publications and failed collections write there."""
+
+import json
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.helpers import make
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Unit, UnitResult
+from hwprices.publish import release, status
+from hwprices.publish.accepted import CHECKS
+from hwprices.stage.stage import put_in_force
+from hwprices.storage import layout
+from hwprices.storage.store import Store
+
+T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
+FIRST, SECOND = "20260801T040000.000000Z", "20260802T040000.000000Z"
+FIRST_AT, SECOND_AT = "2026-08-01T04:00:00+00:00", "2026-08-02T04:00:00+00:00"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def publish(store, hours=0, accepted=()):
+    return release.publish(store, now=lambda: T0 + timedelta(hours=hours), accepted=accepted)
+
+
+def entry(store, provider="aws"):
+    return json.loads(store.get(layout.STATUS))["providers"][provider]
+
+
+def fail(store, provider="aws", *, at=SECOND_AT, results=()):
+    status.record_failure(
+        store,
+        provider,
+        f"{provider}: none of 2 units\ncould be fetched",
+        started_at=datetime.fromisoformat(at),
+        origin="live",
+        results=results,
+    )
+
+
+def test_a_publication_writes_every_provider(store):
+    make.stage_frames(store, FIRST, make.world())
+    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp")
+    published = publish(store)
+    assert set(published.status.providers) == {"aws", "gcp"}
+    assert entry(store, "gcp") == {
+        "title": "Google Cloud",
+        "outcome": "published",
+        "reason": "",
+        "checks": [],
+        "last_try": FIRST_AT,
+        "last_success": FIRST_AT,
+        "complete_since": FIRST_AT,
+        "origin": "live",
+        "run_id": FIRST,
+        "release": "20260801T041700Z",
+        "units": {"fetched": 1, "failed": 0, "carried": 0, "skipped": 0, "not_requested": 0},
+        "troubles": [],
+    }
+
+
+def test_the_manifest_has_each_providers_title(store):
+    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp")
+    assert publish(store).release.providers["gcp"].title == "Google Cloud"
+
+
+def test_equal_tables_are_unchanged_and_still_a_success(store):
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    publish(store, hours=1)
+    assert entry(store)["outcome"] == "published"  # the same run
+    make.stage_frames(store, SECOND, make.world())
+    publish(store, hours=24)
+    now = entry(store)
+    assert (now["outcome"], now["last_success"]) == ("unchanged", SECOND_AT)
+    assert now["release"] == "20260801T041700Z"
+
+
+def test_a_provider_held_back_keeps_the_time_of_its_last_success(store):
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    make.stage_frames(store, SECOND, make.world(100))
+    published = publish(store, hours=24)
+    now = entry(store)
+    assert (published.new, list(published.held_back)) == (False, ["aws"])
+    assert (now["outcome"], now["last_try"], now["last_success"]) == (
+        "held_back",
+        SECOND_AT,
+        FIRST_AT,
+    )
+    first, *_ = published.held_back["aws"]
+    assert now["checks"][0] == first.check
+    assert now["reason"].startswith(f"{first.check}: ")
+    assert now["release"] == "20260801T041700Z"
+
+
+def test_a_first_release_that_is_stopped_is_in_the_status_too(store):
+    """Nothing is published, so status.json is the only place that says why."""
+    world = make.world()
+    world["prices"] = make.prices({"hourly": 0})
+    make.stage_frames(store, FIRST, world)
+    with pytest.raises(HwpricesError, match="the gate stopped the first release"):
+        publish(store)
+    now = entry(store)
+    assert (now["outcome"], now["last_success"], now["release"]) == ("held_back", None, None)
+    assert now["checks"] == ["price_above_zero"]
+
+
+def test_a_failure_stays_until_a_later_collection_succeeds(store):
+    """The refresh publishes what was staged before; that must not hide the failure."""
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    results = [
+        UnitResult(Unit("aws", "prices", "us-east-1"), "failed", reason="no answer"),
+        UnitResult(Unit("aws", "spot", "us-east-1"), "skipped", reason="not enabled"),
+    ]
+    fail(store, results=results)
+    publish(store, hours=25)
+    now = entry(store)
+    assert (now["outcome"], now["last_try"], now["last_success"]) == ("failed", SECOND_AT, FIRST_AT)
+    assert now["reason"] == "aws: none of 2 units could be fetched"
+    assert (now["units"]["failed"], now["units"]["skipped"]) == (1, 1)
+    assert [trouble["unit"] for trouble in now["troubles"]] == [
+        "aws/prices/us-east-1",
+        "aws/spot/us-east-1",
+    ]
+    make.stage_frames(store, "20260803T040000.000000Z", make.world())
+    publish(store, hours=49)
+    assert (entry(store)["outcome"], entry(store)["reason"]) == ("unchanged", "")
+
+
+def test_a_failure_before_any_release_is_written(store):
+    fail(store, "gcp")
+    now = entry(store, "gcp")
+    assert (now["outcome"], now["title"], now["last_success"]) == ("failed", "Google Cloud", None)
+
+
+def test_a_narrowed_run_does_not_make_the_tables_younger(store):
+    """Spot prices every hour must not hide that the price list was last fetched days ago."""
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    staged = make.stage_frames(store, SECOND, make.world())
+    units = {"ok": 1, "not_requested": 3}
+    put_in_force(store, replace(staged, units=units, oldest_run=FIRST))
+    publish(store, hours=24)
+    now = entry(store)
+    assert (now["last_success"], now["complete_since"]) == (SECOND_AT, FIRST_AT)
+    assert (now["units"]["fetched"], now["units"]["not_requested"]) == (1, 3)
+
+
+def test_failures_of_several_processes_at_once_are_all_kept(store):
+    names = ["aws", "azure", "gcp"] * 4
+    threads = [threading.Thread(target=fail, args=(store, name)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(json.loads(store.get(layout.STATUS))["providers"]) == {"aws", "azure", "gcp"}
+
+
+def test_a_damaged_status_does_not_keep_anybody_from_publishing(store):
+    store.put(layout.STATUS, b"{")
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    assert entry(store)["outcome"] == "published"
+
+
+# Sample beside live
+
+
+def test_the_sample_is_left_out_beside_live_figures(store):
+    make.stage_frames(store, FIRST, make.world())
+    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp", origin="sample")
+    published = publish(store)
+    assert list(published.release.providers) == ["aws"]
+    [stop] = published.held_back["gcp"]
+    assert stop.check == "sample_beside_live"
+    now = entry(store, "gcp")
+    assert (now["outcome"], now["release"]) == ("held_back", None)
+    accepted = publish(store, hours=1, accepted=["gcp:sample_beside_live"])
+    assert list(accepted.release.providers) == ["aws", "gcp"]
+    gate = accepted.release.providers["gcp"].gate
+    assert [r.check for r in gate if r.outcome == "accepted"] == ["sample_beside_live"]
+
+
+def test_a_released_sample_goes_when_another_provider_becomes_live(store):
+    for name in ("aws", "gcp"):
+        make.stage_frames(store, FIRST, make.world(provider=name), provider=name, origin="sample")
+    assert publish(store).held_back == {}
+    make.stage_frames(store, SECOND, make.world())
+    published = publish(store, hours=24)
+    origins = {name: one.origin for name, one in published.release.providers.items()}
+    assert origins == {"aws": "live"}
+
+
+# Names given to --accept
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("aws", r"it names no check"),
+        ("ibm:type_gone", r"no provider 'ibm'. There are: aws, azure, gcp"),
+        ("aws:type_gonne", r"the gate has no check 'type_gonne'. It has: .*type_gone"),
+        ("aws:", r"the gate has no check ''"),
+    ],
+)
+def test_an_unknown_name_is_not_accepted(store, name, message):
+    with pytest.raises(HwpricesError, match=message):
+        publish(store, accepted=[name])
+    assert store.get(layout.STATUS) is None
+
+
+def test_every_check_that_stops_can_be_accepted(project):
+    page = (project / "docs/gates.md").read_text()
+    for name in CHECKS:
+        assert f"| `{name}` |" in page, name

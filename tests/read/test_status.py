@@ -1,0 +1,156 @@
+"""``hwprices status``: for people, and for monitors by its exit status."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from hwprices.errors import HwpricesError
+from hwprices.read import status as read_status
+from hwprices.storage import manifests
+from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.storage.release_manifest import Trouble
+
+NOW = datetime(2026, 8, 3, 12, tzinfo=UTC)
+
+
+def entry(outcome="published", hours=5.0, **values):
+    at = (NOW - timedelta(hours=hours)).isoformat()
+    return ProviderStatus(
+        **{
+            "title": "AWS",
+            "outcome": outcome,
+            "last_try": at,
+            "last_success": at,
+            "complete_since": at,
+            "units": UnitCounts(fetched=12, failed=1, not_requested=3),
+            **values,
+        }
+    )
+
+
+def status_of(**entries):
+    return Status(updated_at=NOW.isoformat(), providers=entries)
+
+
+def judge(max_age="", **entries):
+    limit = read_status.parse_age(max_age) if max_age else None
+    return read_status.judge(status_of(**entries), NOW, limit)
+
+
+def screen(**entries):
+    console = Console(width=140, no_color=True, file=None, record=True)
+    with console.capture() as output:
+        console.print(read_status.render(judge(**entries)))
+    return output.get()
+
+
+@pytest.mark.parametrize(
+    ("age", "text"),
+    [
+        (timedelta(seconds=-5), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=119), "119 min ago"),
+        (timedelta(hours=5), "5 h ago"),
+        (timedelta(hours=47.9), "47 h ago"),
+        (timedelta(days=9), "9 d ago"),
+        (None, "never"),
+    ],
+)
+def test_an_age_reads_as_people_say_it(age, text):
+    assert read_status.ago(age) == text
+
+
+@pytest.mark.parametrize(
+    ("max_age", "well"), [("", True), ("36h", True), ("5h", True), ("4.9h", False), ("90m", False)]
+)
+def test_only_max_age_makes_old_tables_a_fault(max_age, well):
+    [verdict] = judge(max_age, aws=entry())
+    assert verdict.well == well
+
+
+def test_tables_of_a_narrowed_run_are_as_old_as_their_oldest_unit():
+    """Hourly spot prices do not make a price list of three days ago young."""
+    old = (NOW - timedelta(days=3)).isoformat()
+    [verdict] = judge("36h", aws=entry(hours=1, complete_since=old))
+    assert (verdict.well, read_status.ago(verdict.since_success)) == (False, "60 min ago")
+
+
+@pytest.mark.parametrize("outcome", ["held_back", "failed"])
+def test_a_provider_that_is_held_back_or_failed_is_not_well(outcome):
+    [verdict] = judge(aws=entry(outcome))
+    assert not verdict.well
+
+
+def test_one_that_never_succeeded_is_too_old():
+    never = entry(last_success=None, complete_since=None)
+    [verdict] = judge("36h", aws=never)
+    assert not verdict.well
+
+
+def test_the_table_names_outcome_reason_units_and_troubles():
+    text = screen(
+        aws=entry("held_back", reason="rows_lost: 200 of 300 rows"),
+        gcp=entry(
+            title="Google Cloud",
+            troubles=(
+                Trouble("gcp/skus/global", "carried", "timed out"),
+                Trouble("gcp/tpu/global", "skipped", "no project"),
+                Trouble("gcp/zones/global", "failed", "HTTP 500", requested=False),
+            ),
+        ),
+    )
+    assert "held back" in text
+    assert "rows_lost: 200 of 300 rows" in text
+    assert "5 h ago" in text
+    assert "12 fetched, 1 failed, 3 not requested" in text
+    assert "Google Cloud" in text
+    assert "gcp/skus/global carried: timed out" in text
+    assert "gcp/zones/global failed in an earlier run: HTTP 500" in text
+    assert "gcp/tpu" not in text
+
+
+@pytest.mark.parametrize("text", ["36", "h", "-1h", "1w", "1e9h", "9999999h"])
+def test_what_is_no_duration_is_named(text):
+    with pytest.raises(HwpricesError, match="this is no duration"):
+        read_status.parse_age(text)
+
+
+def run(root, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "hwprices", "status", "--root", str(root), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_exit_status_tells_a_monitor(tmp_path):
+    missing = run(tmp_path)
+    assert missing.returncode == 2
+    assert missing.stderr.startswith("error: there is no ")
+    at = datetime.now(UTC).isoformat()
+    fresh = entry(last_try=at, last_success=at, complete_since=at)
+    (tmp_path / "status.json").write_bytes(manifests.encode(status_of(aws=fresh)))
+    assert run(tmp_path, "--max-age", "36h").returncode == 0
+    held = entry("held_back", last_success=at, complete_since=at, reason="rows_lost: many")
+    (tmp_path / "status.json").write_bytes(manifests.encode(status_of(aws=fresh, gcp=held)))
+    done = run(tmp_path, "--json")
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert (answer["well"], answer["providers"]["gcp"]["well"]) == (False, False)
+    assert answer["providers"]["aws"]["age_seconds"] < 300
+    assert run(tmp_path, "--max-age", "soon").returncode == 2
+
+
+def test_the_command_needs_no_part_of_the_pipeline():
+    code = (
+        "import sys, hwprices.cli.status, hwprices.read.status as s; s.parse_age('1h');"
+        "bad = {'hwprices.publish', 'hwprices.providers', 'hwprices.stage', 'prefect', 'filelock'};"
+        "sys.exit(', '.join(bad & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
