@@ -1,8 +1,8 @@
 """Settings that every provider shares, and how a provider adds its own.
 
 Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read
-at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py`` that
-inherits from ``Settings`` here; its fields begin with the provider's name.
+at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py``
+that inherits from ``Settings`` here; its fields begin with the provider's name.
 
 Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has
 to be a setting (GCP's API key) is a SecretStr, which no log and no error message shows.
@@ -79,6 +79,24 @@ class Settings(BaseSettings):
     )
     max_retry_after: float = Field(
         default=120, ge=0, description="Longest Retry-After that is waited for, in seconds."
+    )
+    page_deadline: float = Field(
+        default=1800,  # the largest price list, 1.2 GB in 80 MB of gzip, at 50 kB/s
+        gt=0,
+        description="How long one page may take with all its tries, in seconds.",
+    )
+    unit_deadline: float = Field(
+        default=3600, gt=0, description="How long all pages of one unit may take, in seconds."
+    )
+    max_page_bytes: int = Field(
+        default=4_000_000_000,  # three times AWS's largest price list
+        ge=1,
+        description="Largest page, decompressed, in bytes.",
+    )
+    max_unit_bytes: int = Field(
+        default=16_000_000_000,  # four tries of the largest page
+        ge=1,
+        description="Most that one unit may receive in all its tries, decompressed, in bytes.",
     )
     keep_runs: int = Field(default=3, ge=1, description="Staged runs kept for each provider.")
 
