@@ -8,12 +8,16 @@ page, while the body is received and not after it.
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from hwprices.errors import FetchError
 from hwprices.settings import Settings
 
 CHUNK = 1 << 20
+
+SDK_CHUNK = 1 << 16
+"""Most bytes taken from an SDK's connection at once. Older urllib3 unpack them at one go, to a
+thousand times as many at the worst."""
 
 MAX_READ_BYTES = 128 << 20
 """Largest content that is read into memory at once. The largest such pages, of Google's SKUs, stay
@@ -161,27 +165,3 @@ class Gunzip:
             yield self._member.decompress(data, CHUNK)
             self._is_padding = self._member.eof
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-
-
-class RawBody(Protocol):
-    """A response of urllib3 that is not read yet, as vendors' SDKs get it."""
-
-    def read1(self, amt: int | None = None) -> bytes:
-        """Read what has arrived, decompressed where the SDK wants it so."""
-
-
-def read_body(raw: RawBody, page: PageLimits) -> bytes:
-    """Read the body of an SDK's response into memory, within limits.
-
-    Raises:
-        FetchError: a limit is passed.
-        Exception: what urllib3 raises for a connection that breaks or stalls.
-    """
-    body = bytearray()
-    try:
-        while piece := raw.read1(CHUNK):
-            body += piece
-            page.check(len(body), len(body))
-    finally:
-        page.unit.add_bytes(len(body))
-    return bytes(body)
