@@ -1,4 +1,4 @@
-"""The error that a person can act on: what went wrong, where, and what to do."""
+"""Errors that a person can act on: what went wrong, where, and what to do."""
 
 
 class HwpricesError(Exception):
@@ -18,3 +18,7 @@ class HwpricesError(Exception):
             return self.message
         separator = " " if self.message.endswith((".", "!", "?")) else ". "
         return f"{self.message}{separator}{self.remedy}"
+
+
+class FetchError(HwpricesError):
+    """A page could not be downloaded, after all tries."""

@@ -80,6 +80,24 @@ class Settings(BaseSettings):
     max_retry_after: float = Field(
         default=120, ge=0, description="Longest Retry-After that is waited for, in seconds."
     )
+    page_deadline: float = Field(
+        default=1800,  # the largest price list, 1.2 GB in 80 MB of gzip, at 50 kB/s
+        gt=0,
+        description="How long one page may take with all its tries, in seconds.",
+    )
+    unit_deadline: float = Field(
+        default=3600, gt=0, description="How long all pages of one unit may take, in seconds."
+    )
+    max_page_bytes: int = Field(
+        default=4_000_000_000,  # three times AWS's largest price list
+        ge=1,
+        description="Largest page, decompressed, in bytes.",
+    )
+    max_unit_bytes: int = Field(
+        default=16_000_000_000,  # four tries of the largest page
+        ge=1,
+        description="Most that one unit may receive in all its tries, decompressed, in bytes.",
+    )
     keep_runs: int = Field(default=3, ge=1, description="Staged runs kept for each provider.")
 
     @field_validator("root", "sample")

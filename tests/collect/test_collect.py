@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.helpers.stub_server import Reply
 
 from hwprices.collect.collector import Collector
 from hwprices.collect.record import record, run_id
@@ -142,3 +143,27 @@ def test_the_error_for_a_missing_sample_names_the_setting(tmp_path):
 
 def test_the_name_of_a_unit_does_not_depend_on_its_params(settings):
     assert EAST.name == replace(EAST, params={"version": "2"}).name == "aws/prices/us-east-1"
+
+
+def test_a_region_that_is_no_name_fails_its_own_unit(tmp_path):
+    """A file name of 5,000 letters cannot be written; the other units go on."""
+    collector = Collector("aws", load(root=str(tmp_path), source="live"))
+    result = collector.fetch(Unit("aws", "prices", "x" * 5000))
+    assert result.status == "failed"
+    assert "is no name for a kind or region" in result.reason
+    assert len(result.reason) < 300
+
+
+def test_each_unit_has_limits_of_its_own(stub, tmp_path):
+    server = stub().on("/*", Reply(b"a,b\n" * 200, content_type="text/csv"))
+    collector = Collector("aws", load(root=str(tmp_path), source="live", max_unit_bytes=1000))
+    units = [Unit("aws", "prices", region, {"url": f"{server.url}/{region}"}) for region in "abc"]
+    assert [collector.fetch(unit).status for unit in units] == ["ok", "ok", "ok"]
+
+
+def test_a_unit_beyond_its_limits_fails_with_a_line(stub, tmp_path):
+    server = stub().on("/*", Reply(content_type="text/csv", endless=b"a,b\n" * 5000))
+    collector = Collector("aws", load(root=str(tmp_path), source="live", max_unit_bytes=1000))
+    result = collector.fetch(Unit("aws", "prices", "eu-west-1", {"url": f"{server.url}/x"}))
+    assert result.status == "failed"
+    assert "aws/prices/eu-west-1 has more than 1000 bytes" in result.reason

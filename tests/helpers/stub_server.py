@@ -31,7 +31,8 @@ class Reply:
 
     ``cut`` sends only so many bytes of the body, though its full length is announced. ``stall``
     waits so many seconds after the body. ``reset`` breaks the connection (RST) after ``cut`` bytes.
-    ``length=False`` announces no length.
+    ``length=False`` announces no length. ``endless`` is sent again and again after the body, every
+    ``pause`` seconds, until the client has gone; the length announced is a petabyte.
     """
 
     body: bytes = b""
@@ -42,6 +43,8 @@ class Reply:
     stall: float = 0
     reset: bool = False
     length: bool = True
+    endless: bytes = b""
+    pause: float = 0
 
     @staticmethod
     def json(value: Any, **more: Any) -> "Reply":
@@ -150,7 +153,8 @@ class StubServer:
         for name, value in reply.headers.items():
             to.send_header(name, value)
         if reply.length:
-            to.send_header("Content-Length", str(len(reply.body)))
+            length = 10**15 if reply.endless else len(reply.body)
+            to.send_header("Content-Length", str(length))
         else:
             to.send_header("Connection", "close")
         to.end_headers()
@@ -159,6 +163,9 @@ class StubServer:
         to.wfile.flush()
         to.wfile.write(reply.body[: reply.cut])
         to.wfile.flush()
+        while reply.endless and not self._stopping.wait(reply.pause):
+            to.wfile.write(reply.endless)
+            to.wfile.flush()
         deadline = time.monotonic() + reply.stall
         while time.monotonic() < deadline and not self._stopping.is_set():
             time.sleep(0.02)

@@ -23,7 +23,7 @@ def waits():
 
 @pytest.fixture
 def http(waits):
-    client = Http(load(read_timeout=0.4, attempts=3), sleep=waits.append)
+    client = Http(load(read_timeout=1, attempts=3), sleep=waits.append)
     yield client
     client.close()
 
@@ -56,7 +56,7 @@ FAULTS = {
         Reply(gzip.compress(BODY)[:-8], headers={"Content-Encoding": "gzip"})
     ],
     "reset in the middle": [Reply(BODY, cut=1000, reset=True)],
-    "stalled body": [Reply(BODY, cut=1000, stall=3)],
+    "stalled body": [Reply(BODY, cut=1000, stall=30)],
     "HTML instead of JSON": [Reply(b"<html>busy</html>", content_type="text/html")],
     "no length and no chunks": [Reply(BODY, length=False)],
 }
@@ -75,10 +75,12 @@ def test_a_fault_that_persists_is_one_clear_line(http, stub, tmp_path, fault):
     server = stub().on("/a", fault)
     with pytest.raises(FetchError) as raised:
         http.download(f"{server.url}/a", tmp_path / "page")
-    assert len(server.requests) == 3
+    tries = 2 if fault[0].stall else 3  # a stall is tried again once
+    assert len(server.requests) == tries
     assert server.url in str(raised.value)
-    assert "3 times" in str(raised.value)
+    assert f"{tries} times" in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert not (tmp_path / "page").exists()
 
 
 def test_retry_after_sets_the_pause(http, stub, tmp_path, waits):

@@ -3,6 +3,7 @@
 An altered page is known wrong number R4 (docs/known-wrong-numbers.md).
 """
 
+import contextlib
 import gzip
 import hashlib
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
+from hwprices.landing import pages, strict_json
 from hwprices.landing.download import Downloaded
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult, carry_over
 
@@ -135,3 +137,76 @@ def test_pages_of_two_regions_do_not_mix(tmp_path):
     )
     assert run.of("prices", "eu-west-1") == [b]
     assert run.of("prices") == [a, b]
+
+
+HOSTILE_JSON = {
+    "nested 100,000 deep": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+    "an object nested 100,000 deep": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too deeply"),
+    "an integer of 10,000 digits": (b'{"price": ' + b"9" * 10_000 + b"}", "10000 characters"),
+    "a fraction of 10,000 digits": (b'{"price": 0.' + b"9" * 10_000 + b"}", "10002 characters"),
+    "an exponent of a billion": (b'{"price": 1e999999999}', "1e999999999 is out of range"),
+    "an exponent of 20 digits": (b'{"price": 1e-' + b"9" * 20 + b"}", "is out of range"),
+    "NaN": (b'{"price": NaN}', "NaN is no number"),
+    "Infinity": (b'{"price": -Infinity}', "-Infinity is no number"),
+    "a name that comes twice": (b'{"price": 1, "price": 2}', "'price' comes twice"),
+    "latin-1": ('{"name": "São Paulo"}'.encode("latin-1"), "utf-8"),
+    "cut": (b'{"price": ', "Expecting value"),
+    "nothing": (b"", "Expecting value"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), HOSTILE_JSON.values(), ids=HOSTILE_JSON.keys())
+def test_hostile_json_is_one_line_that_names_the_page(tmp_path, content, words):
+    landing = Landing(tmp_path)
+    page = land(landing, content)
+    with pytest.raises(HwpricesError, match=words) as raised:
+        landing.read_json(page)
+    assert page.sha256 in str(raised.value)
+    assert len(str(raised.value)) < 500 + len(str(tmp_path))
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_parsing_json_gives_a_value_or_a_value_error(content):
+    with contextlib.suppress(ValueError):
+        strict_json.loads(content)
+
+
+def test_a_page_too_large_for_memory_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "MAX_READ_BYTES", 1000)
+    landing = Landing(tmp_path)
+    assert landing.read(land(landing, bytes(1000))) == bytes(1000)
+    page = land(landing, bytes(1001))
+    with pytest.raises(HwpricesError, match="larger than 1000 bytes") as raised:
+        landing.read(page)
+    assert page.sha256 in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..",
+        ".",
+        "",
+        " ",
+        "a/b",
+        "a\\b",
+        "a\nb",
+        "a\x00b",
+        "x" * 201,
+        "é" * 101,
+        "us\u202eeast",
+        "a\u200bb",
+    ],
+)
+def test_a_region_or_kind_that_is_no_name_lands_nothing(tmp_path, name):
+    landing = Landing(tmp_path)
+    for unit in (replace(UNIT, region=name), replace(UNIT, kind=name)):
+        with pytest.raises(HwpricesError, match="is no name for a kind or region"):
+            land(landing, unit=unit)
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("name", ["us-east-1", "x" * 200, "São Paulo", "us-west-2-lax-1", "a.b"])
+def test_a_region_may_be_any_printable_name(tmp_path, name):
+    page = land(Landing(tmp_path), unit=replace(UNIT, region=name))
+    assert (tmp_path / page.key).is_file()

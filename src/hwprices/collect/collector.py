@@ -6,6 +6,7 @@ this step is the same for sample and live data.
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from hwprices.collect import record
 from hwprices.collect.replay import Sample
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult, check_name
 from hwprices.providers import Context, SkippedError
 from hwprices.settings import Settings
 from hwprices.storage import layout
@@ -76,7 +77,7 @@ class Collector:
         if self.settings.source == "sample":
             units = self._sample.plan(regions)
         else:
-            units = self.provider.plan(self._context, regions)
+            units = self.provider.plan(self._context_of(f"the plan of {name}"), regions)
         chosen = [unit for unit in units if kinds is None or unit.kind in kinds]
         if not chosen:
             raise HwpricesError(
@@ -92,14 +93,20 @@ class Collector:
         A failure comes back as a result, so that it fails the unit and not the run.
         """
         try:
+            check_name(unit)
             if self.settings.source == "sample":
                 return self._sample.replay(unit, self.landing)
             with self._slots:
-                return UnitResult(unit, "ok", tuple(self.provider.fetch(self._context, unit)))
+                context = self._context_of(unit.name)
+                return UnitResult(unit, "ok", tuple(self.provider.fetch(context, unit)))
         except SkippedError as skipped:
             return UnitResult(unit, "skipped", reason=str(skipped), cause=skipped.cause)
         except HwpricesError as error:
             return UnitResult(unit, "failed", reason=str(error))
+
+    def _context_of(self, name: str) -> Context:
+        """The context with limits (deadline, bytes, stalls) for one unit, which begin now."""
+        return replace(self._context, http=self._http.for_unit(name))
 
     def record(
         self,

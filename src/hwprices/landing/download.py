@@ -2,28 +2,39 @@
 
 The body goes to a file as the server sent it. It is accepted only if its length is the one
 announced, a gzip body ends with its trailer, and its type is the expected one. 429, 5xx and
-connections that break or stall are tried again (``landing.retry``).
+connections that break or stall are tried again (``landing.retry``). Time and size are bounded
+while the body is received (``landing.limits``); of a page that is refused no file is left.
 """
 
-import gzip
+import copy
 import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import FetchError
 from hwprices.landing import retry
+from hwprices.landing.limits import Gunzip, Limits, PageLimits
 from hwprices.settings import Settings, is_loopback
 
-Expect = Literal["json", "csv", "any"]
+__all__ = [
+    "Downloaded",
+    "Expect",
+    "FetchError",
+    "Http",
+    "check_endpoint",
+    "check_same_host",
+    "public_url",
+]
 
-CHUNK = 1 << 20
+Expect = Literal["json", "csv", "any"]
+Encoding = Literal["identity", "gzip"]
 
 SECRET_PARAMETERS = {
     "key",
@@ -38,31 +49,31 @@ SECRET_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A body on disk as the server sent it, and what the response said about it."""
+    """A body on disk as the server sent it, and what the response said about it.
+
+    ``content_bytes`` is its length decompressed, None where nobody has counted it.
+    """
 
     path: Path
-    encoding: Literal["identity", "gzip"]
+    encoding: Encoding
     url: str
     params: Mapping[str, str]
     status: int
     content_type: str
     retrieved_at: datetime
-
-
-class FetchError(HwpricesError):
-    """A page could not be downloaded, after all tries."""
+    content_bytes: int | None = None
 
 
 class _TryAgain(Exception):
     """This try failed, and another one may succeed."""
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, decision: retry.TryAgain | None = None) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
+        self.decision = decision or retry.TryAgain()
 
 
 def _decide(error: BaseException) -> retry.TryAgain | None:
-    return retry.TryAgain(error.retry_after) if isinstance(error, _TryAgain) else None
+    return error.decision if isinstance(error, _TryAgain) else None
 
 
 def public_url(url: str) -> str:
@@ -130,6 +141,7 @@ class Http:
         self.settings = settings
         self.sleep = sleep
         self.now = now
+        self._unit_limits: Limits | None = None
         timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
         self._client = httpx.Client(
             timeout=timeout,
@@ -141,6 +153,16 @@ class Http:
         """Close the connections."""
         self._client.close()
 
+    def for_unit(self, name: str) -> Self:
+        """The same client with limits of its own, which begin now, for one unit."""
+        client = copy.copy(self)
+        client._unit_limits = Limits(self.settings, name)
+        return client
+
+    def limits(self) -> Limits:
+        """The limits of the unit; outside of one, new ones for each call."""
+        return self._unit_limits or Limits(self.settings)
+
     def download(
         self,
         url: str,
@@ -148,28 +170,42 @@ class Http:
         *,
         params: Mapping[str, str] | None = None,
         expect: Expect = "json",
+        max_bytes: int | None = None,
     ) -> Downloaded:
-        """Fetch one page into a file.
+        """Fetch one page into a file. ``max_bytes`` limits it below the setting max_page_bytes.
 
         Raises:
-            FetchError: after all tries; names the endpoint (without secrets) and the last failure.
+            FetchError: after all tries, or beyond a limit; names the endpoint (without secrets)
+                and the last failure.
         """
         check_endpoint(url)
+        limits = self.limits()
+        page = limits.page(public_url(url), max_bytes)
+        tries = 0
+
+        def once() -> Downloaded:
+            nonlocal tries
+            tries += 1
+            return self._once(url, into, dict(params or {}), expect, page)
+
         try:
             return retry.call(
-                lambda: self._once(url, into, dict(params or {}), expect),
-                settings=self.settings,
-                sleep=self.sleep,
-                decide=_decide,
+                once, settings=self.settings, sleep=self.sleep, decide=_decide, limits=limits
             )
         except _TryAgain as error:
-            times = "once" if self.settings.attempts == 1 else f"{self.settings.attempts} times"
+            into.unlink(missing_ok=True)
+            times = "once" if tries == 1 else f"{tries} times"
             raise FetchError(
                 f"{public_url(url)} failed {times}, last: {error}",
                 "Try again later, or check the endpoint setting.",
             ) from error
+        except BaseException:
+            into.unlink(missing_ok=True)
+            raise
 
-    def _once(self, url: str, into: Path, params: dict[str, str], expect: Expect) -> Downloaded:
+    def _once(
+        self, url: str, into: Path, params: dict[str, str], expect: Expect, page: PageLimits
+    ) -> Downloaded:
         """Try once.
 
         Raises:
@@ -182,11 +218,11 @@ class Http:
                 encoding = _encoding(response)
                 _check_type(response, expect)
                 with into.open("wb") as file:
-                    for chunk in response.iter_raw():
-                        file.write(chunk)
-                _check_complete(response, into, encoding)
+                    content_bytes = _receive(response, file, encoding, page)
         except httpx.HTTPError as error:
-            raise _TryAgain(f"{type(error).__name__} {error}".strip()) from None
+            is_stall = isinstance(error, httpx.TimeoutException)
+            reason = f"{type(error).__name__} {error}".strip()
+            raise _TryAgain(reason, retry.TryAgain(is_stall=is_stall)) from None
         return Downloaded(
             path=into,
             encoding=encoding,
@@ -195,7 +231,39 @@ class Http:
             status=response.status_code,
             content_type=_content_type(response).split(";")[0].strip(),
             retrieved_at=self.now(),
+            content_bytes=content_bytes,
         )
+
+
+def _receive(
+    response: httpx.Response, file: IO[bytes], encoding: Encoding, page: PageLimits
+) -> int:
+    """Write a body to a file as it arrives; return the length of its content.
+
+    A gzip body is decompressed along the way, to count its content and to see its trailer.
+
+    Raises:
+        _TryAgain: it is not complete.
+        FetchError: a limit is passed.
+    """
+    gunzip = Gunzip() if encoding == "gzip" else None
+    received = content = 0
+    try:
+        for chunk in response.iter_raw():
+            received += len(chunk)
+            page.check(received, content)
+            for piece in gunzip.feed(chunk) if gunzip else (chunk,):
+                content += len(piece)
+                page.check(received, content)
+            file.write(chunk)
+    except zlib.error as error:
+        raise _TryAgain(f"the gzip body is damaged ({error})") from None
+    finally:
+        page.unit.add_bytes(content)
+    _check_length(response, received, encoding)
+    if gunzip and not gunzip.is_complete:
+        raise _TryAgain("the gzip body is cut: it has no trailer")
+    return content
 
 
 def _check_status(response: httpx.Response) -> None:
@@ -205,21 +273,21 @@ def _check_status(response: httpx.Response) -> None:
     url = public_url(str(response.request.url))
     if status in retry.RETRIED_STATUSES:
         header = response.headers.get("retry-after", "")
-        raise _TryAgain(f"HTTP {status}", retry.parse_retry_after(header))
+        decision = retry.TryAgain(retry.parse_retry_after(header))
+        raise _TryAgain(f"HTTP {status}", decision)
     if 300 <= status < 400:
         target = public_url(response.headers.get("location", "nowhere"))
         raise FetchError(
             f"{url} answers HTTP {status} to {target}",
             "Redirects are not followed: set the endpoint to the new address.",
         )
-    response.read()
     raise FetchError(
-        f"{url} answers HTTP {status}: {' '.join(response.text.split())[:200]}",
+        f"{url} answers HTTP {status}{_first_words(response)}",
         "Check the endpoint setting.",
     )
 
 
-def _encoding(response: httpx.Response) -> Literal["identity", "gzip"]:
+def _encoding(response: httpx.Response) -> Encoding:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity"):
         return "identity"
@@ -238,28 +306,24 @@ def _content_type(response: httpx.Response) -> str:
     return header.lower()
 
 
-def _check_complete(response: httpx.Response, path: Path, encoding: str) -> None:
-    """Compare the body with the length announced; read a gzip body to its trailer."""
+def _first_words(response: httpx.Response) -> str:
+    """The beginning of an error's body. The whole may be long, or have no end."""
+    if response.headers.get("content-encoding"):
+        return ""
+    first = next(response.iter_raw(), b"")
+    words = " ".join(first.decode(errors="replace").split())[:200]
+    return f": {words}" if words else ""
+
+
+def _check_length(response: httpx.Response, received: int, encoding: Encoding) -> None:
+    """Compare the body's length with the one announced.
+
+    Raises:
+        _TryAgain: it is another, or nothing tells where the body ends.
+    """
     announced = response.headers.get("content-length")
-    received = path.stat().st_size
     if announced is not None and int(announced) != received:
         raise _TryAgain(f"{received} of {announced} bytes came")
     chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
     if announced is None and encoding == "identity" and not chunked:
         raise _TryAgain("the body has no length, so it cannot be known to be whole")
-    if encoding == "gzip":
-        try:
-            check_gzip(path)
-        except (EOFError, OSError, zlib.error) as error:
-            raise _TryAgain(f"the gzip body is cut or damaged ({error})") from None
-
-
-def check_gzip(path: Path) -> None:
-    """Read a gzip file to its end: a body cut short ends before its trailer.
-
-    Raises:
-        EOFError, OSError (BadGzipFile), zlib.error: it is cut or damaged.
-    """
-    with gzip.open(path) as plain:
-        while plain.read(CHUNK):
-            pass

@@ -6,23 +6,27 @@ what replays it is what reads a live run. ``storage.layout`` spells the keys.
 """
 
 import gzip
-import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
-from hwprices.landing.download import CHUNK, Downloaded
+from hwprices.landing import strict_json
+from hwprices.landing.download import Downloaded
+from hwprices.landing.limits import CHUNK, MAX_READ_BYTES
 from hwprices.storage import layout, manifests
 from hwprices.storage.checksum import sha256_of
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
+
+MAX_NAME_BYTES = 200
+"""Longest kind or region in the key of a page. File systems take 255 bytes, and the longest region
+of a vendor has 20 characters."""
 
 COMPRESS_LEVEL = 6  # zlib's own default; a price list of 1 GB shrinks to about 6 %
 
@@ -126,11 +130,13 @@ class Landing:
         """Keep a downloaded body unparsed; a gzip body stays as it came, others are compressed.
 
         Raises:
-            HwpricesError: the landing root cannot be written.
+            HwpricesError: the landing root cannot be written, or the unit's name is no name.
         """
+        check_name(unit)
         with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
             if body.encoding == "gzip":
-                stored, content_bytes = body.path, _content_bytes(body.path)
+                stored = body.path
+                content_bytes = body.content_bytes or _content_bytes(body.path)
             else:
                 stored = _compress(body.path, Path(scratch) / "page.gz")
                 content_bytes = body.path.stat().st_size
@@ -197,14 +203,31 @@ class Landing:
             yield copy
 
     def read(self, page: Page) -> bytes:
-        """The page's content, decompressed, checksum verified. For pages that fit in memory."""
+        """The page's content, decompressed, checksum verified.
+
+        Raises:
+            HwpricesError: it is altered or missing, or larger than MAX_READ_BYTES.
+        """
         with self.file(page) as path, gzip.open(path) as plain:
-            return plain.read()
+            content = plain.read(MAX_READ_BYTES + 1)
+        if len(content) > MAX_READ_BYTES:
+            raise HwpricesError(
+                f"landed page {self.store.uri(page.key)} is larger than {MAX_READ_BYTES} bytes,"
+                " too large to read into memory",
+                "Look at what the vendor sent; if its pages have grown so, raise MAX_READ_BYTES"
+                " in landing/limits.py.",
+            )
+        return content
 
     def read_json(self, page: Page) -> Any:
-        """A JSON page, numbers with a fraction as Decimal: money must not pass through a float."""
+        """A JSON page, numbers with a fraction as Decimal: money must not pass through a float.
+
+        Raises:
+            HwpricesError: it cannot be read (see ``read``), or is not strict JSON (see
+                ``strict_json.loads``).
+        """
         try:
-            return json.loads(self.read(page), parse_float=Decimal)
+            return strict_json.loads(self.read(page))
         except ValueError as error:
             raise HwpricesError(
                 f"landed page {self.store.uri(page.key)} is not JSON ({error})",
@@ -254,6 +277,24 @@ class Landing:
         """The newest run, or None."""
         ids = self.runs(provider)
         return self.run(provider, ids[-1]) if ids else None
+
+
+def check_name(unit: Unit) -> None:
+    """Refuse a unit whose provider, kind or region cannot be part of a key.
+
+    Raises:
+        HwpricesError: it is empty, too long, only dots, or has a separator, or a control or
+            invisible character (such as those that turn the direction of writing).
+    """
+    for name in (unit.provider, unit.kind, unit.region):
+        is_printable = name.isprintable() and not {"/", "\\"} & set(name)
+        has_letters = bool(name.strip(". "))
+        if not is_printable or not has_letters or len(name.encode()) > MAX_NAME_BYTES:
+            raise HwpricesError(
+                f"{name[:40]!a} is no name for a kind or region of {unit.provider[:40]!a}",
+                "It has separators, control characters or too many letters."
+                " Look at what the vendor sends.",
+            )
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:

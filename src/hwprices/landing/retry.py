@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import tenacity
 
+from hwprices.landing.limits import Limits
 from hwprices.settings import Settings
 
 RETRIED_STATUSES = frozenset({403, 408, 429, 500, 502, 503, 504})
@@ -29,10 +30,13 @@ class TryAgain:
 
     ``retry_after`` is the pause in seconds that the server asks for, None where it asks for none.
     ``at_most`` limits the tries below the setting ``attempts`` for errors that seldom pass.
+    ``is_stall`` says that the server was silent: that is tried again once in a unit, not once more
+    on every page.
     """
 
     retry_after: float | None = None
     at_most: int | None = None
+    is_stall: bool = False
 
 
 def call(
@@ -41,24 +45,34 @@ def call(
     settings: Settings,
     sleep: Callable[[float], None],
     decide: Callable[[BaseException], TryAgain | None],
+    limits: Limits | None = None,
 ) -> T:
-    """Call a function until it succeeds, ``decide`` says None, or the tries are used up.
+    """Call a function until it succeeds, ``decide`` says None, or tries or time are used up.
 
     Args:
         function: makes one try.
         settings: gives ``attempts`` and ``max_retry_after``.
         sleep: waits so many seconds; an argument so that tests need not wait.
         decide: gets the error of a try, says whether another one is worth it.
+        limits: of the unit; no pause goes beyond its deadline.
 
     Raises:
+        FetchError: the unit's deadline has passed.
         Exception: the error of the last try, unchanged.
     """
+    unit = limits or Limits(settings)
     decisions: list[TryAgain] = []
+
+    def once() -> T:
+        unit.check_deadline()
+        return function()
 
     def again(state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         decision = decide(error) if error is not None else None
         if decision is None:
+            return False
+        if decision.is_stall and not unit.count_stall():
             return False
         decisions.append(decision)
         limit = min(settings.attempts, decision.at_most or settings.attempts)
@@ -67,10 +81,12 @@ def call(
     def wait(state: tenacity.RetryCallState) -> float:
         retry_after = decisions[-1].retry_after
         if retry_after is None:
-            return _BACKOFF(state)
-        return min(retry_after, settings.max_retry_after)
+            pause = _BACKOFF(state)
+        else:
+            pause = min(retry_after, settings.max_retry_after)
+        return min(pause, unit.seconds_left())
 
-    return tenacity.Retrying(retry=again, wait=wait, sleep=sleep, reraise=True)(function)
+    return tenacity.Retrying(retry=again, wait=wait, sleep=sleep, reraise=True)(once)
 
 
 def parse_retry_after(value: str, now: datetime | None = None) -> float | None:

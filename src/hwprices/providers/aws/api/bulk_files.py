@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from hwprices.landing.download import Expect, FetchError, check_same_host, public_url
+from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.providers.aws.kinds import PRICE_LIST
@@ -73,7 +74,8 @@ def _savings_plans(context: Context, host: str, offer: Any) -> dict[str, str]:
 def _json(context: Context, url: str) -> Any:
     """Download an index. It is small and only names other files, so it is not landed."""
     with TemporaryDirectory(prefix="hwprices-") as scratch:
-        body = context.http.download(url, Path(scratch) / "body", expect="json")
+        path = Path(scratch) / "body"
+        body = context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES)
         content = body.path.read_bytes()
     if body.encoding == "gzip":
         content = gzip.decompress(content)

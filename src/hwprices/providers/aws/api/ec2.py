@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.sdk_bodies import BoundedBotoSession
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.aws.kinds import (
     CAPACITY_BLOCKS,
@@ -35,6 +36,10 @@ METADATA_TIMEOUT = 1
 
 CONNECTION_TRIES = 2
 """Tries to reach a region, so that a dead one is skipped after twice the connect timeout."""
+
+MAX_PAGES = 1000
+"""Most pages of one list. The longest, spot prices (900 types, 6 zones, 4 products, 1,000 a page),
+has about 20."""
 
 BLOCK_HOURS = 24
 """The shortest capacity block that is sold:
@@ -122,6 +127,10 @@ class Ec2Client:
         self.endpoint = str(self._client.meta.endpoint_url)
         check_endpoint(self.endpoint)
         self._client.meta.events.register("before-parse.ec2.*", self._keep_body)
+        self._limits = context.http.limits()
+        endpoint = self._client._endpoint
+        name = f"{public_url(self.endpoint)} in {region}"
+        endpoint.http_session = BoundedBotoSession(endpoint.http_session, self._limits, name)
 
     def __enter__(self) -> Self:
         return self
@@ -154,6 +163,7 @@ class Ec2Client:
                 settings=self.context.settings,
                 sleep=self.context.http.sleep,
                 decide=_decide,
+                limits=self._limits,
             )
         except exceptions.ClientError as error:
             raise _refusal(error, name) from None
@@ -175,7 +185,7 @@ class Ec2Client:
 
         Raises:
             SkippedError, FetchError: see ``call``.
-            FetchError: a page leads to one that was already read.
+            FetchError: a page leads to one that was already read, or there are too many.
         """
         tokens: list[str] = []
         while True:
@@ -191,6 +201,12 @@ class Ec2Client:
                     "Try again later.",
                 )
             tokens.append(token)
+            if len(tokens) == MAX_PAGES:
+                raise FetchError(
+                    f"{public_url(self.endpoint)} {operation} in {self.region} has more than"
+                    f" {MAX_PAGES} pages",
+                    "Try again later; if the list has grown so, raise MAX_PAGES in ec2.py.",
+                )
 
 
 class _RefusedError(FetchError):
@@ -335,7 +351,10 @@ def _decide(error: BaseException) -> retry.TryAgain | None:
         exceptions.IncompleteReadError,
         ResponseParserError,
     )
-    return retry.TryAgain(at_most=CONNECTION_TRIES) if isinstance(error, broken) else None
+    stalled = (exceptions.ReadTimeoutError, exceptions.ConnectTimeoutError)
+    if not isinstance(error, broken):
+        return None
+    return retry.TryAgain(at_most=CONNECTION_TRIES, is_stall=isinstance(error, stalled))
 
 
 def _code(error: Any) -> str:

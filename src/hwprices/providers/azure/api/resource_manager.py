@@ -13,7 +13,9 @@ from typing import Any
 
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, check_same_host, public_url
+from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
@@ -117,19 +119,30 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
 
 def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
     """Options of an SDK client: endpoint, credential, timeouts, and our own policies."""
-    settings: Settings = context.settings
-    url = settings.azure_arm_url
+    url = context.settings.azure_arm_url
+    limits = context.http.limits()
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
         "per_call_policies": [_page_guard(url, exchange)],
         "custom_hook_policy": _body_keeper(exchange),
-        "retry_policy": _retry_policy(context),
+        "retry_policy": _retry_policy(context, limits),
         "permit_redirects": False,
-        "connection_timeout": settings.connect_timeout,
-        "read_timeout": settings.read_timeout,
+        "transport": _transport(context.settings, limits),
         **_authentication(url),
     }
+
+
+def _transport(settings: Settings, limits: Limits) -> Any:
+    """The SDK's transport with timeouts; it reads bodies within the limits of the unit."""
+    from azure.core.pipeline.transport import RequestsTransport
+
+    transport = RequestsTransport(
+        connection_timeout=settings.connect_timeout, read_timeout=settings.read_timeout
+    )
+    transport.open()
+    bound_requests(transport.session, limits, public_url(settings.azure_arm_url))
+    return transport
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
@@ -164,9 +177,9 @@ def _body_keeper(exchange: _Exchange) -> Any:
     return BodyKeeper()
 
 
-def _retry_policy(context: Context) -> Any:
+def _retry_policy(context: Context, limits: Limits) -> Any:
     """A policy that tries each request again by the rules that all vendors share."""
-    from azure.core.exceptions import ServiceRequestError, ServiceResponseError
+    from azure.core import exceptions
     from azure.core.pipeline.policies import HTTPPolicy
 
     class BadStatusError(Exception):
@@ -178,8 +191,11 @@ def _retry_policy(context: Context) -> Any:
         if isinstance(error, BadStatusError):
             header = error.response.http_response.headers.get("Retry-After", "")
             return retry.TryAgain(retry.parse_retry_after(header))
-        is_broken = isinstance(error, ServiceRequestError | ServiceResponseError)
-        return retry.TryAgain() if is_broken else None
+        broken = (exceptions.ServiceRequestError, exceptions.ServiceResponseError)
+        stalled = (exceptions.ServiceRequestTimeoutError, exceptions.ServiceResponseTimeoutError)
+        if not isinstance(error, broken):
+            return None
+        return retry.TryAgain(is_stall=isinstance(error, stalled))
 
     class RetryPolicy(HTTPPolicy):  # type: ignore[type-arg]
         def send(self, request: Any) -> Any:
@@ -191,7 +207,11 @@ def _retry_policy(context: Context) -> Any:
 
             try:
                 return retry.call(
-                    once, settings=context.settings, sleep=context.http.sleep, decide=decide
+                    once,
+                    settings=context.settings,
+                    sleep=context.http.sleep,
+                    decide=decide,
+                    limits=limits,
                 )
             except BadStatusError as error:
                 return error.response  # the SDK makes an error of it that says why

@@ -29,6 +29,10 @@ DOWNLOADS = 3
 
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
+MAX_LIST_BYTES = 128 << 20
+"""Largest content of all pages of one partition. The largest have about ten pages of 1 MB. Their
+items are held in memory, ten times as large, until the last page has come."""
+
 MAX_LOST_SHARE = 0.10
 """Share of the last run's items that may be gone. A retired series is 1 to 2 % of a region; a tenth
 of the items gone is a fault of the answer, even if two downloads agree."""
@@ -196,7 +200,9 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
             raise _InconsistentError(f"the links run in a circle after {len(bodies)} pages")
         links.add(link)
         first = params if not bodies else None
-        body = http.download(link, folder / f"{len(bodies)}.body", params=first)
+        room = MAX_LIST_BYTES - sum(body.content_bytes or 0 for body in bodies)
+        path = folder / f"{len(bodies)}.body"
+        body = http.download(link, path, params=first, max_bytes=room)
         answer = _read_answer(body)
         digest = hashlib.sha256(json.dumps(answer["Items"]).encode()).hexdigest()
         if answer["Items"] and digest in digests:

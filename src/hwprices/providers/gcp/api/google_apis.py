@@ -14,6 +14,8 @@ from pydantic import SecretStr
 
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
+from hwprices.landing.limits import Limits
+from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.providers import Context
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import is_loopback
@@ -82,6 +84,7 @@ class GoogleClient:
         endpoint: str,
         settings: Settings,
         sleep: Callable[[float], None],
+        limits: Limits,
         secret: str = "",
     ) -> None:
         """Watch the client's responses.
@@ -91,15 +94,18 @@ class GoogleClient:
             endpoint: its URL, for errors.
             settings: gives attempts and timeouts.
             sleep: waits so many seconds between tries.
+            limits: of the unit.
             secret: the API key, so that errors can leave it out.
         """
         self._client, self._endpoint, self._settings = client, endpoint, settings
-        self._sleep, self._secret = sleep, secret
+        self._sleep, self._secret, self._limits = sleep, secret, limits
+        self._tries = 0
         self._response = _Response()
         session = client.transport._session
         # The session would follow a redirect and take the key along to wherever it leads.
         session.max_redirects = 0
         session.hooks["response"].append(self._response.keep)
+        bound_requests(session, limits, public_url(endpoint))
 
     def all_pages(self, call: PageCall) -> list[ReceivedPage]:
         """Read a list from its first page to its last.
@@ -131,21 +137,31 @@ class GoogleClient:
     def _next_token(self, call: PageCall, token: str) -> str:
         """Make one call with retries; return the token of the page after it."""
 
+        self._tries = 0
+
         def once() -> str:
+            self._tries += 1
             self._response.clear()
             following = call(self._client, token, self._settings.read_timeout)
             _check_scopes(self._response.body)
             return following
 
         try:
-            return retry.call(once, settings=self._settings, sleep=self._sleep, decide=self._decide)
+            return retry.call(
+                once,
+                settings=self._settings,
+                sleep=self._sleep,
+                decide=self._decide,
+                limits=self._limits,
+            )
         except _failures() as error:
             raise self._fetch_error(error) from None
 
     def _decide(self, error: BaseException) -> retry.TryAgain | None:
         if not _may_pass(error):
             return None
-        return retry.TryAgain(retry.parse_retry_after(self._response.retry_after))
+        retry_after = retry.parse_retry_after(self._response.retry_after)
+        return retry.TryAgain(retry_after, is_stall=_is_stall(error))
 
     def _fetch_error(self, error: Exception) -> FetchError:
         """Say in one line what failed; should an error quote the key, it is replaced."""
@@ -154,7 +170,7 @@ class GoogleClient:
             words = words.replace(self._secret, "(key)")
         tries = "failed: "
         if _may_pass(error):
-            tries = f"failed {self._settings.attempts} times, last: "
+            tries = f"failed {self._tries} times, last: "
         what = f"{self._endpoint} {tries}{type(error).__name__} {words}"
         return FetchError(what, _remedy(error))
 
@@ -187,6 +203,7 @@ def _failures() -> tuple[type[Exception], ...]:
         GoogleAuthError,
         ParseError,
         IncompleteError,
+        RecursionError,
         ValueError,
     )
 
@@ -199,6 +216,12 @@ def _may_pass(error: BaseException) -> bool:
     if isinstance(error, GoogleAPICallError):
         return error.code is not None and int(error.code) in RETRIED_STATUSES
     return isinstance(error, _failures()) and not isinstance(error, requests.TooManyRedirects)
+
+
+def _is_stall(error: BaseException) -> bool:
+    import requests
+
+    return isinstance(error, requests.Timeout)
 
 
 def _remedy(error: Exception) -> str:
@@ -238,7 +261,9 @@ def connect(
     else:
         credentials = _application_default_credentials(url)
     client = client_class(transport="rest", client_options=options, credentials=credentials)
-    return GoogleClient(client, url, context.settings, context.http.sleep, secret)
+    return GoogleClient(
+        client, url, context.settings, context.http.sleep, context.http.limits(), secret
+    )
 
 
 def _application_default_credentials(url: str) -> Any:
