@@ -30,6 +30,10 @@ DEFAULTS: Mapping[str, object] = {
 }
 """What a price row says where the vendor says nothing else: a Linux machine bought by the hour."""
 
+LARGEST_PRICE = 10**8
+"""Above this a figure is no price, in any currency. The dearest machine (u7in-32tb, 407 dollars an
+hour) costs a tenth of it for three years."""
+
 
 @dataclass(frozen=True)
 class PriceRows:
@@ -92,6 +96,15 @@ def merge(sources: list[PriceRows]) -> PriceRows:
         pl.concat([source.refused for source in sources]),
         dict(counts),
     )
+
+
+def read_money(text: pl.Expr) -> pl.Expr:
+    """A price that is written as text, exact to the tenth decimal.
+
+    Null where it is no number, or so large that sums and products of it do not fit into Money.
+    """
+    amount = text.cast(Money, strict=False)
+    return pl.when(amount.is_between(-LARGEST_PRICE, LARGEST_PRICE)).then(amount)
 
 
 def price_id() -> pl.Expr:

@@ -6,13 +6,13 @@ stays in force until the new tables are complete.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Run
-from hwprices.providers import Pages, Provider
+from hwprices.landing.pages import Landing, Run, UnitResult
+from hwprices.providers import Pages, Provider, UnreadablePage
 from hwprices.settings import Settings
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
@@ -28,7 +28,8 @@ class Staged:
     """The manifest of one provider's staged tables.
 
     ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
-    they are. ``units``: number of units by status. ``troubles``: the units that were not fetched.
+    they are. ``units``: number of units by status. ``troubles``: the units that were not fetched or
+    not read.
     """
 
     provider: str
@@ -83,10 +84,12 @@ def stage(
             or the root cannot be written. What was staged before stays in force.
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
-    for part in provider.normalise(Pages(run, landing)):
+    pages = Pages(run, landing)
+    for part in provider.normalise(pages):
         progress(f"{part.table} {part.region or ''}".strip())
         tables.add(part)
     tables.finish()
+    run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:
         raise _no_price(run)
     staged = Staged(
@@ -144,6 +147,23 @@ def prune(store: Store, provider: str, keep: int) -> None:
     for key, run in run_of_key.items():
         if run in runs[:-keep]:
             store.delete(key)
+
+
+def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
+    """The run with the units of unreadable pages as failed ones, each with its reason."""
+    reasons = {page.key: page.reason for page in unreadable}
+    results = [
+        replace(result, status="failed", reason="; ".join(_distinct(result, reasons)))
+        if any(page.key in reasons for page in result.pages)
+        else result
+        for result in run.results
+    ]
+    return replace(run, results=tuple(results))
+
+
+def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
+    """The reasons of a unit's pages, each once."""
+    return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
 
 
 def _troubles(run: Run) -> tuple[Trouble, ...]:
