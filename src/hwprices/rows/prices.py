@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.rows import frames, hashing
 from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
 
 DEFAULTS: Mapping[str, object] = {
@@ -92,8 +93,8 @@ def merge(sources: list[PriceRows]) -> PriceRows:
     for source in sources:
         counts.update(source.counts)
     return PriceRows(
-        pl.concat([source.rows for source in sources]),
-        pl.concat([source.refused for source in sources]),
+        pl.concat([frames.empty(Prices).lazy(), *(source.rows for source in sources)]),
+        pl.concat([frames.empty(Quarantine), *(source.refused for source in sources)]),
         dict(counts),
     )
 

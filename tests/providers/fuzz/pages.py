@@ -125,7 +125,19 @@ def csv_mutations(body: bytes) -> st.SearchStrategy[bytes]:
     """Replace, drop or repeat cells and lines."""
     lines = body.split(b"\n")
     line = st.integers(0, len(lines) - 1)
-    words = (b'"', b'""', b',"', b"\xe9", b"\x00", b"NaN", b"1e400", b"-1", b"9" * 10_000, b"", b",")
+    words = (
+        b'"',
+        b'""',
+        b',"',
+        b"\xe9",
+        b"\x00",
+        b"NaN",
+        b"1e400",
+        b"-1",
+        b"9" * 10_000,
+        b"",
+        b",",
+    )
     edits = st.lists(
         st.tuples(line, st.integers(0, 40), st.sampled_from(words)), min_size=1, max_size=3
     )
@@ -149,9 +161,7 @@ def xml_mutations(body: bytes) -> st.SearchStrategy[bytes]:
     """Drop, rename, empty or refill elements."""
     elements = list(re.finditer(rb"<([A-Za-z]+)>([^<]*)</\1>", body))
     words = (b"", b"x", b"NaN", b"1e400", b"-1", b"9" * 5_000, b"<item/>", b"<a><b/></a>", b"&#0;")
-    edit = st.tuples(
-        st.sampled_from(elements), st.sampled_from((*words, b"DROP", b"RENAME"))
-    )
+    edit = st.tuples(st.sampled_from(elements), st.sampled_from((*words, b"DROP", b"RENAME")))
     return edit.map(lambda chosen: _edit_element(body, *chosen))
 
 
@@ -173,7 +183,8 @@ def json_mutations(body: bytes) -> st.SearchStrategy[bytes]:
     value = json.loads(body)
     places = list(_places(value))
     edit = st.tuples(
-        st.sampled_from(places), st.sampled_from(("drop", "rename", "replace", "repeat")),
+        st.sampled_from(places),
+        st.sampled_from(("drop", "rename", "replace", "repeat")),
         st.sampled_from(WRONG_VALUES),
     )
     edits = st.lists(edit, min_size=1, max_size=3)

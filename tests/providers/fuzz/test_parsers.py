@@ -95,7 +95,9 @@ def azure_locations() -> PageKind:
 
 
 GCP_TYPES = (
-    "machine_types", "global", "json",
+    "machine_types",
+    "global",
+    "json",
     b'{"items": {"zones/us-central1-a": {"machineTypes": [{"name": "a2-highgpu-1g",'
     b'"guestCpus": 12, "memoryMb": 87040, "isSharedCpu": false, "description": "12 vCPUs",'
     b'"accelerators": [{"guestAcceleratorType": "nvidia-tesla-a100",'
@@ -162,7 +164,9 @@ def fuzz(make: Callable[[], PageKind], examples: int) -> None:
     assert normalise(kind, kind.body).unreadable == (), "the unchanged page is readable"
 
     @settings(
-        max_examples=examples, deadline=None, database=None,
+        max_examples=examples,
+        deadline=None,
+        database=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(st.data())

@@ -58,8 +58,8 @@ USAGE_UNITS: Final = {
 """usageUnit → what the price is for. Other units are not those of a component."""
 
 LARGEST_PRICE = 10_000
-"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is no price. Products
-with the parts of a machine (32,768 GiB) stay within Money."""
+"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is no price.
+Products with the parts of a machine (32,768 GiB) stay within Money."""
 
 NANOS = 10**9
 """Nanos in one unit of the currency (Money in the reference above)."""
