@@ -159,7 +159,7 @@ def parse_with_polars(body: bytes) -> pl.DataFrame:
 
 def parse_with_msgspec(body: bytes) -> pl.DataFrame:
     """Read one page as the provider does."""
-    return azure_items.parse(body, "a page of the bench")
+    return azure_items.parse(body)
 
 
 def cpu_seconds(parse: Callable[[bytes], pl.DataFrame], bodies: list[bytes]) -> float:

@@ -108,12 +108,33 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
         )
 
 
+def check_link(page: str, link: object) -> str:
+    """Return a link that a page gives, as text; ``page`` is the URL of the page.
+
+    Raises:
+        FetchError: it is no text, no URL, or has characters that no URL has.
+    """
+    if isinstance(link, str):
+        try:
+            urlsplit(link).port  # noqa: B018 a port out of range raises when it is read
+            httpx.URL(link)
+        except (ValueError, httpx.InvalidURL):
+            pass
+        else:
+            return link
+    raise FetchError(
+        f"{public_url(page)} gives a link that is no URL: {repr(link)[:100]}",
+        "The vendor's format has changed, or the endpoint setting is wrong.",
+    )
+
+
 def check_same_host(first: str, following: str) -> None:
     """Refuse a next-page link that leaves the host, port or scheme of the first page.
 
     Raises:
-        FetchError: it does.
+        FetchError: it does, or is no URL.
     """
+    check_link(first, following)
     if _origin(first) != _origin(following):
         raise FetchError(
             f"the next page of {public_url(first)} is on another host: {public_url(following)}",

@@ -16,11 +16,13 @@ that use them. docs/a-provider.md walks through a new one.
 
 import importlib
 import importlib.util
+import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,6 +50,37 @@ class SkippedError(HwpricesError):
         self.cause = cause
 
 
+class UnreadablePageError(HwpricesError):
+    """A landed page is whole, but its content is not what the vendor's format says."""
+
+    def __init__(self, page: Page, problem: str) -> None:
+        super().__init__(
+            f"landed page {page.key} cannot be read: {problem[:300]}",
+            "Fetch again; if it stays so, the vendor's format has changed.",
+        )
+
+
+PARSER_FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+)
+"""What code that reads a page raises over content that it does not expect: a missing member, a list
+where a number should be, a number that does not fit, JSON that is nested too deep."""
+
+
+@dataclass(frozen=True)
+class UnreadablePage:
+    """A page that was left out of the tables: its key, and why it could not be read."""
+
+    key: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class About:
     """A provider in words: its title, and what is collected with and without an account."""
@@ -73,6 +106,8 @@ class Pages:
 
     run: Run
     landing: Landing
+    unreadable: list[UnreadablePage] = field(default_factory=list)
+    """Pages left out so far. Their units are reported as failed."""
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
         """Pages of a kind in the order in which they were fetched."""
@@ -87,8 +122,37 @@ class Pages:
         return self.landing.read(page)
 
     def read_json(self, page: Page) -> Any:
-        """JSON content, numbers with a fraction as Decimal."""
-        return self.landing.read_json(page)
+        """JSON content, numbers with a fraction as Decimal.
+
+        Raises:
+            UnreadablePageError: it is no JSON, or nested too deep.
+        """
+        with self.parsing(page):
+            return json.loads(self.read(page), parse_float=Decimal)
+
+    @contextmanager
+    def parsing(self, page: Page) -> Iterator[None]:
+        """Make an UnreadablePageError of what the block raises over the content of a page.
+
+        An altered or missing page is not meant: that is an error of the landing directory.
+        """
+        try:
+            yield
+        except PARSER_FAILURES as error:
+            raise UnreadablePageError(page, f"{type(error).__name__} {error}".strip()) from error
+
+    @contextmanager
+    def leave_out(self, *pages: Page) -> Iterator[None]:
+        """Leave pages out of the tables if the block, which reads them, cannot read one of them.
+
+        What the block assigns is not assigned then. The first page is named where the error names
+        none.
+        """
+        try:
+            with self.parsing(pages[0]):
+                yield
+        except UnreadablePageError as error:
+            self.unreadable.extend(UnreadablePage(page.key, error.message) for page in pages)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
         """A local, verified ``.gz`` file of the page, to scan."""
@@ -172,7 +236,12 @@ class Provider:
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Read landed pages into tables, region by region.
 
-        Pure: the same pages give the same rows in the same order.
+        Pure: the same pages give the same rows in the same order. A page that cannot be read is
+        left out and listed in ``pages.unreadable``.
+
+        Raises:
+            UnreadablePageError: a page cannot be read, and without it there are no prices.
+            HwpricesError: a landed page is altered or missing.
         """
         parts: Iterator[Part] = self._module("normalise").normalise(pages)
         return parts

@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.rows import frames, hashing
 from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
 
 DEFAULTS: Mapping[str, object] = {
@@ -29,6 +30,10 @@ DEFAULTS: Mapping[str, object] = {
     "flags": [],
 }
 """What a price row says where the vendor says nothing else: a Linux machine bought by the hour."""
+
+LARGEST_PRICE = 10**8
+"""Above this a figure is no price, in any currency. The dearest machine (u7in-32tb, 407 dollars an
+hour) costs a tenth of it for three years."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +93,19 @@ def merge(sources: list[PriceRows]) -> PriceRows:
     for source in sources:
         counts.update(source.counts)
     return PriceRows(
-        pl.concat([source.rows for source in sources]),
-        pl.concat([source.refused for source in sources]),
+        pl.concat([frames.empty(Prices).lazy(), *(source.rows for source in sources)]),
+        pl.concat([frames.empty(Quarantine), *(source.refused for source in sources)]),
         dict(counts),
     )
+
+
+def read_money(text: pl.Expr) -> pl.Expr:
+    """A price that is written as text, exact to the tenth decimal.
+
+    Null where it is no number, or so large that sums and products of it do not fit into Money.
+    """
+    amount = text.cast(Money, strict=False)
+    return pl.when(amount.is_between(-LARGEST_PRICE, LARGEST_PRICE)).then(amount)
 
 
 def price_id() -> pl.Expr:

@@ -6,13 +6,13 @@ stays in force until the new tables are complete.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Run
-from hwprices.providers import Pages, Provider
+from hwprices.landing.pages import Landing, Run, UnitResult
+from hwprices.providers import Pages, Provider, UnreadablePage
 from hwprices.settings import Settings
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
@@ -29,8 +29,8 @@ class Staged:
 
     ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
     they are. ``units``: number of units by status, those that the run did not ask for as
-    ``not_requested``. ``troubles``: the units that were not fetched. ``oldest_run``: where the run
-    was narrowed, the earliest run that pages of units not requested are from.
+    ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``: where
+    the run was narrowed, the earliest run that pages of units not requested are from.
     """
 
     provider: str
@@ -86,10 +86,12 @@ def stage(
             or the root cannot be written. What was staged before stays in force.
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
-    for part in provider.normalise(Pages(run, landing)):
+    pages = Pages(run, landing)
+    for part in provider.normalise(pages):
         progress(f"{part.table} {part.region or ''}".strip())
         tables.add(part)
     tables.finish()
+    run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:
         raise _no_price(run)
     staged = Staged(
@@ -160,6 +162,23 @@ def _oldest_run(run: Run) -> str:
     """The earliest run that pages of units not requested are from; empty where there are none."""
     earlier = (result for result in run.results if result.pages and not result.requested)
     return min((result.carried_from for result in earlier), default="")
+
+
+def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
+    """The run with the units of unreadable pages as failed ones, each with its reason."""
+    reasons = {page.key: page.reason for page in unreadable}
+    results = [
+        replace(result, status="failed", reason="; ".join(_distinct(result, reasons)))
+        if any(page.key in reasons for page in result.pages)
+        else result
+        for result in run.results
+    ]
+    return replace(run, results=tuple(results))
+
+
+def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
+    """The reasons of a unit's pages, each once."""
+    return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
 
 
 def _troubles(run: Run) -> tuple[Trouble, ...]:

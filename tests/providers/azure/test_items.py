@@ -11,7 +11,7 @@ from tests.helpers.azure_pages import (
     item,
 )
 
-from hwprices.errors import HwpricesError
+from hwprices.providers import get
 
 
 def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
@@ -44,14 +44,18 @@ def test_a_wrong_shape_names_the_page_and_the_member(
 ) -> None:
     landed = Landed(tmp_path).retail([item(0.1), item(0.1, **{member: value})])
     (page,) = landed.results[0].pages
-    with pytest.raises(HwpricesError, match=rf"{page.sha256}.*\$\.Items\[1\]\.{member}"):
-        landed.parts()
+    pages = landed.pages()
+    list(get("azure").normalise(pages))
+    (unreadable,) = pages.unreadable
+    assert unreadable.key == page.key
+    assert f"$.Items[1].{member}" in unreadable.reason
 
 
 def test_a_count_that_is_wrong_is_refused(tmp_path: Path) -> None:
     body = json.dumps(answer([item(0.1)], Count=2)).encode()
-    with pytest.raises(HwpricesError, match="says Count 2 and holds 1 items"):
-        Landed(tmp_path).add("retail_consumption_usd", "eastus", body).parts()
+    pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body).pages()
+    list(get("azure").normalise(pages))
+    assert "says Count 2 and holds 1 items" in pages.unreadable[0].reason
 
 
 def test_a_page_without_items_gives_no_rows(tmp_path: Path) -> None:

@@ -82,9 +82,9 @@ def units_at_once(settings: Settings) -> int:
 def _bulk_units(files: bulk_files.Files, selected: set[str] | None) -> list[Unit]:
     kinds = ((PRICE_LIST, files.price_lists), (SAVINGS_PLANS, files.savings_plans))
     return [
-        Unit("aws", kind, code, {"url": url})
-        for kind, urls in kinds
-        for code, url in sorted(urls.items())
+        Unit("aws", kind, code, source)
+        for kind, sources in kinds
+        for code, source in sorted(sources.items())
         if selected is None or code in selected
     ]
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws import kinds
 from hwprices.providers.aws.inventory.availability import availability_rows
@@ -16,21 +18,21 @@ from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.rows.prices import PriceRows, merge
 from hwprices.schemas.price import Prices
+from hwprices.schemas.spot import SpotAdvice
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
     """Yield the parts of a run. Prices come first: their files also describe types and regions.
 
     Raises:
-        HwpricesError: a landed page is altered, or has not the vendor's format any more.
+        HwpricesError: a landed page is altered.
     """
     price_lists: list[PriceListFacts] = []
     own_files = frozenset(pages.regions(kinds.PRICE_LIST))
     for region in sorted(
         {*own_files, *pages.regions(kinds.SPOT), *pages.regions(kinds.CAPACITY_BLOCKS)}
     ):
-        listed = pages.of(kinds.PRICE_LIST, region)
-        price_list = read_price_list(pages, listed[-1], region, own_files) if listed else None
+        price_list = _price_list(pages, region, own_files)
         if price_list:
             price_lists.append(price_list.facts)
         prices = merge(_price_sources(pages, region, price_list))
@@ -42,17 +44,37 @@ def normalise(pages: Pages) -> Iterator[Part]:
         yield Part("zones", zone_rows(pages))
     yield Part("instance_types", instance_type_rows(pages, price_lists))
     if pages.of(kinds.SPOT_ADVISOR):
-        yield Part("spot_advice", spot_advice_rows(pages))
+        yield Part("spot_advice", _spot_advice(pages))
+
+
+def _price_list(pages: Pages, region: str, own_files: frozenset[str]) -> PriceList | None:
+    """Read a region's newest price list; None where there is none that can be read."""
+    for page in pages.of(kinds.PRICE_LIST, region)[-1:]:
+        with pages.leave_out(page):
+            return read_price_list(pages, page, region, own_files)
+    return None
 
 
 def _price_sources(pages: Pages, region: str, price_list: PriceList | None) -> list[PriceRows]:
+    """Read all prices of a region, without those of units with an unreadable page."""
     sources = [price_list.prices] if price_list else []
-    if plans := pages.of(kinds.SAVINGS_PLANS, region):
+    for page in pages.of(kinds.SAVINGS_PLANS, region)[-1:]:
         skus = price_list.skus if price_list else None
-        sources.append(savings_plan_rows(pages, plans[-1], region, skus))
-    if pages.of(kinds.SPOT, region):
+        with pages.leave_out(page):
+            sources.append(savings_plan_rows(pages, page, region, skus))
+    if quotes := pages.of(kinds.SPOT, region):
         listed = price_list.prices.rows if price_list else frames.empty(Prices).lazy()
-        sources.append(spot_rows(pages, region, listed))
-    if pages.of(kinds.CAPACITY_BLOCKS, region):
-        sources.append(capacity_block_rows(pages, region))
+        with pages.leave_out(*quotes):
+            sources.append(spot_rows(pages, region, listed))
+    if blocks := pages.of(kinds.CAPACITY_BLOCKS, region):
+        with pages.leave_out(*blocks):
+            sources.append(capacity_block_rows(pages, region))
     return sources
+
+
+def _spot_advice(pages: Pages) -> pl.DataFrame:
+    """Read the newest advisor file that can be read; no rows where there is none."""
+    for page in reversed(pages.of(kinds.SPOT_ADVISOR)):
+        with pages.leave_out(page):
+            return spot_advice_rows(pages, page)
+    return frames.empty(SpotAdvice)

@@ -4,7 +4,6 @@ from typing import TypeVar
 
 import msgspec
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 
@@ -23,11 +22,10 @@ def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str)
         setting: the variable with the endpoint, for the error.
 
     Raises:
-        HwpricesError: the page does not have the shape of ``model``; names the page and the field.
+        UnreadablePageError: the page does not have the shape of ``model``; names page and field.
     """
-    try:
-        return msgspec.json.decode(pages.read(page), type=model, strict=False)
-    except msgspec.DecodeError as error:
-        raise HwpricesError(
-            f"landed page {page.key} is not {what}: {error}", f"Fetch again; check {setting}."
-        ) from None
+    with pages.parsing(page):
+        try:
+            return msgspec.json.decode(pages.read(page), type=model, strict=False)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"it is not {what} ({error}); check {setting}") from None

@@ -7,7 +7,6 @@ from tests.helpers.aws_pages import (
     LandedPages,
 )
 
-from hwprices.errors import HwpricesError
 from hwprices.providers.aws.inventory.spot_advice import read_band
 
 
@@ -51,5 +50,5 @@ def test_bands_are_read_from_their_labels(label, limits):
 
 
 def test_a_band_written_in_another_way_is_an_error():
-    with pytest.raises(HwpricesError, match="band 'often' is not understood"):
+    with pytest.raises(ValueError, match="band 'often' is not understood"):
         read_band("often")

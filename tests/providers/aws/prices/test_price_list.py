@@ -11,7 +11,8 @@ import pytest
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
 from tools.sample.aws import PLATFORMS
 
-from hwprices.errors import HwpricesError
+from hwprices.providers import UnreadablePageError
+from hwprices.providers.aws.prices.price_list import read_price_list
 
 
 @pytest.fixture
@@ -435,12 +436,14 @@ def test_columns_are_found_by_name_whatever_their_order(landed):
 
 
 def test_a_file_without_header_or_columns_says_so(landed, tmp_path):
-    with pytest.raises(HwpricesError, match="no header"):
-        LandedPages(tmp_path).add(
-            "prices", "us-east-1", b'"FormatVersion","v1.0"\nnothing\n'
-        ).parts()
-    with pytest.raises(HwpricesError, match="lacks the columns PricePerUnit"):
-        landed(line(), header=[name for name in HEADER if name != "PricePerUnit"]).parts()
+    lines = b'"FormatVersion","v1.0"\nnothing\n'
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", lines).pages()
+    with pytest.raises(UnreadablePageError, match="no header"):
+        read_price_list(pages, pages.of("prices")[0], "us-east-1")
+    header = [name for name in HEADER if name != "PricePerUnit"]
+    pages = landed(line(), header=header).pages()
+    with pytest.raises(UnreadablePageError, match="lacks the columns PricePerUnit"):
+        read_price_list(pages, pages.of("prices")[0], "us-east-1")
 
 
 def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):

@@ -13,7 +13,8 @@ from tests.helpers.aws_pages import (
     savings_plans,
 )
 
-from hwprices.errors import HwpricesError
+from hwprices.providers import UnreadablePageError
+from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 
@@ -145,8 +146,10 @@ def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
         ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
     )
     for cut in (body[:-1], body[: len(body) // 2], b"[]", b"<html>"):
-        with pytest.raises(HwpricesError, match="not the JSON"):
-            plan_prices(tmp_path, cut)
+        landed = LandedPages(tmp_path).add("savings_plans", "us-east-1", cut, suffix="json").pages()
+        page = landed.of("savings_plans")[0]
+        with pytest.raises(UnreadablePageError, match=page.key):
+            savings_plan_rows(landed, page, "us-east-1", None)
 
 
 def test_plans_without_a_price_list_are_counted(tmp_path):

@@ -5,14 +5,23 @@ https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price
 
 import gzip
 import json
-from collections.abc import Mapping
+import re
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urljoin
 
-from hwprices.landing.download import Expect, FetchError, check_same_host, public_url
+from hwprices.landing.download import (
+    Downloaded,
+    Expect,
+    FetchError,
+    check_link,
+    check_same_host,
+    public_url,
+)
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
@@ -23,52 +32,111 @@ SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/in
 CHINA_REGIONS = ("cn-north-1", "cn-northwest-1")
 
 
+REGION_NAME = re.compile(r"[a-z0-9-]{1,64}")
+"""What can be the code of a region, a local zone or a Wavelength zone: it becomes a folder."""
+
+MAX_LOST_SHARE = 0.10
+"""Share of the last run's price list that may be gone. A CSV cut at the end of a line looks whole:
+the format has no end mark, and the index states no size."""
+
+Source = Mapping[str, str]
+"""``params`` of a unit: ``url`` of its file, or ``error``, why the index does not give it."""
+
+
 @dataclass(frozen=True)
 class Files:
-    """Where the files of each region are: region code → URL."""
+    """Where the files of each region are: region code → params of the unit."""
 
-    price_lists: Mapping[str, str]
-    savings_plans: Mapping[str, str]
+    price_lists: Mapping[str, Source]
+    savings_plans: Mapping[str, Source]
 
 
 def read_index(context: Context, host: str, partition: str) -> Files:
     """Follow the service index to the region indexes of one partition (``aws`` or ``cn``).
 
     Raises:
-        FetchError: an index cannot be had, or has not the vendor's format.
+        FetchError: the service index or the index of price lists cannot be had, or has another
+            format. Where only one region's entry or the index of savings plans is wrong, the units
+            concerned get the error.
     """
     offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
     region_index = _link(host, _at(offer, host, "currentRegionIndexUrl"))
     regions = _at(_json(context, region_index), region_index, "regions")
-    price_lists = {
-        code: _csv(_link(host, _at(entry, region_index, "currentVersionUrl")))
-        for code, entry in regions.items()
-    }
-    return Files(price_lists, _savings_plans(context, host, offer))
+    if not isinstance(regions, dict):
+        raise _other_format(region_index, "regions")
+    price_lists: dict[str, Source] = {}
+    for code, entry in regions.items():
+        source = _source(host, region_index, entry, "currentVersionUrl")
+        csv = {"url": _csv(source["url"])} if "url" in source else source
+        price_lists[_region_name(code)] = csv
+    return Files(price_lists, _savings_plans(context, host, offer, price_lists))
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one bulk file as it was received.
 
     Raises:
-        FetchError: it could not be had complete.
+        FetchError: it could not be had complete, the index does not give it, or it is a price list
+            that lost too much since the last run.
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
     suffix: Expect = "csv" if unit.kind == PRICE_LIST else "json"
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=suffix)
-        return [context.landing.land(unit, body, suffix=suffix)]
+        page = context.landing.land(unit, body, suffix=suffix)
+    if unit.kind == PRICE_LIST:
+        _check_lost(context, unit, page)
+    return [page]
 
 
-def _savings_plans(context: Context, host: str, offer: Any) -> dict[str, str]:
-    if not (path := offer.get("currentSavingsPlanIndexUrl")):
+def _check_lost(context: Context, unit: Unit, page: Page) -> None:
+    """Compare a price list's length with that in the newest live run."""
+    run = context.landing.latest_run(unit.provider)
+    pages = run.of(unit.kind, unit.region) if run is not None and run.origin == "live" else []
+    before = pages[-1].content_bytes if pages else 0
+    if page.content_bytes < (1 - MAX_LOST_SHARE) * before:
+        raise FetchError(
+            f"{public_url(page.url)} has {page.content_bytes} bytes, the last run {before}",
+            "Its last good pages stay in use; look at what the price list endpoint serves.",
+        )
+
+
+def _savings_plans(
+    context: Context, host: str, offer: Any, price_lists: Iterable[str]
+) -> dict[str, Source]:
+    """Read the index of savings plans.
+
+    It is a secondary index: where it cannot be had, each region with a price list gets the error.
+    """
+    if not offer.get("currentSavingsPlanIndexUrl"):
         return {}
-    index = _link(host, path)
-    return {
-        _at(entry, index, "regionCode"): _link(host, _at(entry, index, "versionUrl"))
-        for entry in _at(_json(context, index), index, "regions")
-    }
+    try:
+        index = _link(host, offer["currentSavingsPlanIndexUrl"])
+        entries = _at(_json(context, index), index, "regions")
+        if not isinstance(entries, list):
+            raise _other_format(index, "regions")
+        return {
+            _region_name(_at(entry, index, "regionCode")): _source(host, index, entry, "versionUrl")
+            for entry in entries
+        }
+    except FetchError as error:
+        return {code: {"error": error.message} for code in price_lists}
+
+
+def _source(host: str, index: str, entry: Any, member: str) -> Source:
+    """Return one region's file by its entry in an index, or the error of a wrong entry."""
+    try:
+        return {"url": _link(host, _at(entry, index, member))}
+    except FetchError as error:
+        return {"error": error.message}
+
+
+def _region_name(code: object) -> str:
+    """Return a region's code. What cannot be one is made a name that can be a folder's."""
+    text = str(code)
+    is_name = REGION_NAME.fullmatch(text) is not None
+    return text if is_name else f"invalid-{zlib.crc32(repr(text).encode()):08x}"
 
 
 def _json(context: Context, url: str) -> Any:
@@ -76,31 +144,43 @@ def _json(context: Context, url: str) -> Any:
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         path = Path(scratch) / "body"
         body = context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES)
-        content = body.path.read_bytes()
-    if body.encoding == "gzip":
-        content = gzip.decompress(content)
+        content = _content(body)
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FetchError(
             f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting."
         ) from None
+
+
+def _content(body: Downloaded) -> bytes:
+    content = body.path.read_bytes()
+    return gzip.decompress(content) if body.encoding == "gzip" else content
 
 
 def _at(body: Any, url: str, *path: str) -> Any:
     """Return the value at a path of keys. ``url`` is named in the error where a key is missing."""
     for key in path:
         if not isinstance(body, dict) or key not in body:
-            raise FetchError(
-                f"{public_url(url)} has no {'.'.join(path)}",
-                "The vendor's index has changed, or the endpoint setting is wrong.",
-            )
+            raise _other_format(url, ".".join(path))
         body = body[key]
     return body
 
 
-def _link(host: str, path: str) -> str:
-    url = urljoin(host + "/", path)
+def _other_format(url: str, member: str) -> FetchError:
+    return FetchError(
+        f"{public_url(url)} has no {member}, or it is of another form",
+        "The vendor's index has changed, or the endpoint setting is wrong.",
+    )
+
+
+def _link(host: str, path: object) -> str:
+    """Resolve a path that an index gives.
+
+    Raises:
+        FetchError: it is no path, or leads to another host.
+    """
+    url = urljoin(host + "/", check_link(host, path))
     check_same_host(host, url)
     return url
 

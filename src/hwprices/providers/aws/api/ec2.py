@@ -17,6 +17,7 @@ from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import BoundedBotoSession
 from hwprices.providers import Context, SkippedError
+from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.kinds import (
     CAPACITY_BLOCKS,
     HOME_REGION,
@@ -82,22 +83,26 @@ RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
 
 @dataclass(frozen=True)
 class Operation:
-    """A call of the EC2 API: boto3's name for it, and its parameters."""
+    """A call of the EC2 API: boto3's name for it, its parameters, and the list that it answers."""
 
     name: str
     parameters: Mapping[str, Any]
+    member: str
 
 
 OPERATIONS = {
-    REGIONS: Operation("describe_regions", {"AllRegions": True}),
-    ZONES: Operation("describe_availability_zones", {"AllAvailabilityZones": True}),
+    REGIONS: Operation("describe_regions", {"AllRegions": True}, "Regions"),
+    ZONES: Operation(
+        "describe_availability_zones", {"AllAvailabilityZones": True}, "AvailabilityZones"
+    ),
     # 100 and 1000 are the largest pages the API gives.
-    INSTANCE_TYPES: Operation("describe_instance_types", {"MaxResults": 100}),
+    INSTANCE_TYPES: Operation("describe_instance_types", {"MaxResults": 100}, "InstanceTypes"),
     OFFERINGS: Operation(
         "describe_instance_type_offerings",
         {"LocationType": "availability-zone", "MaxResults": 1000},
+        "InstanceTypeOfferings",
     ),
-    SPOT: Operation("describe_spot_price_history", {"MaxResults": 1000}),
+    SPOT: Operation("describe_spot_price_history", {"MaxResults": 1000}, "SpotPriceHistory"),
 }
 
 _making_client = threading.Lock()  # making clients from one loader is not thread-safe
@@ -146,6 +151,10 @@ class Ec2Client:
     def _keep_body(self, response_dict: dict[str, Any], **_: Any) -> None:
         self._body = bytes(response_dict["body"])
 
+    def name_of(self, operation: str) -> str:
+        """Name a call in messages."""
+        return f"{public_url(self.endpoint)} {operation} in {self.region}"
+
     def call(self, operation: str, *, is_first: bool, **parameters: Any) -> Response:
         """Make one request; try again when it is throttled, broken or unanswered.
 
@@ -156,7 +165,7 @@ class Ec2Client:
         from botocore import exceptions
         from botocore.parsers import ResponseParserError
 
-        name = f"{public_url(self.endpoint)} {operation} in {self.region}"
+        name = self.name_of(operation)
         try:
             parsed = retry.call(
                 functools.partial(getattr(self._client, operation), **parameters),
@@ -236,8 +245,12 @@ def read_opt_in(context: Context) -> dict[str, str]:
     operation = OPERATIONS[REGIONS]
     with Ec2Client(context, home_region()) as client:
         response = client.call(operation.name, is_first=True, **operation.parameters)
-    regions = response.parsed["Regions"]
-    return {region["RegionName"]: str(region.get("OptInStatus", "")) for region in regions}
+    regions = _listed(response, operation.member, client.name_of(operation.name))
+    return {
+        region["RegionName"]: str(region.get("OptInStatus", ""))
+        for region in regions
+        if bulk_files.REGION_NAME.fullmatch(region.get("RegionName", ""))
+    }
 
 
 def home_region() -> str:
@@ -270,11 +283,24 @@ def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
     operation = OPERATIONS[unit.kind]
     # Starting now, DescribeSpotPriceHistory gives the quotes in force and not their history.
     since = {"StartTime": context.now()} if unit.kind == SPOT else {}
-    responses = client.pages(operation.name, **operation.parameters, **since)
-    return [
-        _land(context, unit, client, operation.name, number, response.body)
-        for number, response in enumerate(responses, 1)
-    ]
+    pages: list[Page] = []
+    for response in client.pages(operation.name, **operation.parameters, **since):
+        _listed(response, operation.member, client.name_of(operation.name))
+        number = len(pages) + 1
+        pages.append(_land(context, unit, client, operation.name, number, response.body))
+    return pages
+
+
+def _listed(response: Response, member: str, name: str) -> list[Any]:
+    """Return the list that an answer must hold. EC2 sends it even where it is empty.
+
+    Raises:
+        FetchError: the answer has none.
+    """
+    listed = response.parsed.get(member)
+    if not isinstance(listed, list):
+        raise FetchError(f"{name} answers without {member}", "Check AWS_ENDPOINT_URL_EC2.")
+    return listed
 
 
 def _regions(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
@@ -307,10 +333,12 @@ def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterato
 def _types_sold_in_blocks(client: Ec2Client) -> list[str]:
     sold = {"Name": "supported-usage-class", "Values": ["capacity-block"]}
     try:
+        name = client.name_of("describe_instance_types")
         return sorted(
             entry["InstanceType"]
             for response in client.pages("describe_instance_types", Filters=[sold], MaxResults=100)
-            for entry in response.parsed["InstanceTypes"]
+            for entry in _listed(response, "InstanceTypes", name)
+            if "InstanceType" in entry
         )
     except _RefusedError as error:
         raise SkippedError(error.message, error.remedy) from None

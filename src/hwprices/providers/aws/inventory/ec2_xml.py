@@ -4,15 +4,31 @@ Namespace and wrapper differ by operation; what is inside does not. A list is an
 children are all ``item`` (``member`` in two old operations).
 """
 
+import math
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages
 
 LIST_TAGS = {"item", "member"}
+
+
+def landed_items(pages: Pages, page: Page, name: str, *required: str) -> list[dict[str, Any]]:
+    """Read the entries of one landed page, see ``read_items``.
+
+    Raises:
+        UnreadablePageError: the page is not XML, or an entry lacks a ``required`` text.
+    """
+    with pages.parsing(page):
+        entries_of_page = read_items(pages.read(page), name)
+        for member in required:
+            if not all(isinstance(e.get(member), str) and e[member] for e in entries_of_page):
+                raise ValueError(f"an entry of {name} has no {member}")
+        return entries_of_page
 
 
 def read_items(body: bytes, name: str) -> list[dict[str, Any]]:
@@ -21,14 +37,13 @@ def read_items(body: bytes, name: str) -> list[dict[str, Any]]:
     Returns no entries where the list is absent or empty.
 
     Raises:
-        HwpricesError: the body is not XML, or declares entities, which EC2 never does.
+        ValueError: the body is not XML, or declares entities, which EC2 never does.
+        RecursionError: its elements are nested too deep.
     """
     try:
         root = ElementTree.fromstring(body)
     except (ParseError, DefusedXmlException) as error:
-        raise HwpricesError(
-            f"a landed EC2 answer is not XML ({error})", "Fetch it again."
-        ) from None
+        raise ValueError(f"an EC2 answer is not XML ({error})") from None
     listed = next((child for child in root if _tag(child) == name), None)
     return [] if listed is None else entries([_value(child) for child in listed])
 
@@ -49,8 +64,17 @@ def group(value: Any) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    """Read a number written as text; None where there is no text."""
-    return float(value) if isinstance(value, str) and value else None
+    """Read a finite number written as text; None where there is no text.
+
+    Raises:
+        ValueError: the text is no such number.
+    """
+    if not isinstance(value, str) or not value:
+        return None
+    figure = float(value)
+    if not math.isfinite(figure):
+        raise ValueError(f"{value[:40]!r} is no finite number")
+    return figure
 
 
 def boolean(value: Any) -> bool | None:

@@ -75,11 +75,15 @@ def read_described_types(pages: Pages) -> dict[str, Description]:
     described: dict[str, Description] = {}
     for region in pages.regions(INSTANCE_TYPES):
         for page in pages.of(INSTANCE_TYPES, region):
-            for info in ec2_xml.read_items(pages.read(page), "instanceTypeSet"):
-                name = info["instanceType"]
-                if name not in described or region == HOME_REGION:
-                    described[name] = _from_api(info, page)
+            with pages.leave_out(page):
+                types = _types_of_page(pages, page)
+                described = described | types if region == HOME_REGION else types | described
     return described
+
+
+def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
+    listed = ec2_xml.landed_items(pages, page, "instanceTypeSet", "instanceType")
+    return {info["instanceType"]: _from_api(info, page) for info in listed}
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:

@@ -75,20 +75,25 @@ def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataF
 
 def zone_rows(pages: Pages) -> pl.DataFrame:
     """Make the zones table from DescribeAvailabilityZones."""
-    rows = {
-        zone["zoneName"]: {
-            "provider": "aws",
-            "region": region_of(zone["zoneName"]),
-            "zone": zone["zoneName"],
-            "zone_id": zone.get("zoneId") or None,
-            "kind": ZONE_KINDS.get(zone.get("zoneType", "availability-zone"), "zone"),
-            "observed_at": page.retrieved_at,
-            "raw_sha256": page.sha256,
-        }
-        for page in pages.of(ZONES)
-        for zone in ec2_xml.read_items(pages.read(page), "availabilityZoneInfo")
-    }
+    rows: dict[str, dict[str, Any]] = {}
+    for page in pages.of(ZONES):
+        with pages.leave_out(page):
+            listed = ec2_xml.landed_items(pages, page, "availabilityZoneInfo", "zoneName")
+            rows |= {zone["zoneName"]: _zone_row(zone, page) for zone in listed}
     return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Zones))
+
+
+def _zone_row(zone: dict[str, Any], page: Page) -> dict[str, Any]:
+    zone_id = zone.get("zoneId")
+    return {
+        "provider": "aws",
+        "region": region_of(zone["zoneName"]),
+        "zone": zone["zoneName"],
+        "zone_id": zone_id if isinstance(zone_id, str) and zone_id else None,
+        "kind": ZONE_KINDS.get(zone.get("zoneType", "availability-zone"), "zone"),
+        "observed_at": page.retrieved_at,
+        "raw_sha256": page.sha256,
+    }
 
 
 def _listed(price_lists: Sequence[PriceListFacts]) -> Iterator[Statement]:
@@ -99,11 +104,17 @@ def _listed(price_lists: Sequence[PriceListFacts]) -> Iterator[Statement]:
             yield Statement(place["region"], facts.page, place["location"], kind)
 
 
-def _described(pages: Pages) -> Iterator[Statement]:
+def _described(pages: Pages) -> list[Statement]:
+    statements: list[Statement] = []
     for page in pages.of(REGIONS):
-        for region in ec2_xml.read_items(pages.read(page), "regionInfo"):
-            status = OPT_IN.get(region.get("optInStatus", ""))
-            yield Statement(region["regionName"], page, status=status)
+        with pages.leave_out(page):
+            statements += [
+                Statement(
+                    region["regionName"], page, status=OPT_IN.get(region.get("optInStatus", ""))
+                )
+                for region in ec2_xml.landed_items(pages, page, "regionInfo", "regionName")
+            ]
+    return statements
 
 
 def _unreachable(pages: Pages) -> set[str]:

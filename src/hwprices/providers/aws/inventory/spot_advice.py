@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.aws.kinds import SPOT_ADVISOR
 from hwprices.rows import frames
 from hwprices.schemas.spot import SpotAdvice
 
@@ -32,37 +31,38 @@ def read_band(label: str) -> Band:
     """Read a label: ``<5%`` is 0 to 5, ``5-10%`` is 5 to 10, ``>20%`` is 20 to 100.
 
     Raises:
-        HwpricesError: the label is written in another way.
+        ValueError: the label is written in another way.
     """
     match = _BAND.fullmatch(label)
     if match is None:
-        raise HwpricesError(
-            f"the spot advisor's band {label!r} is not understood",
-            "The vendor's format has changed: the reader must be adapted.",
-        )
+        raise ValueError(f"the spot advisor's band {label!r} is not understood")
     start, figure = match[1], int(match[2])
     if start == ">":
         return Band(label, figure, 100)
     return Band(label, 0 if start == "<" else int(start.removesuffix("-")), figure)
 
 
-def spot_advice_rows(pages: Pages) -> pl.DataFrame:
-    """Make the spot_advice table from the run's newest advisor file.
+def spot_advice_rows(pages: Pages, page: Page) -> pl.DataFrame:
+    """Make the spot_advice table from an advisor file.
 
     ``ranges`` lists the bands of the rate of interruption;
     ``spot_advisor.<region>.<system>.<type>`` is ``{"r": band, "s": saving in percent}``.
 
     Raises:
-        HwpricesError: a band's label is not understood.
+        UnreadablePageError: the file has another shape.
     """
-    page = pages.of(SPOT_ADVISOR)[-1]
-    body = pages.read_json(page)
+    with pages.parsing(page):
+        rows = _listed(pages.read_json(page), page)
+        return pl.DataFrame(rows, schema=frames.dtypes(SpotAdvice))
+
+
+def _listed(body: dict[str, Any], page: Page) -> list[dict[str, Any]]:
+    """Read the rows of a file, with their origin."""
     bands = {entry["index"]: read_band(entry["label"]) for entry in body["ranges"]}
-    rows = [
+    return [
         {**row, "provider": "aws", "observed_at": page.retrieved_at, "raw_sha256": page.sha256}
         for row in _rows(body["spot_advisor"], bands)
     ]
-    return pl.DataFrame(rows, schema=frames.dtypes(SpotAdvice))
 
 
 def _rows(regions: dict[str, Any], bands: dict[int, Band]) -> Iterator[dict[str, Any]]:

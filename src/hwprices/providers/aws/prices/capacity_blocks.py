@@ -50,12 +50,12 @@ def capacity_block_rows(pages: Pages, region: str) -> PriceRows:
 
 
 def _read_offerings(pages: Pages, page: Page) -> pl.DataFrame:
-    offerings = ec2_xml.read_items(pages.read(page), "capacityBlockOfferingSet")
+    offerings = ec2_xml.landed_items(pages, page, "capacityBlockOfferingSet", "availabilityZone")
     fields = [{name: entry.get(tag) for name, tag in OFFERING.items()} for entry in offerings]
     frame = pl.DataFrame(fields, schema=dict.fromkeys(OFFERING, pl.String))
     hours, machines = (pl.col(n).cast(pl.Int64, strict=False) for n in ("hours", "machines"))
     machine_hours = hours * machines
-    hourly = pl.col("fee").cast(Money, strict=False) / machine_hours.cast(Money)
+    hourly = prices.read_money(pl.col("fee")) / machine_hours.cast(Money)
     return frame.with_columns(
         *origin(page),
         provider=pl.lit("aws"),

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.prices import classify, rows
-from hwprices.rows.prices import PriceRows
-from hwprices.units import Money
+from hwprices.rows.prices import PriceRows, read_money
 
 COLUMNS = {
     "SKU": "sku_id",
@@ -114,9 +112,10 @@ def read_price_list(
     that has one are left to it.
 
     Raises:
-        HwpricesError: the file has no header, lacks a required column, or was altered.
+        UnreadablePageError: the file has no header, lacks a required column, or is no CSV.
+        HwpricesError: it was altered.
     """
-    with pages.file(page) as path:
+    with pages.parsing(page), pages.file(page) as path:
         lines = _compact(_scan(path)).collect(engine="streaming")
     lines = _numbered(lines)
     combinations = classify.classify(_combinations(lines), region, own_files - {region})
@@ -134,10 +133,7 @@ def _scan(path: Path) -> pl.LazyFrame:
     frame = pl.scan_csv(path, skip_lines=_lines_before_header(path), infer_schema=False)
     have = set(frame.collect_schema())
     if lacking := sorted(REQUIRED - have):
-        raise HwpricesError(
-            f"{path.name} lacks the columns {', '.join(lacking)}",
-            "The vendor's format has changed: the reader must be adapted.",
-        )
+        raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
     absent = pl.lit(None, dtype=pl.String)
     return frame.select(
         (pl.col(vendor_name) if vendor_name in have else absent).alias(name)
@@ -150,10 +146,7 @@ def _lines_before_header(path: Path) -> int:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
             if line.startswith(('"SKU"', "SKU,")):
                 return number
-    raise HwpricesError(
-        f"{path.name} has no header line that begins with SKU",
-        "Check what the price list endpoint serves.",
-    )
+    raise ValueError(f"{path.name} has no header line that begins with SKU")
 
 
 def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
@@ -170,7 +163,7 @@ def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.col(categories).cast(pl.Categorical),
         pl.when(on_demand).then(pl.col("location", *ATTRIBUTES)).cast(pl.Categorical),
         on_demand=on_demand.fill_null(False),
-        price=pl.col("price_text").cast(Money, strict=False),
+        price=read_money(pl.col("price_text")),
         unnamed=pl.col("instance_type").fill_null("") == "",
     )
     is_positive, is_negative = pl.col("price") > 0, pl.col("price") < 0

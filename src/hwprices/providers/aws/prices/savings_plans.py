@@ -17,17 +17,15 @@ from typing import Any
 import ijson  # type: ignore[import-untyped]
 import polars as pl
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin
-from hwprices.rows.prices import PriceRows
+from hwprices.rows.prices import PriceRows, read_money
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
-from hwprices.units import Money
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}
@@ -95,9 +93,10 @@ def savings_plan_rows(
     ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
 
     Raises:
-        HwpricesError: the file is not JSON, or is not what was landed.
+        UnreadablePageError: the file is not JSON, or has another shape.
+        HwpricesError: it is not what was landed.
     """
-    with pages.file(page) as path:
+    with pages.parsing(page), pages.file(page) as path:
         file = read_savings_plans(path)
     counts = file.counts
     if skus is None:
@@ -122,7 +121,7 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     """Read a gzipped file plan by plan, so that memory holds one plan's rates at a time.
 
     Raises:
-        HwpricesError: it is not a JSON object, or ends early.
+        ValueError: it is not a JSON object, or ends early.
     """
     counts: Counter[str] = Counter()
     try:
@@ -130,10 +129,8 @@ def read_savings_plans(path: Path) -> SavingsPlans:
             plans = [_plan(product) for product in _products(file)]
         with gzip.open(path) as file:
             rates = [_rates(term, counts) for term in ijson.items(file, "terms.savingsPlan.item")]
-    except (ijson.JSONError, ValueError) as error:
-        raise HwpricesError(
-            f"{path.name} is not the JSON it should be: {error}", "Delete it and fetch again."
-        ) from None
+    except ijson.JSONError as error:
+        raise ValueError(f"{path.name} is not the JSON it should be: {error}") from None
     text = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
     return SavingsPlans(
         pl.DataFrame(plans, schema=PLAN_COLUMNS).unique(
@@ -198,7 +195,7 @@ def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.Dat
         .join(once, on="sku_id", how="left")
         .with_columns(
             pl.col("currency").fill_null(currency),
-            price=pl.col("price_text").cast(Money, strict=False),
+            price=read_money(pl.col("price_text")),
         )
         .with_columns(_out_of_scope().alias("out_of_scope"), *first_problem(_problems()))
         .collect()

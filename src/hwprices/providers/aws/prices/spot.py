@@ -17,7 +17,6 @@ from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import PriceRows
-from hwprices.units import Money
 
 VPC_SUFFIX = " (Amazon VPC)"
 
@@ -72,7 +71,9 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame) -> PriceRows:
 
 
 def _read_quotes(pages: Pages, page: Page) -> pl.DataFrame:
-    quotes = ec2_xml.read_items(pages.read(page), "spotPriceHistorySet")
+    quotes = ec2_xml.landed_items(
+        pages, page, "spotPriceHistorySet", "availabilityZone", "instanceType"
+    )
     fields = [{name: quote.get(tag) for name, tag in QUOTE.items()} for quote in quotes]
     frame = pl.DataFrame(fields, schema=dict.fromkeys(QUOTE, pl.String))
     product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
@@ -81,7 +82,7 @@ def _read_quotes(pages: Pages, page: Page) -> pl.DataFrame:
         provider=pl.lit("aws"),
         region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
         os=product.replace_strict(platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
-        hourly=pl.col("price_text").cast(Money, strict=False),
+        hourly=prices.read_money(pl.col("price_text")),
         effective_from=pl.col("timestamp").str.to_datetime(
             "%+", time_unit="us", time_zone="UTC", strict=False
         ),

@@ -16,7 +16,7 @@ from hwprices.landing.download import FetchError, check_endpoint, check_same_hos
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
-from hwprices.providers import Context, SkippedError
+from hwprices.providers import PARSER_FAILURES, Context, SkippedError
 from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
@@ -78,7 +78,8 @@ def read_regions(context: Context) -> list[str]:
         FetchError: the account may not list them, or the list cannot be had completely.
     """
     locations = [location for body in _read_locations(context) for location in _elements(body)]
-    return sorted({v["name"].lower() for v in locations if is_public_location(v)})
+    public = [v for v in locations if isinstance(v, dict) and is_public_location(v)]
+    return sorted({str(v.get("name")).lower() for v in public if v.get("name")})
 
 
 def _read_locations(context: Context) -> list[bytes]:
@@ -103,7 +104,7 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
     exchange = _Exchange()
     try:
         read = sum(1 for _ in list_elements(_options(context, exchange)))
-    except (AzureError, ValueError) as error:
+    except (AzureError, *PARSER_FAILURES) as error:
         raise FetchError(
             f"{endpoint} failed: {_first_line(error, context.settings)}",
             "Check the account (az login), the subscription and its rights.",
@@ -252,7 +253,11 @@ def _elements(body: bytes) -> list[Any]:
     Raises:
         FetchError: the page holds no list.
     """
-    elements = json.loads(body).get("value")
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    elements = answer.get("value") if isinstance(answer, dict) else None
     if not isinstance(elements, list):
         raise FetchError("Azure Resource Manager answered no list", "Try again later.")
     return elements

@@ -211,7 +211,7 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
         bodies.append(body)
         pages.append(answer["Items"])
         link = answer.get("NextPageLink") or None
-        if link:
+        if link is not None:
             check_same_host(url, link)
     return _summary(bodies, pages)
 
@@ -235,7 +235,7 @@ def _read_answer(body: Downloaded) -> dict[str, Any]:
     raw = body.path.read_bytes()
     try:
         answer: Any = json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _InconsistentError(f"a page is not JSON ({error})") from None
     items = answer.get("Items") if isinstance(answer, dict) else None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):

@@ -82,7 +82,8 @@ def read_skus(pages: Pages) -> Skus:
     """Read every SKU of every landed page.
 
     Raises:
-        HwpricesError: a landed page is altered or is no list of SKUs.
+        UnreadablePageError: not one landed page is a list of SKUs.
+        HwpricesError: a landed page is altered.
     """
     dtypes = frames.dtypes(InstanceTypes)
     schema = {
@@ -92,12 +93,7 @@ def read_skus(pages: Pages) -> Skus:
         "raw_sha256": pl.String,
         "spec_source": pl.String,
     }
-    parts = [
-        read_list(pages, page, SKU, "resource SKUs").with_columns(
-            pl.lit("bundled" if kinds.BUNDLED in page.params else "api").alias("spec_source")
-        )
-        for page in pages.of(kinds.SKUS)
-    ]
+    parts = _read_lists(pages)
     skus = pl.concat([pl.DataFrame(schema=schema), *parts]).with_columns(
         pl.lit("azure").alias("provider")
     )
@@ -113,6 +109,19 @@ def read_skus(pages: Pages) -> Skus:
         _refused(skus.filter(is_machine & ~is_complete)),
         {f"out_of_scope:resource_type={kind}": count for kind, count in others.iter_rows()},
     )
+
+
+def _read_lists(pages: Pages) -> list[pl.DataFrame]:
+    """Read the lists, each with its spec_source. The last error counts if none can be read."""
+    parts: list[pl.DataFrame] = []
+    listed = pages.of(kinds.SKUS)
+    for page in listed:
+        source = pl.lit("bundled" if kinds.BUNDLED in page.params else "api").alias("spec_source")
+        with pages.leave_out(page):
+            parts.append(read_list(pages, page, SKU, "resource SKUs").with_columns(source))
+    if listed and not parts:
+        read_list(pages, listed[-1], SKU, "resource SKUs")
+    return parts
 
 
 def _refused(incomplete: pl.DataFrame) -> pl.DataFrame:

@@ -96,7 +96,9 @@ COUNTRIES = {**GEOGRAPHIES, **PLACES}
 
 def is_public_location(location: dict[str, Any]) -> bool:
     """Say whether a location of the subscription's list is a region that machines are sold in."""
-    metadata = location.get("metadata") or {}
+    metadata = location.get("metadata")
+    if not isinstance(metadata, dict):
+        return False
     geography = str(metadata.get("geography"))
     return metadata.get("regionType") == PHYSICAL and not geography.startswith(NOT_PUBLIC)
 
@@ -115,12 +117,15 @@ def read_locations(pages: Pages) -> pl.DataFrame:
     rows, which validation refuses.
 
     Raises:
-        HwpricesError: a landed page is altered or is no list of locations.
+        HwpricesError: a landed page is altered.
     """
     observed_at = frames.dtypes(Regions)["observed_at"]
     schema = {**LOCATION, "observed_at": observed_at, "source_url": pl.String}
     empty = pl.DataFrame(schema={**schema, "raw_sha256": pl.String})
-    parts = [read_list(pages, page, LOCATION, "locations") for page in pages.of(kinds.LOCATIONS)]
+    parts: list[pl.DataFrame] = []
+    for page in pages.of(kinds.LOCATIONS):
+        with pages.leave_out(page):
+            parts.append(read_list(pages, page, LOCATION, "locations"))
     members = [name for name in LOCATION if name != "name"]
     return (
         pl.concat([empty, *parts])

@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
-from hwprices.units import Money, Timestamp
+from hwprices.rows.prices import read_money
+from hwprices.units import Timestamp
 
 PAGES_AT_ONCE = 16
 """Pages held in memory while they are parsed. A page of 1,000 items is about 1 MB."""
@@ -102,17 +102,39 @@ def read_items(pages: Pages) -> Items:
     """Read every item of every price page. None is left out.
 
     Raises:
-        HwpricesError: a landed page is altered, or is not what Retail Prices answers.
+        HwpricesError: a landed page is altered.
     """
-    price_kinds = {r.unit.kind for r in pages.run.results if kinds.is_retail(r.unit.kind)}
-    price_pages = [page for kind in sorted(price_kinds) for page in pages.of(kind)]
+    results = [r for r in pages.run.results if kinds.is_retail(r.unit.kind)]
+    units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
+    price_pages = [page for unit_pages in units for page in unit_pages]
     bodies = _bodies(pages, price_pages)
-    parsed = [
-        parse(body, page.key).with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
-        for number, (page, body) in enumerate(zip(price_pages, bodies, strict=True))
-    ]
+    parsed: list[pl.DataFrame] = []
+    first = 0
+    for unit_pages in units:
+        numbers = range(first, first + len(unit_pages))
+        first = numbers.stop
+        parsed += _read_unit(pages, unit_pages, [(number, next(bodies)) for number in numbers])
     empty = pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})
     return Items(pl.concat([empty, *parsed]).rechunk(), _page_table(price_pages))
+
+
+def _read_unit(
+    pages: Pages, unit_pages: Sequence[Page], bodies: Sequence[tuple[int, bytes]]
+) -> list[pl.DataFrame]:
+    """Read the pages of one unit, given as number and content; none if one cannot be read.
+
+    Half of a region's prices would look like prices that Azure has withdrawn.
+    """
+    parsed: list[pl.DataFrame] = []
+    if not unit_pages:
+        return parsed
+    with pages.leave_out(*unit_pages):
+        for page, (number, body) in zip(unit_pages, bodies, strict=True):
+            with pages.parsing(page):
+                column = pl.lit(number, dtype=pl.Int32).alias("page")
+                parsed.append(parse(body).with_columns(column))
+        return parsed
+    return []
 
 
 def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
@@ -122,25 +144,21 @@ def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
             yield from pool.map(pages.read, price_pages[start : start + PAGES_AT_ONCE])
 
 
-def parse(body: bytes, name: str) -> pl.DataFrame:
-    """Read the items of one page's body into ``COLUMNS``; ``name`` is what an error calls the page.
+def parse(body: bytes) -> pl.DataFrame:
+    """Read the items of one page's body into ``COLUMNS``.
 
     Raises:
-        HwpricesError: it is not JSON with a list of Items as long as its Count; the line names the
+        ValueError: it is not JSON with a list of Items as long as its Count; the line names the
             member that does not fit.
+        RecursionError: it is nested too deep.
     """
     try:
         answer = _DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HwpricesError(
-            f"page {name} is not a Retail Prices answer ({str(error)[:160]})",
-            "Delete it and fetch again.",
-        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError) as error:
+        message = f"it is not a Retail Prices answer ({str(error)[:160]})"
+        raise ValueError(message) from None
     if len(answer.Items) != answer.Count:
-        raise HwpricesError(
-            f"page {name} says Count {answer.Count} and holds {len(answer.Items)} items",
-            "Delete it and fetch again.",
-        )
+        raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
     members = Item.__struct_encode_fields__
     values = zip(*map(msgspec.structs.astuple, answer.Items), strict=True)
     columns = dict(zip(members, values, strict=True)) if answer.Items else {}
@@ -181,7 +199,7 @@ def money(text: pl.Expr) -> pl.Expr:
 
     Null where it is not a number or does not fit.
     """
-    return text.cast(Money, strict=False)
+    return read_money(text)
 
 
 def time(text: pl.Expr) -> pl.Expr:

@@ -28,6 +28,14 @@ from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.catalog import InstanceTypes
 from hwprices.units import Timestamp
 
+LARGEST_FIGURE = {
+    "guestCpus": 100_000,
+    "memoryMb": 1_000_000_000,
+    "guestAcceleratorCount": 100_000,
+    "partitionCount": 10_000,
+}
+"""About fifty times what the largest machine has (1,920 vCPUs, 32 TiB), or more."""
+
 ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64"}
 
 
@@ -90,15 +98,17 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
     A type is described by the first zone that lists it.
 
     Raises:
-        HwpricesError: a page is not an aggregated list, or a type has local disks and nothing says
-            how many.
+        UnreadablePageError: a page of machine types is not an aggregated list, or a figure in it is
+            none of a machine. Without the machine types there are no prices.
+        HwpricesError: a type has local disks and nothing says how many.
     """
     types: dict[str, MachineType] = {}
     offers: list[_Offer] = []
     for page, zone, listed in _listed_types(pages):
         offers.append(_Offer(zone, listed.name, page))
         if listed.name not in types:
-            types[listed.name] = _machine_type(listed, page, sheets)
+            with pages.parsing(page):
+                types[listed.name] = _machine_type(listed, page, sheets)
     for zone, tpu_slice in read_tpu_slices(pages, sheets):
         offers.append(_Offer(zone, tpu_slice.name, tpu_slice.page))
         types.setdefault(tpu_slice.name, tpu_slice)
@@ -128,6 +138,7 @@ def _listed_types(pages: Pages) -> Iterator[tuple[Page, str, _MachineType]]:
 
 def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineType:
     """Complete the API's figures with what name, description and sheets tell."""
+    _check_figures(listed)
     series = sheets.series_of(listed.name)
     disks = sheets.local_disks_of(listed.name)
     return MachineType(
@@ -152,6 +163,25 @@ def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineTy
         disk_count=_disk_count(listed, disks),
         deprecated=bool(listed.deprecated),
     )
+
+
+def _check_figures(listed: _MachineType) -> None:
+    """Refuse figures that no machine has: they would overflow the columns, or price nothing.
+
+    Raises:
+        ValueError: names the type and the figure.
+    """
+    counts = [device.guest_accelerator_count for device in listed.accelerators or ()]
+    disks = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
+    figures = {
+        "guestCpus": listed.guest_cpus,
+        "memoryMb": listed.memory_mb,
+        "guestAcceleratorCount": max(counts, default=1),
+        "partitionCount": disks or 1,
+    }
+    wrong = [name for name, value in figures.items() if not 0 < value <= LARGEST_FIGURE[name]]
+    if wrong or min(counts, default=1) < 1:
+        raise ValueError(f"{listed.name[:80]} has an impossible {', '.join(wrong) or 'count'}")
 
 
 def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.machine_type import Machines
@@ -63,11 +64,7 @@ def requested_regions(pages: Pages) -> list[str] | None:
 
 
 def read_zones(pages: Pages, machines: Machines) -> list[Place]:
-    """Read the zones that the API lists, or else those that machine types are listed in.
-
-    Raises:
-        HwpricesError: a page is not a list of zones.
-    """
+    """Read the zones that the API lists, or else those that machine types are listed in."""
     listed = [
         Place(
             region=item.region.rpartition("/")[2],
@@ -76,8 +73,7 @@ def read_zones(pages: Pages, machines: Machines) -> list[Place]:
             observed_at=page.retrieved_at,
             raw_sha256=page.sha256,
         )
-        for page in pages.of(kinds.ZONES)
-        for item in decode(pages, page, _List, what="a list of zones", setting=_SETTING).items
+        for page, item in _items(pages, kinds.ZONES, "a list of zones")
     ]
     offers = machines.offers.unique("zone", keep="first")
     columns = ("zone", "region", "observed_at", "raw_sha256")
@@ -85,11 +81,7 @@ def read_zones(pages: Pages, machines: Machines) -> list[Place]:
 
 
 def read_regions(pages: Pages, zones: Sequence[Place]) -> list[Place]:
-    """Read the regions that the API lists, or else those of the zones, once each and sorted.
-
-    Raises:
-        HwpricesError: a page is not a list of regions.
-    """
+    """Read the regions that the API lists, or else those of the zones, once each and sorted."""
     listed = [
         Place(
             region=item.name,
@@ -97,11 +89,20 @@ def read_regions(pages: Pages, zones: Sequence[Place]) -> list[Place]:
             observed_at=page.retrieved_at,
             raw_sha256=page.sha256,
         )
-        for page in pages.of(kinds.REGIONS)
-        for item in decode(pages, page, _List, what="a list of regions", setting=_SETTING).items
+        for page, item in _items(pages, kinds.REGIONS, "a list of regions")
     ]
     first_of_each = {place.region: place for place in reversed(listed or zones)}
     return [first_of_each[name] for name in sorted(first_of_each)]
+
+
+def _items(pages: Pages, kind: str, what: str) -> list[tuple[Page, _Item]]:
+    """Read the items of every page of a kind that can be read."""
+    items: list[tuple[Page, _Item]] = []
+    for page in pages.of(kind):
+        with pages.leave_out(page):
+            listing = decode(pages, page, _List, what=what, setting=_SETTING)
+            items += [(page, item) for item in listing.items]
+    return items
 
 
 def region_rows(

@@ -57,6 +57,10 @@ USAGE_UNITS: Final = {
 }
 """usageUnit → what the price is for. Other units are not those of a component."""
 
+LARGEST_PRICE = 10_000
+"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is no price.
+Products with the parts of a machine (32,768 GiB) stay within Money."""
+
 NANOS = 10**9
 """Nanos in one unit of the currency (Money in the reference above)."""
 
@@ -108,6 +112,11 @@ class _Money(msgspec.Struct, rename="camel"):
     currency_code: str | None = None
     units: int = 0
     nanos: int = 0
+
+    @property
+    def is_in_range(self) -> bool:
+        """Whether it can be a price: not negative, and not above LARGEST_PRICE."""
+        return 0 <= self.units <= LARGEST_PRICE and 0 <= self.nanos < NANOS
 
 
 class _TieredRate(msgspec.Struct, rename="camel"):
@@ -178,7 +187,9 @@ def read_skus(pages: Pages) -> SkuCatalog:
     """Read every SKU page of the run.
 
     Raises:
-        HwpricesError: a page is not a SKU list, or too many descriptions are not understood.
+        UnreadablePageError: a page is not a SKU list. Without one of them parts of machines have no
+            price, so the provider fails.
+        HwpricesError: too many descriptions are not understood.
     """
     rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
@@ -271,8 +282,8 @@ def _current_price(sku: _Sku) -> _Price:
         _price_fault(money, usage_unit),
         money.currency_code,
         usage_unit,
-        money.units,
-        money.nanos,
+        money.units if money.is_in_range else None,
+        money.nanos if money.is_in_range else None,
         newest.effective_time,
     )
 
@@ -283,7 +294,9 @@ def _price_fault(money: _Money, usage_unit: UsageUnit | None) -> str | None:
         return "not_usd"
     if usage_unit is None:
         return "unknown_unit"
-    return None if money.units or money.nanos else "zero_price"
+    if not money.units and not money.nanos:
+        return "zero_price"
+    return None if money.is_in_range else "unreadable_price"
 
 
 def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:

@@ -1,0 +1,275 @@
+"""Pages and indexes of another shape: each fails its own unit, in a line that names it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.aws_pages import (
+    LandedPages,
+    bulk_server,
+    line,
+    price_list,
+    quotes,
+    savings_plans,
+)
+from tests.helpers.azure_pages import RETAIL, Landed, answer, item, sku
+from tests.helpers.azure_pages import context as azure_context
+from tests.helpers.gcp_pages import RETRIEVED_AT as NOW
+from tests.helpers.gcp_pages import URL, machine_type, n2_skus
+from tests.helpers.stub_server import Reply
+from tests.providers.aws.test_fetch import at, context
+from tests.providers.fuzz.pages import DEEP
+
+from hwprices.landing.download import FetchError
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages, UnreadablePageError, get
+from hwprices.stage.stage import stage
+from hwprices.storage.store import Store
+
+REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
+CHINA_PLANS = "/savingsPlan/v1.0/cn/AWSComputeSavingsPlan/current/region_index.json"
+
+NO_LINKS = (5, ["x"], {"a": 1}, "http://127.0.0.1:99999/x", "http://[::1/x", "/a\x00b", True)
+"""What came where a link should be."""
+
+
+@pytest.fixture(autouse=True)
+def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No AWS credentials, whatever this machine has."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def by_name(units: list[Unit]) -> dict[str, Unit]:
+    return {unit.name.removeprefix("aws/"): unit for unit in units}
+
+
+def test_a14_without_the_index_of_savings_plans_the_price_lists_are_there(stub, tmp_path) -> None:
+    """Known wrong number A14: China's savings-plan index answers 404."""
+    regions = {"cn-north-1": price_list([line()]), "cn-northwest-1": price_list([line()])}
+    server = bulk_server(stub(), regions, {}, partition="cn")
+    server.on(CHINA_PLANS, Reply.json({}, status=404))
+    made = context(tmp_path, **at(server))
+    units = by_name(get("aws").plan(made, list(regions)))
+    for region in regions:
+        assert len(get("aws").fetch(made, units[f"prices/{region}"])) == 1
+        with pytest.raises(FetchError, match="404"):
+            get("aws").fetch(made, units[f"savings_plans/{region}"])
+
+
+@pytest.mark.parametrize("link", NO_LINKS)
+def test_a_wrong_link_in_the_index_fails_one_region(stub, tmp_path, link) -> None:
+    files = {"us-east-1": price_list([line()]), "eu-west-1": price_list([line()])}
+    server = bulk_server(stub(), files)
+    good = "/offers/v1.0/aws/AmazonEC2/20260720/us-east-1/index.json"
+    entries = {
+        "us-east-1": {"currentVersionUrl": good},
+        "eu-west-1": {"currentVersionUrl": link},
+        "ap-east-1": "no entry",
+        "x" * 5000: {"currentVersionUrl": good},
+    }
+    server.on(REGION_INDEX, Reply.json({"regions": entries}))
+    made = context(tmp_path, **at(server))
+    units = by_name(get("aws").plan(made, None))
+    assert len(get("aws").fetch(made, units["prices/us-east-1"])) == 1
+    for region in ("eu-west-1", "ap-east-1"):
+        with pytest.raises(FetchError, match=r"no URL|no currentVersionUrl"):
+            get("aws").fetch(made, units[f"prices/{region}"])
+    assert max(map(len, units)) < 100
+
+
+@pytest.mark.parametrize("body", [b'{"regions": []}', b'{"regions": 5}', b"[]", DEEP, b"{"])
+def test_an_index_of_another_shape_is_named(stub, tmp_path, body) -> None:
+    server = bulk_server(stub(), {"us-east-1": b""})
+    server.on(REGION_INDEX, Reply(body))
+    with pytest.raises(FetchError, match=r"region_index\.json"):
+        get("aws").plan(context(tmp_path, **at(server)), ["us-east-1"])
+
+
+def test_a_price_list_cut_at_a_line_is_refused_if_there_was_a_longer_one(stub, tmp_path) -> None:
+    whole = price_list([line(SKU=f"S{number}") for number in range(100)])
+    cut = b"\n".join(whole.split(b"\n")[:60]) + b"\n"
+    server = bulk_server(stub(), {"us-east-1": whole})
+    made = context(tmp_path, **at(server))
+    unit = by_name(get("aws").plan(made, ["us-east-1"]))["prices/us-east-1"]
+    pages = tuple(get("aws").fetch(made, unit))
+    results = (UnitResult(unit, "ok", pages),)
+    made.landing.write_run(Run("20260720T000000.000000Z", "aws", "live", made.now(), "t", results))
+    bulk_server(server, {"us-east-1": cut})
+    with pytest.raises(FetchError, match="the last run"):
+        get("aws").fetch(made, unit)
+
+
+def aws_pages(folder: Path, kind: str, body: bytes, suffix: str) -> Pages:
+    """One good price list of us-east-1, and a hostile page of eu-west-1."""
+    landed = LandedPages(folder).add("prices", "us-east-1", price_list([line()]))
+    region = "us-east-1" if kind == "savings_plans" else "eu-west-1"  # read beside a price list
+    return landed.add(kind, region, body, suffix=suffix).pages()
+
+
+GOOD_LIST = price_list([line("0.0961", SKU="A"), line("0.0962", SKU="B")])
+PLANS = savings_plans("eu-west-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "1")]))
+HOSTILE_AWS = {
+    "no header": ("prices", b"x\ny\n", "csv"),
+    "missing columns": ("prices", b"SKU,RateCode\na,b\n", "csv"),
+    "spot advisor a list": ("spot_advisor", b"[]", "json"),
+    "spot advisor empty": ("spot_advisor", b"{}", "json"),
+    "spot advisor deep": ("spot_advisor", DEEP, "json"),
+    "spot advisor digits": ("spot_advisor", b'{"ranges": ' + b"9" * 10_000 + b"}", "json"),
+    "plans cut": ("savings_plans", PLANS[:-9], "json"),
+    "plans a list": ("savings_plans", b"[]", "json"),
+    "plans of another shape": ("savings_plans", b'{"products": [5], "terms": {}}', "json"),
+    "plans deep": ("savings_plans", b'{"products": [' + DEEP + b"]}", "json"),
+    "types not XML": ("instance_types", b"<html>", "xml"),
+    "types without a name": (
+        "instance_types",
+        b"<r><instanceTypeSet><item><a>b</a></item></instanceTypeSet></r>",
+        "xml",
+    ),
+    "quotes nested deep": (
+        "spot",
+        b"<r><spotPriceHistorySet>"
+        + b"<a>" * 5000
+        + b"</a>" * 5000
+        + b"</spotPriceHistorySet></r>",
+        "xml",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_AWS)
+def test_a_hostile_page_of_aws_fails_its_own_unit(tmp_path: Path, name: str) -> None:
+    kind, body, suffix = HOSTILE_AWS[name]
+    run_pages = aws_pages(tmp_path, kind, body, suffix)
+    store = Store(str(tmp_path / "root"))
+    staged = stage(get("aws"), run_pages.run, run_pages.landing, store, keep=2)
+    assert staged.rows("prices") == 1
+    (trouble,) = staged.troubles
+    hostile = run_pages.run.results[-1]
+    assert (trouble.unit, trouble.status) == (hostile.unit.name, "failed")
+    assert hostile.pages[0].key in trouble.reason
+    assert staged.units == {"failed": 1, "ok": 1}
+
+
+@pytest.mark.parametrize(
+    "cell", [b'"a"b', b'"unclosed', b"caf\xe9", b"\x00", b"9" * 10_000, b"NaN", b"1e400"]
+)
+def test_a_hostile_cell_of_a_price_list_changes_no_other_price(tmp_path: Path, cell: bytes) -> None:
+    """The file is left out, or the line is; a price that is given is the vendor's."""
+    body = GOOD_LIST.replace(b'"0.0962"', cell)
+    pages = aws_pages(tmp_path, "prices", body, "csv")
+    rows = [part.frame for part in get("aws").normalise(pages) if part.table == "prices"]
+    prices = {str(price) for frame in rows for price in frame.lazy().collect()["hourly"]}
+    assert "0.0960000000" in prices
+    assert prices <= {"0.0960000000", "0.0961000000"}
+    assert len(pages.unreadable) <= 1
+
+
+RETAIL_PAGES: dict[str, Any] = {
+    "deep": DEEP,
+    "deep items": b'{"Items": ' + DEEP + b', "Count": 0}',
+    "price of 10,000 digits": json.dumps(answer([item("9" * 10_000)])).encode(),
+    "NaN": b'{"Items": [{"retailPrice": NaN}], "Count": 1}',
+    "name a number": json.dumps(answer([item(1, armSkuName=5)])).encode(),
+    "items an object": b'{"Items": {}, "Count": 0}',
+    "price a list": json.dumps(answer([item([1])])).encode(),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", RETAIL_PAGES)
+def test_a_hostile_page_of_azure_prices_costs_no_other_price(tmp_path: Path, name: str) -> None:
+    landed = Landed(tmp_path).retail([item(0.1)]).skus(sku("Standard_D2s_v3"))
+    landed.add("retail_consumption_usd", "westeurope", RETAIL_PAGES[name])
+    pages = landed.pages()
+    parts = {part.table: part for part in get("azure").normalise(pages)}
+    prices = parts["prices"].frame.lazy().collect()
+    assert set(prices["region"]) == {"eastus"}
+    refused = parts["prices"].refused
+    assert len(pages.unreadable) + (0 if refused is None else refused.height) == 1
+
+
+@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"value": 5}', b"{}", b'{"value": [5]}'])
+def test_without_one_readable_list_of_sizes_azure_fails(tmp_path: Path, body: bytes) -> None:
+    landed = Landed(tmp_path).retail([item(0.1)]).add("skus", "eastus", body)
+    pages = landed.pages()
+    with pytest.raises(UnreadablePageError, match=pages.of("skus")[0].key):
+        list(get("azure").normalise(pages))
+
+
+@pytest.mark.parametrize("link", NO_LINKS)
+def test_a_next_link_that_is_no_url_fails_the_unit(stub, tmp_path, link) -> None:
+    server = stub()
+    body = answer([item(0.1)]) | {"NextPageLink": link}
+    server.on(RETAIL, Reply.json(body))
+    params = {"price_type": "Consumption", "currency": "USD"}
+    unit = Unit("azure", "retail_consumption_usd", "eastus", params)
+    with azure_context(tmp_path, server) as made, pytest.raises(FetchError):
+        get("azure").fetch(made, unit)
+
+
+def gcp_pages(folder: Path, skus: bytes, types: bytes | None = None) -> Pages:
+    zones = {"zones/us-central1-a": {"machineTypes": [machine_type("n2-standard-2", 2, 8192)]}}
+    bodies = {"skus": skus, "machine_types": types or json.dumps({"items": zones}).encode()}
+    landing = Landing(folder)
+    results = []
+    for kind, body in bodies.items():
+        unit = Unit("gcp", kind)
+        page = landing.land_bytes(unit, body, url=URL, retrieved_at=NOW)
+        results.append(UnitResult(unit, "ok", (page,)))
+    return Pages(Run("r", "gcp", "live", NOW, "1", tuple(results)), landing)
+
+
+def hostile_sku(**price: Any) -> bytes:
+    """A list of the SKUs of N2, with one more that has this unitPrice."""
+    wrong = json.loads(json.dumps(n2_skus()[0])) | {"skuId": "WRONG", "serviceRegions": ["mars"]}
+    rate = wrong["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]
+    rate["unitPrice"] = price
+    return json.dumps({"skus": [*n2_skus(), wrong]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("price", "reason"),
+    [
+        ({"currencyCode": "USD", "units": "-5"}, "unreadable_price"),
+        ({"currencyCode": "USD", "units": "99999999999999999999999"}, "unreadable_price"),
+        ({"currencyCode": "XYZ", "units": "99999999999999999999999"}, "not_usd"),
+        ({"currencyCode": "USD", "nanos": -1}, "unreadable_price"),
+        ({}, "not_usd"),
+    ],
+)
+def test_a_hostile_amount_of_a_sku_is_quarantined(tmp_path: Path, price, reason) -> None:
+    pages = gcp_pages(tmp_path, hostile_sku(**price))
+    parts = [part for part in get("gcp").normalise(pages) if part.table == "prices"]
+    rows = [row for part in parts for row in part.frame.lazy().collect().to_dicts()]
+    assert [str(row["hourly"]) for row in rows if row["os"] == "linux"] == ["0.0971180000"]
+    reasons = [row for part in parts if part.refused is not None for row in part.refused["reason"]]
+    assert reasons == [reason]
+
+
+@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"skus": 5}', hostile_sku(units="five")])
+def test_without_the_sku_catalog_gcp_fails(tmp_path: Path, body: bytes) -> None:
+    pages = gcp_pages(tmp_path, body)
+    with pytest.raises(UnreadablePageError, match=pages.of("skus")[0].key):
+        list(get("gcp").normalise(pages))
+
+
+@pytest.mark.parametrize("figure", [0, -1, 10**30, "NaN", None])
+def test_an_impossible_machine_is_named(tmp_path: Path, figure: Any) -> None:
+    listed = machine_type("n2-standard-2", 2, 8192) | {"guestCpus": figure}
+    types = json.dumps({"items": {"zones/us-central1-a": {"machineTypes": [listed]}}}).encode()
+    pages = gcp_pages(tmp_path, json.dumps({"skus": n2_skus()}).encode(), types)
+    with pytest.raises(UnreadablePageError, match=pages.of("machine_types")[0].key):
+        list(get("gcp").normalise(pages))
+
+
+def test_quotes_of_other_regions_stay_where_one_is_hostile(tmp_path: Path) -> None:
+    good = quotes(("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-20T11:00:00.000Z"))
+    landed = LandedPages(tmp_path).add("spot", "us-east-1", good, suffix="xml")
+    pages = landed.add("spot", "eu-west-1", good[:-20], suffix="xml").pages()
+    rows = [part.frame for part in get("aws").normalise(pages) if part.table == "prices"]
+    assert [frame.lazy().collect().height for frame in rows] == [0, 1]
+    assert [page.key for page in pages.unreadable] == [pages.of("spot", "eu-west-1")[0].key]
