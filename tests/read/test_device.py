@@ -76,8 +76,8 @@ def test_h100_by_hand(release: Release) -> None:
     ]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
-    # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
-    assert float(row["tco_usd_per_hour"]) == pytest.approx(2.1290 + 0.2586, abs=1e-3)
+    # 269,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
+    assert float(row["tco_usd_per_hour"]) == pytest.approx(1.5354 + 0.2586, abs=1e-3)
 
 
 def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:
@@ -123,7 +123,7 @@ def test_a_machine_to_buy_has_the_formats_of_its_accelerator(release: Release) -
     row = answered(release, "DGX H100")
     assert (row["type"], row["purchase_price_usd"], row["power_w"]) == (
         "server",
-        Decimal(373_000),
+        Decimal(269_000),
         10_200,
     )
     assert "bf16" in row["dtypes"]
@@ -135,7 +135,7 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: Release) -> None:
     machines = release.tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     row = answered(Release({**release.tables, "local_hardware": machines}), "DGX H100")
     assert (row["purchase_price"], row["purchase_currency"], row["purchase_price_usd"]) == (
-        Decimal(373_000),
+        Decimal(269_000),
         "EUR",
         None,
     )
