@@ -66,3 +66,27 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     (line,) = [line for line in text.splitlines() if "DGX H100" in line]
     assert "55.04" in line
     assert "5,078 h" in line
+
+
+def test_s10_a_part_that_needs_a_host_never_breaks_even(release: Release) -> None:
+    """Known wrong number S10 (docs/known-wrong-numbers.md): it is shown with its price alone.
+
+    The card and the offers of a cloud have the same accelerator, so only ``complete`` decides.
+    """
+    machines = release.tables["local_hardware"].with_columns(
+        accelerator_id=pl.lit("nvidia-h100-sxm5-80gb"), accelerator_count=8.0
+    )
+    rented = Release({**release.tables, "local_hardware": machines})
+    frame = break_even(rented)
+    complete = frame.filter("complete")
+    assert complete["break_even_hours"].null_count() == 0
+    part = frame.row(-1, named=True)
+    assert (part["device_id"], part["complete"]) == ("rtx-4090-card", False)
+    assert part["purchase_price_usd"] == 1599
+    assert part["cloud_usd_per_hour"] == complete["cloud_usd_per_hour"][0]
+    figures = ("tco_usd_per_hour", "break_even_hours", "break_even_years")
+    assert [part[name] for name in figures] == [None] * 3
+    ranked = recommend("7B", "lora", context=2048, where="local", dataset=rented)
+    reasons = dict(ranked.select("machine", "excluded_reason").iter_rows())
+    assert reasons["rtx-4090-card"] == "needs_host"
+    assert reasons["dgx-h100"] is None

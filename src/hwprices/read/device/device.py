@@ -238,14 +238,12 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
 
 
 def _machine_purchase(row: dict[str, Any]) -> Purchase:
-    no_price = row["price"] is None
+    basis = f"{row['price_kind']}, {row['price_date'] or 'undated'}"
     return Purchase(
         purchase_price=row["price"],
         purchase_currency=row["price_currency"],
         purchase_price_usd=row["purchase_price_usd"],
-        purchase_basis=None
-        if no_price
-        else f"{row['price_kind']}, {row['price_date'] or 'undated'}",
+        purchase_basis=None if row["price"] is None else basis,
         tco_usd_per_hour=row["tco_usd_per_hour"],
     )
 
