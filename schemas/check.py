@@ -56,6 +56,21 @@ class SparseFigures(Table):
         metadata = {"key": ["accelerator_id", "figure"]}
 
 
+class InterconnectLinks(Table):
+    """How many links an accelerator has to others, and the rate of one."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    links: pl.Int32 = column("Number of links of one device.", gt=0)
+    link_gbs: pl.Float64 = column("Rate of one link, both directions together.", unit="GB/s", gt=0)
+    source_url: pl.String = columns.url("Where they are published.", nullable=False)
+    as_of: pl.Date = column("Day the source was read, or the day of its edition.", unit="date")
+    notes: pl.String = column("What is doubtful about them.", nullable=True)
+
+    class Config:
+        name = "interconnect_links"
+        metadata = {"key": ["accelerator_id"]}
+
+
 class RatioExceptions(Table):
     """Devices whose rates break a ratio between number formats, and why."""
 

@@ -171,7 +171,10 @@ class Accelerators(Sourced):
         "What one device was offered for.", unit="USD", nullable=True, gt=0
     )
     purchase_price_date: pl.Date = column(
-        "Day, or first day of the year or month, that price stands for.", unit="date", nullable=True
+        "Day, or first day of the year or month, that price stands for; null where the source has"
+        " no date, which purchase_price_source then says (undated).",
+        unit="date",
+        nullable=True,
     )
     purchase_price_source: pl.String = column("Who offered or reported it.", nullable=True)
     embodied_kgco2e: pl.Float64 = column(
@@ -334,7 +337,10 @@ class LocalHardware(Sourced):
         str_matches=CURRENCY_PATTERN,
     )
     price_date: pl.Date = column(
-        "Day, or first day of the year or month, the price stands for.", unit="date", nullable=True
+        "Day, or first day of the year or month, the price stands for; null where the source has no"
+        " date, which price_source then says (undated).",
+        unit="date",
+        nullable=True,
     )
     price_kind: pl.String = column("Where the price comes from.", nullable=True, values=PRICE_KINDS)
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
@@ -350,11 +356,13 @@ class LocalHardware(Sourced):
 
     @pa.dataframe_check(name="price_has_its_date_and_source")
     def price_has_its_date_and_source(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """A price has a currency, a date, a kind and a source."""
+        """A price has a currency, a kind, a source, and a date unless its source is undated."""
         described = pl.all_horizontal(
-            pl.col("price_currency", "price_date", "price_kind", "price_source").is_not_null()
+            pl.col("price_currency", "price_kind", "price_source").is_not_null()
         )
-        return data.lazyframe.select(pl.col("price").is_null() | described)
+        undated = pl.col("price_source").str.contains("undated", literal=True)
+        dated = pl.col("price_date").is_not_null() != undated
+        return data.lazyframe.select(pl.col("price").is_null() | (described & dated))
 
     class Config:
         name = "local_hardware"

@@ -13,7 +13,12 @@ from pathlib import Path
 
 from hwprices.schemas.benchmark import Benchmarks
 from hwprices.schemas.catalog import Availability, InstanceTypes, Regions, Zones
-from hwprices.schemas.check import RatioExceptions, SecondSources, SparseFigures
+from hwprices.schemas.check import (
+    InterconnectLinks,
+    RatioExceptions,
+    SecondSources,
+    SparseFigures,
+)
 from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.footprint import PowerCoefficients, RegionFootprint
 from hwprices.schemas.offer import Offers, SoldAccelerators
@@ -72,7 +77,7 @@ SHEETS = _by_name(
 """The curated tables that a release is joined with. All are published but region_footprint, which
 completes the regions table."""
 
-CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions)
+CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, InterconnectLinks)
 """Figures that the accelerator sheet is compared with; never published."""
 
 RULE_SHEETS = {**_by_name(LanguageModels), **_provider_sheets()}

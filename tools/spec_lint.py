@@ -1,4 +1,4 @@
-"""Check the accelerator sheet against itself and against second sources.
+"""Check the accelerator sheet against itself and second sources, and the sheets beside it.
 
 ``python -m tools.spec_lint`` prints what is wrong, one line each, naming the device and what to do.
 Its exit status is 1 when there is something.
@@ -6,7 +6,6 @@ Its exit status is 1 when there is something.
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ import polars as pl
 
 from hwprices.specs import sheets
 from hwprices.units import NUMBER_FORMATS
+from tools import sheet_lint
+from tools.sheet_lint import Finding
 
 TOLERANCE = 0.03
 """Makers round (400 GB/s for 409.6) and quote other clocks within this; beyond it, two figures
@@ -36,6 +37,34 @@ RATIOS = [
 unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with
 the reason, in ratio_exceptions.csv."""
 
+EXACT = 0.001
+"""Tolerance of a ratio between two rates that the sheet gives with EXACT_DIGITS or more: rounding
+explains no more. The slip of digits 2,309.6 for 2,306.9 of the MI350X was 0.0012."""
+
+EXACT_DIGITS = 4
+
+FP32_OVER_FP64 = {
+    ("Maxwell", "GDDR"): 32,
+    ("Pascal", "GDDR"): 32,
+    ("Turing", "GDDR"): 32,
+    ("Ampere", "GDDR"): 64,
+    ("Ada Lovelace", "GDDR"): 64,
+    ("Blackwell", "GDDR"): 64,
+    ("Pascal", "HBM"): 2,
+    ("Volta", "HBM"): 2,
+    ("Ampere", "HBM"): 2,
+    ("Hopper", "HBM"): 2,
+    ("Blackwell", "HBM"): 2,
+}
+"""NVIDIA's architecture and the beginning of the memory's name, which tells its large chip with
+full FP64 from the others: FP32 rate over FP64 rate. From the CUDA C++ Programming Guide, table of
+arithmetic throughput: https://docs.nvidia.com/cuda/cuda-c-programming-guide/"""
+
+FP64_RULE = "fp64_of_family"
+
+FP64_TOLERANCE = 0.05
+"""FP64 rates are small and printed with two digits: 0.07 TFLOPS."""
+
 PLAUSIBLE = {
     "memory_gb": (0.05, 1000.0),
     "memory_bandwidth_gbs": (10.0, 25_000_000.0),  # a Raspberry Pi; a Cerebras wafer
@@ -57,26 +86,13 @@ FIGURES_WITH_SOURCE = [
     ("measured_power_mean_w", "measured_power_source"),
     ("launch_price_usd", "launch_price_source"),
     ("purchase_price_usd", "purchase_price_source"),
-    ("purchase_price_usd", "purchase_price_date"),
     ("embodied_kgco2e", "embodied_source"),
 ]
 """Columns that are filled together or not at all."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One mistake in the sheet."""
-
-    rule: str
-    accelerator_id: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.accelerator_id or 'accelerators.csv'}: {self.message} ({self.rule})"
-
-
 def lint(directory: Path | None = None) -> list[Finding]:
-    """List everything wrong with accelerators.csv and its check sheets, sorted.
+    """List everything wrong with accelerators.csv, its check sheets, benchmarks and machines.
 
     Raises:
         HwpricesError: a sheet cannot be read.
@@ -90,8 +106,17 @@ def lint(directory: Path | None = None) -> list[Finding]:
         "sparse_figures": sparse,
         "ratio_exceptions": exceptions,
     }
+    benchmarks = sheets.load("benchmarks", directory)
+    links = sheets.load("interconnect_links", directory)
     findings = [
         *unknown_rows(sheet, check_sheets),
+        *inexact_ratios(sheet),
+        *fp64_of_family(sheet, exceptions),
+        *sheet_lint.links(sheet, links),
+        *sheet_lint.undated_prices(sheet),
+        *sheet_lint.benchmarks_of_other_devices(benchmarks),
+        *sheet_lint.units_of_benchmarks(benchmarks),
+        *sheet_lint.incomplete_machines(sheets.load("local_hardware", directory)),
         *implausible(sheet),
         *rates_without_support(sheet),
         *sparse_as_dense(sheet, sparse),
@@ -183,6 +208,42 @@ def broken_ratios(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Fin
 def _applies(row: dict[str, Any], denominator: str, exception: bool) -> bool:
     """Tell whether a ratio rule applies to a device: the bf16 rules only without an fp16 rate."""
     return denominator != "bf16" or row[NUMBER_FORMATS["fp16"]] is None or exception
+
+
+def inexact_ratios(sheet: pl.DataFrame) -> Iterator[Finding]:
+    """Find two precise rates that miss their ratio by more than rounding: a slip of digits."""
+    for row in sheet.iter_rows(named=True):
+        for rule, numerator, denominator, factor in RATIOS:
+            top, bottom = row[NUMBER_FORMATS[numerator]], row[NUMBER_FORMATS[denominator]]
+            if not (_precise(top) and _precise(bottom) and _applies(row, denominator, False)):
+                continue
+            if EXACT < abs(top / bottom / factor - 1) <= TOLERANCE:
+                message = f"{numerator} {top} is not exactly {factor} × {denominator} {bottom}"
+                yield Finding("inexact_ratio", row["accelerator_id"], f"{message} ({rule})")
+
+
+def _precise(rate: float | None) -> bool:
+    """Tell whether a rate has EXACT_DIGITS digits; zeros at the end of a whole number are none."""
+    if rate is None:
+        return False
+    text = repr(float(rate)).removesuffix(".0")
+    digits = text.replace(".", "").lstrip("0")
+    return len(digits if "." in text else digits.rstrip("0")) >= EXACT_DIGITS
+
+
+def fp64_of_family(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Finding]:
+    """Find FP64 rates that are not the share of FP32 that the chip's family has."""
+    excused = exceptions.filter(rule=FP64_RULE)["accelerator_id"].to_list()
+    rated = sheet.filter(vendor="NVIDIA").drop_nulls(["fp64_dense_tflops", "fp32_dense_tflops"])
+    for row in rated.iter_rows(named=True):
+        memory = next((kind for kind in ("GDDR", "HBM") if row["memory_type"].startswith(kind)), "")
+        share = FP32_OVER_FP64.get((row["architecture"], memory))
+        if share is None or row["accelerator_id"] in excused:
+            continue
+        expected = row["fp32_dense_tflops"] / share
+        if abs(row["fp64_dense_tflops"] / expected - 1) > FP64_TOLERANCE:
+            message = f"fp64 {row['fp64_dense_tflops']} is not 1/{share} of FP32: {expected:.3g}"
+            yield Finding(FP64_RULE, row["accelerator_id"], message)
 
 
 def bandwidth(sheet: pl.DataFrame) -> Iterator[Finding]:

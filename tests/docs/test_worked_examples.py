@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from tests.helpers import small_release
 
+from hwprices.read.ownership import Ownership
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
 from hwprices.specs import sheets
@@ -129,6 +131,24 @@ def test_the_examples_use_figures_of_the_sheets(
     in_sheet = sheets.load(sheet).select(columns).rows()
     in_example = [tuple(row[column] for column in columns) for row in rows]
     assert [row for row in in_example if row not in in_sheet] == []
+
+
+def test_the_example_of_owning_uses_the_price_of_the_sheet() -> None:
+    """A DGX H100: price and power of local_hardware, the defaults of ``Ownership``."""
+    machines = sheets.load("local_hardware")
+    dgx = machines.row(by_predicate=pl.col("device_id") == "nvidia-dgx-h100", named=True)
+    default = Ownership()
+    capital = float(dgx["price"]) / (default.lifetime_years * 8760 * default.utilisation)
+    energy = dgx["max_power_w"] / 1000 * default.pue * default.usd_per_kwh
+    hours = float(dgx["price"]) / (55.04 - energy)
+    text = " ".join(METHOD.read_text().split())
+    for sentence in (
+        f"a DGX H100 costs {dgx['price']:,.0f} USD and draws {dgx['max_power_w'] / 1000:g} kW",
+        f"= {capital:.2f} and",
+        f"= {energy:.2f}, together {capital + energy:.2f} USD/h",
+        f"= {hours:,.0f} hours of use, which is {hours / 4380:.1f} years",
+    ):
+        assert sentence in text
 
 
 def test_every_derived_column_is_explained() -> None:

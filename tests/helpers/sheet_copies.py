@@ -7,7 +7,15 @@ import polars as pl
 
 from tests.conftest import PROJECT
 
-SHEETS = ("accelerators", "second_sources", "sparse_figures", "ratio_exceptions")
+SHEETS = (
+    "accelerators",
+    "second_sources",
+    "sparse_figures",
+    "ratio_exceptions",
+    "interconnect_links",
+    "benchmarks",
+    "local_hardware",
+)
 
 Edit = Callable[[pl.DataFrame], pl.DataFrame]
 

@@ -327,7 +327,7 @@ LOCAL = [
         "accelerator_memory_gb": 640.0,
         "unified_memory": False,
         "max_power_w": 10_200.0,
-        "price": Decimal(373_000),
+        "price": Decimal(269_000),
     },
     {
         "device_id": "rtx-4090-card",

@@ -16,6 +16,7 @@ from hwprices.read.device import answer, lookup
 from hwprices.read.device.device import device
 from hwprices.read.ownership import Ownership
 from hwprices.read.terminal.device import render_device
+from hwprices.specs import sheets
 
 
 def answered(release: Release, name: str, ownership: Ownership | None = None) -> dict[str, Any]:
@@ -76,8 +77,8 @@ def test_h100_by_hand(release: Release) -> None:
     ]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
     assert row["missing"] == []
-    # 373,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
-    assert float(row["tco_usd_per_hour"]) == pytest.approx(2.1290 + 0.2586, abs=1e-3)
+    # 269,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
+    assert float(row["tco_usd_per_hour"]) == pytest.approx(1.5354 + 0.2586, abs=1e-3)
 
 
 def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:
@@ -119,11 +120,44 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
     )
 
 
+def test_s12_a_cpu_names_only_machines_that_have_it(release: Release) -> None:
+    """Known wrong number S12 (docs/known-wrong-numbers.md): another maker's processor.
+
+    Another CPU of the same microarchitecture is added; no machine has it.
+    """
+    cpus = release.tables["cpus"]
+    other = cpus.filter(cpu_id="aws-graviton3").with_columns(
+        cpu_id=pl.lit("other-v1"), name=pl.lit("Other V1"), vendor=pl.lit("Other")
+    )
+    both = Release({**release.tables, "cpus": pl.concat([cpus, other])})
+    assert answered(both, "Graviton3")["providers"] == ["aws"]
+    row = answered(both, "Other V1")
+    assert (row["providers"], row["regions"]) == ([], [])
+    assert (row["cheapest_usd_per_hour"], row["gco2e_per_hour"]) == (None, None)
+
+
+def test_arm_computes_in_half_precision_since_v8_2(release: Release) -> None:
+    """lscpu shows fphp and asimdhp on Neoverse N1 (Armv8.2), and not on Cortex-A72 (Armv8.0)."""
+    with_the_sheet = Release({**release.tables, "cpus": sheets.load("cpus")})
+    with_fp16 = ["aws-graviton2", "aws-graviton4", "google-axion", "broadcom-bcm2712"]
+    for cpu_id in with_fp16:
+        assert "fp16" in answered(with_the_sheet, cpu_id)["dtypes"], cpu_id
+    for cpu_id in ("aws-graviton", "broadcom-bcm2711", "amd-epyc-9r14"):
+        row = answered(with_the_sheet, cpu_id)
+        assert "fp16" not in row["dtypes"] + row["dtypes_unknown"], cpu_id
+
+
+def test_a_price_without_a_date_is_called_undated(release: Release) -> None:
+    machines = release.tables["local_hardware"].with_columns(price_date=pl.lit(None, dtype=pl.Date))
+    row = answered(Release({**release.tables, "local_hardware": machines}), "DGX H100")
+    assert row["purchase_basis"] == "street, undated"
+
+
 def test_a_machine_to_buy_has_the_formats_of_its_accelerator(release: Release) -> None:
     row = answered(release, "DGX H100")
     assert (row["type"], row["purchase_price_usd"], row["power_w"]) == (
         "server",
-        Decimal(373_000),
+        Decimal(269_000),
         10_200,
     )
     assert "bf16" in row["dtypes"]
@@ -135,7 +169,7 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: Release) -> None:
     machines = release.tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     row = answered(Release({**release.tables, "local_hardware": machines}), "DGX H100")
     assert (row["purchase_price"], row["purchase_currency"], row["purchase_price_usd"]) == (
-        Decimal(373_000),
+        Decimal(269_000),
         "EUR",
         None,
     )

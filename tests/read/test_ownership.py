@@ -15,23 +15,23 @@ from hwprices.read.terminal.recommendation import render_break_even
 
 
 def test_owning_by_hand(release: Release) -> None:
-    """DGX H100: 373,000 USD / (5 × 8760 h × 0.5) and 10.2 kW × 1.56 × 0.13, in USD/h."""
+    """DGX H100: 269,000 USD / (5 × 8760 h × 0.5) and 10.2 kW × 1.56 × 0.13, in USD/h."""
     row = owned(release, Ownership()).filter(device_id="dgx-h100").row(0, named=True)
-    assert float(row["capital_usd_per_hour"]) == pytest.approx(17.0320, abs=1e-4)
+    assert float(row["capital_usd_per_hour"]) == pytest.approx(12.2831, abs=1e-4)
     assert float(row["energy_usd_per_hour"]) == pytest.approx(2.0686, abs=1e-4)
     assert row["tco_usd_per_hour"] == row["capital_usd_per_hour"] + row["energy_usd_per_hour"]
 
 
 def test_break_even_by_hand(release: Release) -> None:
-    """DGX H100 against p5.48xlarge: 373,000 / (55.04 - 2.0686) = 7,041.5 hours of use.
+    """DGX H100 against p5.48xlarge: 269,000 / (55.04 - 2.0686) = 5,078.2 hours of use.
 
-    That is 1.6 years at half of all hours.
+    That is 1.2 years at half of all hours.
     """
     frame = break_even(release)
     row = frame.filter(device_id="dgx-h100").row(0, named=True)
     assert row["cloud_offer"] == "aws/us-east-1/p5.48xlarge"
-    assert row["break_even_hours"] == pytest.approx(7041.5, abs=0.5)
-    assert row["break_even_years"] == pytest.approx(1.608, abs=1e-3)
+    assert row["break_even_hours"] == pytest.approx(5078.2, abs=0.5)
+    assert row["break_even_years"] == pytest.approx(1.159, abs=1e-3)
     not_rented = frame.filter(device_id="pc-rtx-4090")
     assert not_rented["break_even_hours"].to_list() == [None]
 
@@ -43,7 +43,7 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
     with_rate = owned(in_euro, Ownership(usd_per={"EUR": 1.1}))
     assert without_rate["purchase_price_usd"].to_list() == [None] * 3
     assert with_rate["purchase_price_usd"].to_list() == [
-        Decimal("410300"),
+        Decimal("295900"),
         Decimal("3300"),
         Decimal("1758.9"),
     ]
@@ -65,4 +65,28 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     (line,) = [line for line in text.splitlines() if "DGX H100" in line]
     assert "55.04" in line
-    assert "7,042 h" in line or "7,041 h" in line
+    assert "5,078 h" in line
+
+
+def test_s10_a_part_that_needs_a_host_never_breaks_even(release: Release) -> None:
+    """Known wrong number S10 (docs/known-wrong-numbers.md): it is shown with its price alone.
+
+    The card and the offers of a cloud have the same accelerator, so only ``complete`` decides.
+    """
+    machines = release.tables["local_hardware"].with_columns(
+        accelerator_id=pl.lit("nvidia-h100-sxm5-80gb"), accelerator_count=8.0
+    )
+    rented = Release({**release.tables, "local_hardware": machines})
+    frame = break_even(rented)
+    complete = frame.filter("complete")
+    assert complete["break_even_hours"].null_count() == 0
+    part = frame.row(-1, named=True)
+    assert (part["device_id"], part["complete"]) == ("rtx-4090-card", False)
+    assert part["purchase_price_usd"] == 1599
+    assert part["cloud_usd_per_hour"] == complete["cloud_usd_per_hour"][0]
+    figures = ("tco_usd_per_hour", "break_even_hours", "break_even_years")
+    assert [part[name] for name in figures] == [None] * 3
+    ranked = recommend("7B", "lora", context=2048, where="local", dataset=rented)
+    reasons = dict(ranked.select("machine", "excluded_reason").iter_rows())
+    assert reasons["rtx-4090-card"] == "needs_host"
+    assert reasons["dgx-h100"] is None

@@ -119,7 +119,7 @@ def test_a_machine_without_a_price_is_excluded_with_the_reason(release: Release)
 
 
 def test_a_machine_over_the_budget_is_excluded_with_its_cost(release: Release) -> None:
-    fit, out = ranked(release, "llama-3.1-70b", "inference", budget=15)
+    fit, out = ranked(release, "llama-3.1-70b", "inference", budget=14)
     assert set(fit["machine"]) == {"g6e.12xlarge", "inf2.48xlarge"}
     assert out["p5.48xlarge"] == "costs 55.04 USD, over the budget"
 

@@ -55,6 +55,8 @@ COLUMNS = {
 
 DIFFERENT = {
     ("nvidia-k520", "fp64"): "1/24 of FP32 on GK104",
+    ("nvidia-a10", "fp64"): "1/64 of FP32 on GA102; the other list has 1/32",
+    ("nvidia-a10g", "fp64"): "1/64 of FP32 on GA102; the other list has 1/32",
     ("nvidia-jetson-agx-orin-64gb", "int8"): "the GPU alone; the other figure counts the two DLAs",
     ("nvidia-jetson-agx-thor", "fp32"): "not from a source in the other list",
     ("intel-gaudi3", "bf16"): "at the clock that boards ship with",

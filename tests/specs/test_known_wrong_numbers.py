@@ -1,4 +1,4 @@
-"""Figures that others published wrong: S1 to S7 of docs/known-wrong-numbers.md."""
+"""Figures that others published wrong: S1 to S9 of docs/known-wrong-numbers.md."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -101,6 +101,87 @@ def test_s7_no_mixed_system_and_derived_figures_are_marked(
         pl.col("round") == "v5.1",
         pl.col("accelerator_count").is_in([24.0, 48.0]),
     ).is_empty()
+
+
+def test_s8_a_gb300_is_no_b300(sheets: Mapping[str, pl.DataFrame]) -> None:
+    results = sheets["benchmarks"]
+    system = pl.col("system").str.to_lowercase()
+    of_gb300 = results.filter(system.str.contains("gb300|theia_|ars-121gl-nb3"))
+    assert of_gb300.height == 20
+    assert set(of_gb300["accelerator_id"]) == {"nvidia-gb300"}
+    # LoRA on 8 accelerators: HGX B300 takes 8.5 to 9.8 minutes, GB300 5.771
+    lora = results.filter(model="llama2_70b_lora", accelerator_count=8.0)
+    b300, gb300 = (lora.filter(accelerator_id=f"nvidia-{name}") for name in ("b300", "gb300"))
+    assert b300["result"].min() > 8
+    assert gb300["result"].to_list() == [5.771]
+
+
+def test_s9_fp64_of_ga102_is_a_64th(device: Device) -> None:
+    for name, fp64 in (("nvidia-a10", 0.488), ("nvidia-a10g", 0.547)):
+        assert device(name)["fp64_dense_tflops"] == fp64
+        assert fp64 == pytest.approx(device(name)["fp32_dense_tflops"] / 64, rel=0.002)
+
+
+def test_rates_of_mi350x_are_units_times_clock(device: Device) -> None:
+    """2,309.6 in lists is 2,306.9 with two digits swapped; FP8 and FP4 were right."""
+    mi350x = device("amd-mi350x")
+    fp16 = 256 * 4096 * 2.2e9 / 1e12
+    assert mi350x["fp16_dense_tflops"] == mi350x["bf16_dense_tflops"] == pytest.approx(fp16, 1e-4)
+    assert mi350x["fp8_dense_tflops"] == pytest.approx(2 * fp16, rel=1e-4)
+
+
+def test_mi250_has_six_links_and_mi250x_eight(device: Device) -> None:
+    assert device("amd-mi250")["interconnect_gbs"] == 6 * 100
+    assert device("amd-mi250x")["interconnect_gbs"] == 8 * 100
+
+
+def test_llama_8b_interactive_is_measured_in_tokens(sheets: Mapping[str, pl.DataFrame]) -> None:
+    rows = sheets["benchmarks"].filter(model="llama3.1-8b", scenario="Interactive")
+    assert rows.filter(round="v5.1").height == 8
+    assert set(rows["result_unit"]) == {"Tokens/s"}
+
+
+def test_an_eighth_of_a_server_is_not_the_price_of_a_gpu(
+    device: Device, sheets: Mapping[str, pl.DataFrame]
+) -> None:
+    machines = sheets["local_hardware"]
+    dgx = machines.row(by_predicate=pl.col("device_id") == "nvidia-dgx-h100", named=True)
+    launch_price = device("nvidia-h100-sxm5-80gb")["launch_price_usd"]
+    assert 25_000 <= launch_price <= 30_000  # Raymond James, August 2023
+    assert launch_price < dgx["price"] / 8
+
+
+def test_formats_that_makers_list_are_supported(device: Device) -> None:
+    assert device("sambanova-sn40l")["fp32_support"] == "supported"
+    for name in ("sambanova-sn40l", "intel-gaudi2", "intel-gaudi3"):
+        assert device(name)["int8_support"] == "supported"
+    for name in ("m1-ultra", "m2-ultra", "m3-max", "m3-ultra", "m4"):
+        assert device(f"apple-{name}")["bf16_support"] == "supported"
+    for name in ("m4", "m4-pro", "m4-max"):
+        assert "sme2" in device(f"apple-{name}")["ai_features"]
+
+
+def test_embodied_emissions_that_are_published(device: Device) -> None:
+    assert device("nvidia-h100-sxm5-80gb")["embodied_kgco2e"] == 1312 / 8
+    assert device("nvidia-b200")["embodied_kgco2e"] == 2274 / 8
+    assert device("nvidia-a100-sxm4-40gb")["embodied_kgco2e"] == 127.6
+
+
+def test_notes_claim_no_format_that_the_device_lacks(accelerators: pl.DataFrame) -> None:
+    claimed = accelerators.filter(
+        pl.col("notes").str.contains(r"(FP8|BF16 and FP8) with FP32 accumulate")
+    )
+    assert set(claimed["fp8_support"]) <= {"supported"}
+
+
+def test_a_price_without_a_date_says_so(sheets: Mapping[str, pl.DataFrame]) -> None:
+    machines = sheets["local_hardware"].filter(pl.col("price").is_not_null())
+    undated = machines.filter(pl.col("price_source").str.contains("undated"))
+    assert undated.height == 4
+    assert undated["price_date"].null_count() == 4
+    assert machines.height - undated.height == machines["price_date"].count()
+    own_notes = machines.filter(pl.col("price_source").str.contains("Project's own notes"))
+    assert own_notes.height == 4
 
 
 def test_a_maker_that_publishes_nothing_has_a_row_that_says_so(device: Device) -> None:

@@ -42,12 +42,63 @@ def test_the_sheet_is_clean() -> None:
         ("google-tpu-v4", {"tdp_w": "192"}, "estimate"),
         ("google-tpu-v4", {"tdp_estimate_source": None}, "source"),
         ("nvidia-rtx-4090", {"launch_price_source": None}, "source"),
+        ("nvidia-a10", {"fp64_dense_tflops": "0.98"}, "fp64_of_family"),
+        ("nvidia-a10g", {"fp64_dense_tflops": "1.1"}, "fp64_of_family"),
+        ("amd-mi350x", {"fp16_dense_tflops": "2309.6"}, "inexact_ratio"),
+        ("amd-mi250", {"interconnect_gbs": "800"}, "links"),
+        ("nvidia-h100-sxm5-80gb", {"purchase_price_date": "2024-01-01"}, "undated"),
     ],
 )
 def test_each_lint_finds_its_mistake(
     tmp_path: Path, device: str, cells: dict[str, str | None], rule: str
 ) -> None:
     assert (rule, device) in findings(copy_with(tmp_path, "accelerators", put(device, **cells)))
+
+
+RESULT = {
+    "suite": "mlperf_inference",
+    "model": "llama3.1-8b",
+    "scenario": "Offline",
+    "round": "v5.1",
+    "system_count": "1",
+    "result_unit": "Tokens/s",
+    "derived": "false",
+    "official": "true",
+    "source_url": "https://example.org",
+    "as_of": "2026-01-01",
+    "confidence": "high",
+}
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        "NVIDIA/GB300-NVL72_GB300-288GB_aarch64x72_TRT",
+        "CoreWeave/GB300-NVL8-CoreWeave_TRT",
+        "Lambda/gb300_n18_ngc25.04_nemo",
+        "NVIDIA/theia_ngpu8_ngc25.09_nemo",
+        "Supermicro/ARS-121GL-NB3",
+        "Dell/XE9680L_B200_SXM_180GBx8_TRT",
+    ],
+)
+def test_a_result_on_the_row_of_another_device(tmp_path: Path, system: str) -> None:
+    edit = add(accelerator_id="nvidia-b300", system=system, **RESULT)
+    found = findings(copy_with(tmp_path, "benchmarks", edit))
+    assert found == {("other_device", "nvidia-b300")}
+
+
+def test_a_language_model_that_is_not_in_tokens(tmp_path: Path) -> None:
+    cells = RESULT | {"scenario": "Interactive", "result_unit": "Queries/s"}
+    edit = add(accelerator_id="nvidia-b200", system="Dell/B200", **cells)
+    found = findings(copy_with(tmp_path, "benchmarks", edit))
+    assert found == {("benchmark_unit", "nvidia-b200"), ("benchmark_unit", "")}
+
+
+def test_gpus_alone_are_no_complete_machine(tmp_path: Path) -> None:
+    is_board = pl.col("device_id") == "amd-8x-mi300x-server"
+    complete = pl.when(is_board).then(pl.lit("true")).otherwise("complete").alias("complete")
+    directory = copy_with(tmp_path, "local_hardware", lambda frame: frame.with_columns(complete))
+    assert findings(directory) == {("complete_machine", "amd-mi300x")}
 
 
 def test_an_exception_that_is_not_needed(tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     Returns the columns of local_hardware and: purchase_price_usd, power_w, power_basis (maker or
     estimate), capital_usd_per_hour, energy_usd_per_hour, tco_usd_per_hour, energy_kwh_per_hour,
     operational_gco2e_per_hour, gco2e_per_hour. A figure is null when the machine's price, power or
-    exchange rate is not known.
+    exchange rate is not known. tco_usd_per_hour is null also for a part that needs a host, because
+    the host's price and power are missing from it.
     """
     return _with_costs(_with_price_and_power(dataset, ownership), ownership).collect()
 
@@ -93,19 +94,20 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
     operational = formulas.operational_gco2e_per_hour(energy, grid)
     hours_of_use = lifetime_years * HOURS_PER_YEAR * utilisation
     embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, hours_of_use)
+    tco = formulas.tco_usd_per_hour(
+        price_usd=c.purchase_price_usd,
+        lifetime_years=lifetime_years,
+        utilisation=utilisation,
+        watts=c.power_w,
+        pue=pue,
+        usd_per_kwh=usd_per_kwh,
+    )
     return machines.with_columns(
         capital_usd_per_hour=formulas.capital_usd_per_hour(
             c.purchase_price_usd, lifetime_years, utilisation
         ),
         energy_usd_per_hour=formulas.energy_usd_per_hour(c.power_w, pue, usd_per_kwh),
-        tco_usd_per_hour=formulas.tco_usd_per_hour(
-            price_usd=c.purchase_price_usd,
-            lifetime_years=lifetime_years,
-            utilisation=utilisation,
-            watts=c.power_w,
-            pue=pue,
-            usd_per_kwh=usd_per_kwh,
-        ),
+        tco_usd_per_hour=pl.when("complete").then(tco),
         energy_kwh_per_hour=energy,
         operational_gco2e_per_hour=operational,
         gco2e_per_hour=formulas.gco2e_per_hour(operational, embodied),
@@ -115,6 +117,7 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
 BREAK_EVEN_COLUMNS = [
     "device_id",
     "name",
+    "complete",
     "accelerator_id",
     "accelerator_count",
     "purchase_price_usd",
@@ -133,7 +136,8 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     cheapest on-demand price of one accelerator times the machine's number of accelerators;
     cloud_offer is that offer (provider/region/instance_type). break_even_hours counts hours of use,
     break_even_years the calendar at that utilisation. Both are null where no cloud sells the
-    accelerator, or where the electricity alone costs more than the cloud.
+    accelerator, where the electricity alone costs more than the cloud, and for a part that needs a
+    host (``complete`` is false): it is shown and never ranked.
     """
     c = pl.col
     cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
@@ -147,7 +151,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     )
     hours_of_use_per_year = HOURS_PER_YEAR * ownership.utilisation
     return (
-        machines.with_columns(break_even_hours=hours)
+        machines.with_columns(break_even_hours=pl.when("complete").then(hours))
         .with_columns(break_even_years=c.break_even_hours / hours_of_use_per_year)
         .select(BREAK_EVEN_COLUMNS)
         .sort("break_even_hours", "device_id", nulls_last=True)

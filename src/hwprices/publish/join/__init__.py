@@ -13,6 +13,7 @@ from hwprices.publish.join import accelerators, benchmarks, machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.tables import SHEETS, TABLES
+from hwprices.specs.machine_cpus import KEY
 from hwprices.stage import validate
 
 VENDOR_TABLES = ("regions", "instance_types", "availability", "prices", "component_prices")
@@ -129,7 +130,7 @@ def build_offers(
     region_columns = region_table.select(
         "provider", "region", "country", "pue", "grid_gco2e_per_kwh"
     )
-    table = table.join(machine_types, on=machines.KEY, how="left")
+    table = table.join(machine_types, on=KEY, how="left")
     table = table.join(region_columns, on=["provider", "region"], how="left")
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()

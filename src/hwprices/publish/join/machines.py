@@ -1,13 +1,10 @@
 """Add the spec sheets to machine types: accelerator, CPU microarchitecture, power."""
 
-import re
-
 import polars as pl
 import polars.selectors as cs
 
 from hwprices import formulas
-
-KEY = ["provider", "instance_type"]
+from hwprices.specs.machine_cpus import KEY, machine_cpus
 
 CARRIED = [
     "provider",
@@ -56,7 +53,9 @@ def machines(
     inputs = ["series", "cpu_models", "local_disk_kind"]
     frame = types.select(*CARRIED, *inputs, *_one_accelerator()).collect()
     frame = _with_specs(frame, accelerators)
-    frame = frame.join(microarchitectures(frame, cpus, families), on=KEY, how="left")
+    microarchitectures = machine_cpus(frame, cpus, families, "microarchitecture")
+    names = microarchitectures.rename({"microarchitecture": "cpu_microarchitecture"})
+    frame = frame.join(names, on=KEY, how="left")
     frame = _with_watts(_with_coefficients(frame, coefficients))
     return frame.drop(*inputs, "tdp_estimate_w", "power_limit_default_w")
 
@@ -82,67 +81,6 @@ def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame
     specs = specs.with_columns(formulas.known_positive(pl.col(name)).alias(name) for name in rates)
     power = pl.coalesce("power_limit_default_w", "accelerator_tdp_w").alias("accelerator_power_w")
     return frame.join(specs, on="accelerator_id", how="left").with_columns(power)
-
-
-def microarchitectures(
-    frame: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame
-) -> pl.DataFrame:
-    """Find the CPU microarchitecture of machine types.
-
-    ``frame`` has provider, instance_type, family, series and cpu_models; ``cpus`` and ``families``
-    are the sheets cpus and cpu_families. Returns provider, instance_type, cpu_microarchitecture:
-    from the models that the vendor names for the type, else from its family's. A type that may come
-    with one of several microarchitectures gets null.
-    """
-    of_models = _of_models(frame, cpus)
-    of_family = _of_families(frame, cpus, families)
-    return (
-        frame.select(KEY)
-        .join(_unanimous(of_models), on=KEY, how="left")
-        .join(_unanimous(of_family), on=KEY, how="left", suffix="_family")
-        .select(
-            *KEY,
-            cpu_microarchitecture=pl.coalesce("microarchitecture", "microarchitecture_family"),
-        )
-    )
-
-
-def _of_models(frame: pl.DataFrame, cpus: pl.DataFrame) -> pl.DataFrame:
-    """Return KEY and microarchitecture, one row per CPU model that the vendor names.
-
-    A model that no pattern of the sheet matches has null, so that it counts as different.
-    """
-    models = frame.select(*KEY, "cpu_models").explode("cpu_models", empty_as_null=True)
-    models = models.drop_nulls("cpu_models")
-    patterns = [
-        (re.compile(pattern, re.IGNORECASE), name)
-        for pattern, name in cpus.select("model_pattern", "microarchitecture")
-        .drop_nulls()
-        .iter_rows()
-    ]
-    by_model = {
-        model: next((name for pattern, name in patterns if pattern.fullmatch(model)), None)
-        for model in models["cpu_models"].unique().to_list()
-    }
-    names = pl.col("cpu_models").replace_strict(by_model, return_dtype=pl.String, default=None)
-    return models.select(*KEY, microarchitecture=names)
-
-
-def _of_families(frame: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return KEY and microarchitecture, one row per CPU of the type's series or family."""
-    by_family = families.join(cpus.select("cpu_id", "microarchitecture"), on="cpu_id").select(
-        "provider", "family", "microarchitecture"
-    )
-    # the sheet's family is what some vendors call the series
-    names = [frame.select(*KEY, family=pl.col(name)) for name in ("series", "family")]
-    types = pl.concat(names).drop_nulls()
-    return types.join(by_family, on=["provider", "family"]).select(*KEY, "microarchitecture")
-
-
-def _unanimous(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return KEY and microarchitecture where all rows of a key agree on one, else null."""
-    name = pl.col("microarchitecture")
-    return frame.group_by(KEY).agg(pl.when(name.n_unique() == 1).then(name.first()))
 
 
 def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Answer what one device is, where it is sold, what it costs, how fast it is and what it emits."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,14 +21,23 @@ from hwprices.read.device.answer import (
 )
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.tables import Tables
+from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
 
+ARM_FP16 = "arm_fp16"
+"""Half precision arithmetic of Arm (fphp and asimdhp in lscpu): no column of its own. Every Armv8.2
+CPU of the sheet has it, and Armv8.2 is the first version with it (FEAT_FP16):
+https://developer.arm.com/documentation/109697/latest/Feature-descriptions"""
+
+FIRST_ISA_WITH_ARM_FP16 = (8, 2)
+
 CPU_FEATURES = {
-    "fp16": ("amx_fp16", "avx512_fp16"),
+    "fp16": ("amx_fp16", "avx512_fp16", ARM_FP16),
     "bf16": ("amx_bf16", "avx512_bf16", "arm_bf16"),
     "int8": ("amx_int8", "avx512_vnni", "avx_vnni", "dotprod", "i8mm"),
 }
-"""Number format: columns of cpus. A CPU with any of these features computes in the format."""
+"""Number format: columns of cpus, and ARM_FP16. A CPU with any of these features computes in the
+format."""
 
 
 def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
@@ -125,13 +135,16 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
 
 
 def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
-    """Describe a CPU by the offers of its microarchitecture; prices are of one vCPU."""
+    """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
-    offers = (
-        dataset.scan("offers")
-        .filter(pl.col("cpu_microarchitecture") == row["microarchitecture"])
-        .collect()
+    types = machine_cpus(
+        dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect(),
+        dataset.scan("cpus").collect(),
+        dataset.scan("cpu_families").collect(),
+        "cpu_id",
     )
+    with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
+    offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi").collect()
     without_accelerators = offers.filter(accelerator_kind="none")
     rent = figures.rent(
         without_accelerators,
@@ -162,8 +175,10 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
 
 def _cpu_capabilities(row: dict[str, Any]) -> Capabilities:
     """Number formats of a row of cpus: every CPU has fp64 and fp32, features add the others."""
+    features_of = row | {ARM_FP16: _arm_fp16(row)}
     states = {
-        dtype: {row[feature] for feature in features} for dtype, features in CPU_FEATURES.items()
+        dtype: {features_of[feature] for feature in features}
+        for dtype, features in CPU_FEATURES.items()
     }
     supported = [dtype for dtype, values in states.items() if "supported" in values]
     return Capabilities(
@@ -176,6 +191,17 @@ def _cpu_capabilities(row: dict[str, Any]) -> Capabilities:
         ai_features=[name for name, value in row.items() if value == "supported"],
         software=row.get("software_stack"),
     )
+
+
+def _arm_fp16(row: dict[str, Any]) -> str:
+    """Tell whether a CPU has Arm's half precision, by the version of its instruction set."""
+    if row["arch"] != "arm64":
+        return "unsupported"
+    version = re.match(r"armv(\d+)\.(\d+)-a", row["isa"] or "")
+    if version is None:
+        return "unknown"
+    has_it = (int(version[1]), int(version[2])) >= FIRST_ISA_WITH_ARM_FP16
+    return "supported" if has_it else "unsupported"
 
 
 def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
@@ -212,12 +238,12 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
 
 
 def _machine_purchase(row: dict[str, Any]) -> Purchase:
-    no_price = row["price"] is None
+    basis = f"{row['price_kind']}, {row['price_date'] or 'undated'}"
     return Purchase(
         purchase_price=row["price"],
         purchase_currency=row["price_currency"],
         purchase_price_usd=row["purchase_price_usd"],
-        purchase_basis=None if no_price else f"{row['price_kind']}, {row['price_date']}",
+        purchase_basis=None if row["price"] is None else basis,
         tco_usd_per_hour=row["tco_usd_per_hour"],
     )
 

@@ -224,7 +224,7 @@ def _purchase_price(row: dict[str, Any], shares: pl.DataFrame) -> tuple[Decimal 
     ``shares`` are the machines with it: device_id and device_price_usd.
     """
     if row["purchase_price_usd"] is not None:
-        return row["purchase_price_usd"], f"one device, {row['purchase_price_date']}"
+        return row["purchase_price_usd"], f"one device, {row['purchase_price_date'] or 'undated'}"
     machines = shares.drop_nulls("device_price_usd").sort("device_price_usd", "device_id")
     if machines.height:
         return machines["device_price_usd"][0], f"its share of {machines['device_id'][0]}"
