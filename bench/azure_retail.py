@@ -198,6 +198,7 @@ def compare_readers(pages: Pages) -> None:
 
 
 def main() -> None:
+    """Land Retail Prices pages, time normalising them, and compare two readers of one page."""
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     with tempfile.TemporaryDirectory() as folder:
         pages = land(Path(folder), total)

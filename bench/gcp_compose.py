@@ -47,6 +47,7 @@ def sku(
     unit: str,
     family: str = "Compute",
 ) -> dict[str, Any]:
+    """Make a SKU in the shape of the Cloud Billing Catalog; its price depends on its number."""
     price = {
         "currencyCode": "USD",
         "units": str(number % 3),
@@ -209,6 +210,7 @@ class Stopwatch:
     yardstick: float
 
     def time(self, what: str, work: Callable[[], T]) -> T:
+        """Time one step, print the result beside ``what``, and return what the step returns."""
         started = time.process_time()
         result = work()
         ratio = (time.process_time() - started) / self.yardstick
@@ -227,6 +229,7 @@ def fastest(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def main() -> None:
+    """Land a catalog of full size, then time each step from its pages to the tables."""
     with tempfile.TemporaryDirectory() as folder:
         pages = land(Path(folder))
         watch = Stopwatch(fastest(lambda: decode_json(pages)))

@@ -63,6 +63,7 @@ CONSTRAINED = re.compile(r"^(M\d+)-(\d+)([a-z]+)")
 
 
 def main() -> None:
+    """Write the sample's folder of Azure anew, and the bundled pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
     parser.add_argument("--into", type=Path, default=SAMPLE, help="landing directory to write to")
@@ -139,6 +140,7 @@ def land(
     when: datetime,
     params: dict[str, str] | None = None,
 ) -> UnitResult:
+    """Land answers as the pages of one unit."""
     unit = Unit("azure", kind, region)
     pages: list[Page] = [
         landing.land_bytes(unit, body, url=url, retrieved_at=when, params=params) for body in bodies
@@ -290,11 +292,13 @@ def merged(skus: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def read(path: Path) -> Any:
+    """Read a JSON file, gzipped or not."""
     raw = path.read_bytes()
     return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
 
 
 def compact(value: Any) -> bytes:
+    """Encode a value as JSON without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -208,6 +208,7 @@ def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
 
 
 def local_ssd(series: str, mode: str, place: str) -> str:
+    """Return the description of a SKU of local SSD, as the catalog words it."""
     if series == "generic":
         if mode in YEARS:
             return f"Commitment v1: Local SSD in {place} for {YEARS[mode]}"
@@ -273,6 +274,7 @@ def custom(research: Path) -> Iterator[dict[str, Any]]:
 
 
 def machine_prices(research: Path) -> list[dict[str, str]]:
+    """Read the recorded prices of whole machines."""
     with gzip.open(research / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
         return list(csv.DictReader(file))
 
@@ -394,8 +396,7 @@ def machine_types(research: Path) -> dict[str, Any]:
 
 
 def slim(raw: dict[str, Any]) -> dict[str, Any]:
-    """Without the link that names the project it was listed with, and constants that nobody
-    reads."""
+    """Drop constants that nobody reads, and the link, which names the project of the listing."""
     return {
         k: v
         for k, v in raw.items()
@@ -412,10 +413,12 @@ def slim(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_sample(zone: str) -> bool:
+    """Tell whether a zone lies in a region of the sample."""
     return zone.removeprefix("zones/").rpartition("-")[0] in REGIONS
 
 
 def listed(research: Path, name: str) -> dict[str, Any]:
+    """Read a recorded list of regions or zones, cut to the sample's regions."""
     path = research / "recordings" / "gcp" / name
     body = json.loads(
         gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -453,7 +456,7 @@ def main(research: Path, into: Path) -> None:
 
 @dataclass(frozen=True)
 class SamplePage:
-    """One page of the sample, and the day its figures stand for."""
+    """One page of the sample, and the day on which its figures held."""
 
     body: dict[str, Any]
     url: str
@@ -481,8 +484,7 @@ def pages(research: Path, types: dict[str, Any]) -> dict[str, list[SamplePage]]:
 
 
 def write_bundled(types: dict[str, Any]) -> None:
-    """Write data/bundled/gcp: the machine types of all zones, and pages.json that describes
-    them."""
+    """Write data/bundled/gcp: the machine types of all zones, and pages.json about them."""
     packed = gzip.compress(dumps(types), 9, mtime=0)
     file = BUNDLED / "machine_types.json.gz"
     file.write_bytes(packed)

@@ -42,6 +42,7 @@ class Store:
     write_remedy = "Check the permissions there."
 
     def __new__(cls, root: str | Path) -> Self:
+        """Make a ``Folder`` or a ``Bucket``, by the form of the root."""
         kind: type[Store] = Bucket if "://" in _without_file_scheme(root) else Folder
         return super().__new__(kind if cls is Store else cls)  # type: ignore[return-value]
 
