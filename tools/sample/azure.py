@@ -149,7 +149,7 @@ def land(
 
 
 def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[UnitResult]:
-    """One unit for each region × price type × source."""
+    """Land one unit for each region × price type × source."""
     groups: dict[tuple[str, str, datetime], list[dict[str, Any]]] = defaultdict(list)
     for region in METER_REGIONS:
         groups["Consumption", region, METERS_ON] = list(
@@ -168,7 +168,7 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
 
 
 def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
-    """Names of sizes as the APIs spell them.
+    """List the names of sizes as the APIs spell them.
 
     They come from both lists of sizes and from the keys of another collector's price list.
     """
@@ -180,7 +180,7 @@ def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
 
 
 def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
-    """Items of a region from its list of meters, keyed skuId|meterId|type|term."""
+    """Make the items of a region from its list of meters, keyed skuId|meterId|type|term."""
     names = {squeeze(size): size for size in sorted(sizes)}
     for key, meter in sorted(read(path).items()):
         sku_id, meter_id, kind, _ = key.split("|")
@@ -207,7 +207,7 @@ def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
-    """The size a meter is for, as the list of sizes spells it.
+    """Find the size a meter is for, as the list of sizes spells it.
 
     None where no rule of data/sample/README.md gives one.
     """
@@ -228,12 +228,12 @@ def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """A name without case, spaces, underscores and hyphens, which the price list varies."""
+    """Drop case, spaces, underscores and hyphens from a name: the price list varies them."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def recorded(folder: Path) -> Iterator[dict[str, Any]]:
-    """Items of the recorded answers about virtual machines, each once.
+    """Read the items of the recorded answers about virtual machines, each once.
 
     Where several answers have an item, the one with the savings plans counts.
     """
@@ -250,7 +250,7 @@ def recorded(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Pages of at most 1,000 items, as Retail Prices answers them."""
+    """Write pages of at most 1,000 items, as Retail Prices answers them."""
     for start in range(0, len(items), ITEMS_A_PAGE):
         page = items[start : start + ITEMS_A_PAGE]
         more = start + ITEMS_A_PAGE < len(items)

@@ -131,7 +131,7 @@ def _gpus(dataset: Dataset) -> Table:
 
 
 def _gpu(prices: pl.DataFrame) -> list[str]:
-    """The cells of one provider: its cheapest price, and its cheapest on-demand price."""
+    """Write the cells of one provider: its cheapest price, and its cheapest on-demand price."""
     if prices.is_empty():
         return ["not sold in these regions"]
     cheapest = prices.row(0, named=True)
@@ -180,7 +180,7 @@ def _unmatched(entry: Mapping[str, Any]) -> str:
 
 
 def _next_steps(dataset: Dataset) -> RenderableType:
-    """Commands to copy; they are never broken into lines."""
+    """List commands to copy; they are never broken into lines."""
     root = dataset.store.root
     command = _command()
     sql = "select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'"
@@ -203,7 +203,7 @@ def _next_steps(dataset: Dataset) -> RenderableType:
 
 
 def _command() -> str:
-    """How to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
+    """Say how to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
     script = Path(sys.executable).with_name("hwprices")
     if script.is_file() and script.is_relative_to(Path.cwd()):
         return str(script.relative_to(Path.cwd()))

@@ -64,9 +64,9 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
 
     @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
-        fitting = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
-        rank = max((rule.specificity for rule in fitting), default=0)
-        best = [rule for rule in fitting if rule.specificity == rank]
+        matching = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
+        rank = max((rule.specificity for rule in matching), default=0)
+        best = [rule for rule in matching if rule.specificity == rank]
         if len({rule.match for rule in best}) > 1:
             lines = ", ".join(str(rule.line) for rule in best)
             raise HwpricesError(

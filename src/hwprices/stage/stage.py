@@ -51,11 +51,11 @@ class Staged:
         return CollectionReport(self.units, self.troubles, self.quarantined, self.accounted)
 
     def of(self, table: str) -> list[TableFile]:
-        """The files of one table."""
+        """List the files of one table."""
         return [file for file in self.files if file.table == table]
 
     def rows(self, table: str) -> int:
-        """The number of rows of one table."""
+        """Count the rows of one table."""
         return sum(file.rows for file in self.of(table))
 
 
@@ -124,7 +124,7 @@ def put_in_force(store: Store, staged: Staged) -> None:
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """The staged tables in force, or None.
+    """Read the staged tables in force; None where there are none.
 
     Raises:
         HwpricesError: their manifest is damaged.

@@ -31,7 +31,7 @@ class Limit:
     reason: str
 
     def for_history(self, values: Sequence[float]) -> float:
-        """The limit for a provider whose last releases showed these values."""
+        """Compute the limit for a provider whose last releases showed these values."""
         if len(values) < MINIMUM_HISTORY:
             return self.default
         ordered = sorted(values)

@@ -31,7 +31,7 @@ class PriceColumns:
 
 
 def regions(offers: pl.DataFrame) -> list[str]:
-    """Every region with an offer, as provider/region."""
+    """List every region with an offer, as provider/region."""
     region = pl.concat_str("provider", "region", separator="/")
     return offers.select(region.unique().sort()).to_series().to_list()
 
@@ -57,7 +57,7 @@ def rent(
 
 
 def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
-    """The lowest price of the column, and the offer that has it."""
+    """Find the lowest price of the column, and the offer that has it."""
     priced = offers.drop_nulls(column).sort(column, *PLACE)
     if priced.is_empty():
         return None, None
@@ -66,7 +66,7 @@ def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | No
 
 
 def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
-    """The lowest price of one unit under any purchase option, and the offer with that option.
+    """Find the lowest price of one unit by any purchase option, and the offer with that option.
 
     ``count`` is the column of units that a machine has. Machines that mix accelerators have no
     accelerator_id, so they are not among the offers of one accelerator.
@@ -87,7 +87,7 @@ def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | N
 
 
 def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
-    """Newest results of each model and scenario, the best system first.
+    """List the newest results of each model and scenario, the best system first.
 
     Returns rows of benchmarks with ``per_accelerator`` filled in and ``unit``. For a time it is
     what one accelerator took: minutes × accelerators, in accelerator-minutes.
@@ -122,7 +122,7 @@ def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
 
 
 def measurements(benchmarks: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
+    """Return the rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
     return benchmarks.select(columns).to_dicts()
 
@@ -155,7 +155,7 @@ def token_prices(
 
 
 def power(row: dict[str, Any]) -> Power:
-    """Watts of an accelerator at full load, and its dense rate per watt of published TDP.
+    """Give the watts of an accelerator at full load, and its dense rate per watt of published TDP.
 
     The rate is in BF16, else in FP16, else in FP32.
     """
@@ -171,7 +171,7 @@ def power(row: dict[str, Any]) -> Power:
 
 
 def emissions(offers: pl.DataFrame) -> Emissions:
-    """gCO2e of one hour of one device, in the cheapest offer that has such a figure.
+    """Give the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     SCI where it is known, else electricity alone, else electricity from an estimated TDP.
     """
@@ -198,7 +198,7 @@ def emissions(offers: pl.DataFrame) -> Emissions:
 
 
 def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
-    """What one accelerator costs to buy, and to own in the cheapest complete machine with it."""
+    """Give what an accelerator costs to buy, and to own in the cheapest machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
     )

@@ -32,7 +32,7 @@ def with_exclusions(frame: pl.DataFrame, job: Job, budget: float | None) -> pl.D
 
 
 def _conditions(job: Job, budget: float | None) -> list[tuple[pl.Expr, pl.Expr]]:
-    """Pairs of code and condition. The first condition that is true gives the code."""
+    """List pairs of code and condition. The first condition that is true gives the code."""
     c, lit = pl.col, pl.lit
     support = c(SUPPORT_COLUMNS.get(job.precision, f"{job.precision}_support"))
     training = lit(job.is_training)
@@ -54,7 +54,7 @@ def _conditions(job: Job, budget: float | None) -> list[tuple[pl.Expr, pl.Expr]]
 
 
 def sentences(job: Job) -> dict[str, pl.Expr]:
-    """Every reason for leaving out a machine: its code, and the sentence with the figures."""
+    """List every reason for leaving out a machine: its code, and the sentence with the figures."""
     c, lit = pl.col, pl.lit
     precision, nodes = lit(job.precision), c.nodes.cast(pl.Int64)
     return {

@@ -106,7 +106,7 @@ def cloud(dataset: Tables) -> pl.DataFrame:
 
 
 def _cloud_obstacle() -> pl.Expr:
-    """Code of what rules out an offer for every job; null if nothing does."""
+    """Give the code of what rules out an offer for every job; null if nothing does."""
     c = pl.col
     return (
         pl.when(c.accelerator_id.is_null())
@@ -157,7 +157,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
 
 
 def _local_obstacle() -> pl.Expr:
-    """Code of what rules out a machine for every job; null if nothing does."""
+    """Give the code of what rules out a machine for every job; null if nothing does."""
     c = pl.col
     return (
         pl.when(c.accelerator_id.is_null() | (c.accelerator_count < 1))
@@ -170,7 +170,7 @@ def _local_obstacle() -> pl.Expr:
 
 
 def _local_no_price() -> pl.Expr:
-    """Code of why a machine has no cost per hour of use."""
+    """Give the code of why a machine has no cost per hour of use."""
     c = pl.col
     return (
         pl.when(c.price.is_null())

@@ -158,7 +158,7 @@ def _with_nodes(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _nodes_by_deadline(job: Job) -> pl.Expr:
-    """How many machines finish the training in time; 1 where there is no deadline."""
+    """Count the machines that finish the training in time; 1 where there is no deadline."""
     if job.flops is None or job.days is None:
         return pl.lit(1.0)
     machine_rate = pl.col("rate") * pl.col("accelerator_count") * job.mfu
@@ -167,7 +167,7 @@ def _nodes_by_deadline(job: Job) -> pl.Expr:
 
 
 def _rate(precision: str) -> pl.Expr:
-    """Dense FLOP/s of one device at that precision; 4-bit weights compute in 16 bits."""
+    """Give the dense FLOP/s of one device at that precision; 4-bit weights compute in 16 bits."""
     column = NUMBER_FORMATS["fp16" if precision == "int4" else precision]
     return formulas.known_positive(pl.col(column)) * 1e12
 
@@ -192,7 +192,7 @@ def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _hours_and_speed(job: Job) -> tuple[pl.Expr, pl.Expr]:
-    """Hours of the job (1 for inference), and tokens per second."""
+    """Compute the hours of the job (1 for inference), and tokens per second."""
     c = pl.col
     if job.flops is not None:
         hours = job.flops / (c.rate * job.mfu * c.total_accelerators) / 3600
@@ -237,7 +237,7 @@ def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ranked machines first, then the others by name; those that no job fits on come last."""
+    """Sort ranked machines first, the others by name, and last those that no job fits on."""
     fits = pl.col("excluded_reason").is_null()
     excluded = frame.filter(~fits).sort(
         pl.col("obstacle").is_not_null(), "where", "provider", "machine"
