@@ -200,9 +200,9 @@ def refused(part: Part) -> list[str]:
 
 def one_row(rows: pl.DataFrame, **values: Any) -> dict[str, Any]:
     """Find the one row that has these values."""
-    fitting = rows.filter(**values)
-    assert fitting.height == 1, fitting
-    return fitting.row(0, named=True)
+    matching = rows.filter(**values)
+    assert matching.height == 1, matching
+    return matching.row(0, named=True)
 
 
 @cache
@@ -262,11 +262,11 @@ class RetailServer:
         instead = self.before_page(skip, self.downloads)
         if instead is not None:
             return instead
-        fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]
+        matching = [i for i in self.items if self.fits(i, request.query["$filter"])]
         return Reply.json(
             answer(
-                fitting[skip : skip + self.page],
-                self.link(request, skip + self.page) if skip + self.page < len(fitting) else None,
+                matching[skip : skip + self.page],
+                self.link(request, skip + self.page) if skip + self.page < len(matching) else None,
             )
         )
 

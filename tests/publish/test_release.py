@@ -115,8 +115,8 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
         "gcp",
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
-    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"rows_lost", "type_gone"}
-    publish(store, minutes=10, accepted=["aws:rows_lost", "aws:type_gone"])
+    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"types_retired"}
+    publish(store, minutes=10, accepted=["aws:types_retired"])
     assert (
         hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
     )

@@ -100,7 +100,7 @@ def test_query_prints_rows(root: Path) -> None:
     assert "20" in run("query", sql, root=root).stdout
 
 
-def test_a_wrong_query_is_told_the_tables(root: Path) -> None:
+def test_the_error_of_a_wrong_query_lists_the_tables(root: Path) -> None:
     result = run("query", "select nothing from nowhere", root=root)
     assert result.exit_code == 2
     assert "Tables: " in result.stderr

@@ -33,7 +33,7 @@ FIGURES = [
 
 NOT_FOR_TRAINING = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens")
 NOT_FOR_INFERENCE = ("usd",)
-"""Figures left out so that a row fits a line: a training is judged by its cost, a service by its
+"""Figures left out so that a row fits a line: a training is compared by its cost, a service by its
 speed."""
 
 BREAK_EVEN_HEADINGS = [
