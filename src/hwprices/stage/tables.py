@@ -50,9 +50,8 @@ class StagedTables:
         """Check the rows of a part and write the good ones.
 
         Raises:
-            HwpricesError: a correction is stale, the part is not of its table, or the file cannot
-                be
-                written.
+            HwpricesError: a correction is stale, the part is not of its table, or the file
+                cannot be written.
         """
         split = self._check(part)
         refused = [part.refused, split.refused]
