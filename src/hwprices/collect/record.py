@@ -37,13 +37,11 @@ def record(
             before. In a full run a unit that is no longer planned is left out, and the gate reports
             what is missing.
         kinds: those requested, if not all. Some kinds alone (spot prices) are no price list, so
-            they
-            are added to an earlier run.
+            they are added to an earlier run.
 
     Raises:
         HwpricesError: not one unit could be fetched, or there is no run to add some kinds to;
-            nothing
-            is recorded.
+            nothing is recorded.
     """
     if not any(result.status == "ok" for result in results):
         raise _nothing_fetched(provider, results)

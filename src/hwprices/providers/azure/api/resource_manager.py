@@ -116,7 +116,7 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
 
 
 def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
-    """Options of an SDK client: endpoint, credential, timeouts, and our own policies."""
+    """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     settings: Settings = context.settings
     url = settings.azure_arm_url
     return {
@@ -133,7 +133,7 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
-    """A policy that runs once a page, before the credential is attached.
+    """Make a policy that runs once a page, before the credential is attached.
 
     It refuses another host than the first, and links that form a loop.
     """
@@ -153,7 +153,7 @@ def _page_guard(url: str, exchange: _Exchange) -> Any:
 
 
 def _body_keeper(exchange: _Exchange) -> Any:
-    """A policy that keeps the body of every good answer."""
+    """Make a policy that keeps the body of every good answer."""
     from azure.core.pipeline.policies import CustomHookPolicy
 
     class BodyKeeper(CustomHookPolicy):  # type: ignore[type-arg]
@@ -165,7 +165,7 @@ def _body_keeper(exchange: _Exchange) -> Any:
 
 
 def _retry_policy(context: Context) -> Any:
-    """A policy that tries each request again by the rules that all vendors share."""
+    """Make a policy that tries each request again by the rules that all vendors share."""
     from azure.core.exceptions import ServiceRequestError, ServiceResponseError
     from azure.core.pipeline.policies import HTTPPolicy
 
@@ -227,7 +227,7 @@ class _NoCredential:
 
 
 def _elements(body: bytes) -> list[Any]:
-    """Elements of one page of a list.
+    """Return the elements of one page of a list.
 
     Raises:
         FetchError: the page holds no list.
@@ -251,7 +251,7 @@ def _subscription(settings: Settings) -> str:
 
 
 def _first_line(error: Exception, settings: Settings) -> str:
-    """First line of an error, without the subscription's id.
+    """Return the first line of an error, without the subscription's id.
 
     The following lines hold the response, or every credential that was tried.
     """

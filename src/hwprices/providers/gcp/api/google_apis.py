@@ -106,8 +106,7 @@ class GoogleClient:
 
         Raises:
             FetchError: a page is refused or failed in every try, a page token comes twice, or the
-                list
-                has more than MAX_PAGES pages; names the endpoint.
+                list has more than MAX_PAGES pages; names the endpoint.
         """
         pages: list[ReceivedPage] = []
         tokens = {""}
