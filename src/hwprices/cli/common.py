@@ -83,7 +83,7 @@ def _fail(error: HwpricesError) -> None:
 
 
 def console(width: int = WIDE) -> "Console":
-    """Make a console at least that wide: in a narrower terminal a table has long lines."""
+    """A console at least that wide: in a narrower terminal a table has long lines."""
     from rich.console import Console
 
     return Console(width=max(Console().width, width))
