@@ -195,12 +195,12 @@ class Landing:
             yield copy
 
     def read(self, page: Page) -> bytes:
-        """Read a page's content, decompressed, checksum verified. For pages that fit in memory."""
+        """The page's content, decompressed, checksum verified. For pages that fit in memory."""
         with self.file(page) as path, gzip.open(path) as plain:
             return plain.read()
 
     def read_json(self, page: Page) -> Any:
-        """Read a JSON page, numbers with a fraction as Decimal: money must not become a float."""
+        """A JSON page, numbers with a fraction as Decimal: money must not pass through a float."""
         try:
             return json.loads(self.read(page), parse_float=Decimal)
         except ValueError as error:

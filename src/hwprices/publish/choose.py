@@ -80,7 +80,7 @@ def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
 def _choose_one(
     store: Store, provider: str, past: Past, accepted: Collection[str]
 ) -> tuple[Source | None, tuple[CheckResult, ...]]:
-    """Choose the staged tables if the gate lets them through, else the previous release's."""
+    """The staged tables if the gate lets them through, else those of the previous release."""
     staged = stage.latest(store, provider)
     old = _from_release(provider, past.previous)
     if staged is None:

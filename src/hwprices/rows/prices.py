@@ -95,7 +95,7 @@ def merge(sources: list[PriceRows]) -> PriceRows:
 
 
 def price_id() -> pl.Expr:
-    """Make prices.price_id from the key columns."""
+    """prices.price_id from the key columns."""
     return hashing.digest(*(pl.col(name) for name in PRICE_KEY)).alias("price_id")
 
 

@@ -116,7 +116,7 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
 
 
 def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
-    """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
+    """Options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     settings: Settings = context.settings
     url = settings.azure_arm_url
     return {
@@ -133,7 +133,7 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
-    """Make a policy that runs once a page, before the credential is attached.
+    """A policy that runs once a page, before the credential is attached.
 
     It refuses another host than the first, and links that form a loop.
     """
@@ -165,7 +165,7 @@ def _body_keeper(exchange: _Exchange) -> Any:
 
 
 def _retry_policy(context: Context) -> Any:
-    """Make a policy that tries each request again by the rules that all vendors share."""
+    """A policy that tries each request again by the rules that all vendors share."""
     from azure.core.exceptions import ServiceRequestError, ServiceResponseError
     from azure.core.pipeline.policies import HTTPPolicy
 
