@@ -75,23 +75,23 @@ class Pages:
     landing: Landing
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """List the pages of a kind in the order in which they were fetched."""
+        """Pages of a kind in the order in which they were fetched."""
         return self.run.of(kind, region)
 
     def regions(self, kind: str) -> list[str]:
-        """List the regions that have pages of a kind, sorted."""
+        """Regions that have pages of a kind, sorted."""
         return self.run.regions(kind)
 
     def read(self, page: Page) -> bytes:
-        """Read the content of a page that fits in memory."""
+        """Content of a page that fits in memory."""
         return self.landing.read(page)
 
     def read_json(self, page: Page) -> Any:
-        """Read JSON content, numbers with a fraction as Decimal."""
+        """JSON content, numbers with a fraction as Decimal."""
         return self.landing.read_json(page)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
-        """Give a local, verified ``.gz`` file of the page, to scan."""
+        """A local, verified ``.gz`` file of the page, to scan."""
         return self.landing.file(page)
 
 
@@ -138,7 +138,7 @@ class Provider:
         return own
 
     def settings(self, common: Settings) -> Settings:
-        """Add its own settings, read from the environment, to the common ones.
+        """The common settings with its own, read from the environment, added.
 
         Raises:
             HwpricesError: one of its own settings has a value that does not fit.
@@ -146,7 +146,7 @@ class Provider:
         return extend(common, self.settings_class)
 
     def units_at_once(self, settings: Settings) -> int:
-        """Limit the units that are fetched side by side."""
+        """How many units are fetched side by side."""
         limit = getattr(self._module("fetch"), "units_at_once", None)
         return int(limit(settings)) if limit else UNITS_AT_ONCE
 
