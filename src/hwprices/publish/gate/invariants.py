@@ -24,7 +24,7 @@ class Exceptions:
     count: int
     rows: int
     first: str
-    what: str
+    description: str
 
     @property
     def share(self) -> float:
@@ -36,13 +36,13 @@ class Exceptions:
         """The exceptions in words, "" where there is none."""
         if not self.count:
             return ""
-        return f"{self.count:,} of {self.rows:,} {self.what}, first {self.first}"
+        return f"{self.count:,} of {self.rows:,} {self.description}, first {self.first}"
 
 
-def _exceptions(frame: pl.DataFrame, broken: pl.Expr, what: str) -> Exceptions:
+def _exceptions(frame: pl.DataFrame, broken: pl.Expr, description: str) -> Exceptions:
     wrong = frame.filter(broken)
     names = wrong["instance_type"].unique().sort().head(3).to_list()
-    return Exceptions(wrong.height, frame.height, ", ".join(names), what)
+    return Exceptions(wrong.height, frame.height, ", ".join(names), description)
 
 
 def _known_prices(candidate: Candidate) -> pl.LazyFrame:
@@ -98,16 +98,16 @@ def priced_is_offered(candidate: Candidate) -> Exceptions:
 
     Hosts are in no list of machine types and are left out, and so are regions without a list.
     """
-    where = ["region", "instance_type"]
-    listed = candidate.table("availability").select(where).unique()
+    pair = ["region", "instance_type"]
+    listed = candidate.table("availability").select(pair).unique()
     flagged = pl.col("flags").list.contains("not_offered_here")
     priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged)
     covered = priced.join(listed.select("region").unique(), on="region", how="semi")
     pairs = (
-        covered.select(where).unique().join(listed.with_columns(listed=True), on=where, how="left")
+        covered.select(pair).unique().join(listed.with_columns(listed=True), on=pair, how="left")
     )
-    what = "priced (region, type) pairs are in no list of what is offered"
-    return _exceptions(pairs.collect(), pl.col("listed").is_null(), what)
+    description = "priced (region, type) pairs are in no list of what is offered"
+    return _exceptions(pairs.collect(), pl.col("listed").is_null(), description)
 
 
 def _on_demand(candidate: Candidate) -> pl.LazyFrame:

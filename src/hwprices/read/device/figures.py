@@ -14,7 +14,7 @@ from hwprices.units import HOURS_PER_YEAR, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
 
-PLACE = ["provider", "region", "instance_type"]
+OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""
 
 TIMES = ["minutes", "ms"]
@@ -58,10 +58,10 @@ def rent(
 
 def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
     """Find the lowest price of the column, and the offer that has it."""
-    priced = offers.drop_nulls(column).sort(column, *PLACE)
+    priced = offers.drop_nulls(column).sort(column, *OFFER_KEY)
     if priced.is_empty():
         return None, None
-    price, offer = priced.select(column, pl.concat_str(*PLACE, separator="/")).row(0)
+    price, offer = priced.select(column, pl.concat_str(*OFFER_KEY, separator="/")).row(0)
     return price, offer
 
 
@@ -76,14 +76,16 @@ def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | N
         name for name in offers.columns if name.endswith(suffix) and not name.startswith("best_")
     ]
     prices = offers.unpivot(
-        options, index=[*PLACE, count], variable_name="option", value_name="usd"
+        options, index=[*OFFER_KEY, count], variable_name="option", value_name="usd"
     ).drop_nulls(["usd", count])
     if prices.is_empty():
         return None, None
     price_of_one = formulas.divide(pl.col("usd"), pl.col(count))
-    best = prices.with_columns(usd=price_of_one).sort("usd", *PLACE, "option").row(0, named=True)
-    place = "/".join(best[name] for name in PLACE)
-    return best["usd"], f"{place}: {best['option'].removesuffix(suffix)}"
+    best = (
+        prices.with_columns(usd=price_of_one).sort("usd", *OFFER_KEY, "option").row(0, named=True)
+    )
+    offer = "/".join(best[name] for name in OFFER_KEY)
+    return best["usd"], f"{offer}: {best['option'].removesuffix(suffix)}"
 
 
 def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
@@ -175,25 +177,25 @@ def emissions(offers: pl.DataFrame) -> Emissions:
 
     SCI where it is known, else electricity alone, else electricity from an estimated TDP.
     """
-    c = pl.col
-    energy = formulas.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue)
-    from_estimate = formulas.operational_gco2e_per_hour(energy, c.grid_gco2e_per_kwh)
+    col = pl.col
+    energy = formulas.energy_kwh_per_hour(col.estimated_watts_from_tdp_estimate, col.pue)
+    from_estimate = formulas.operational_gco2e_per_hour(energy, col.grid_gco2e_per_kwh)
     figures = [
-        (c.gco2e_per_hour, "SCI"),
-        (c.operational_gco2e_per_hour, "electricity alone"),
+        (col.gco2e_per_hour, "SCI"),
+        (col.operational_gco2e_per_hour, "electricity alone"),
         (from_estimate, "electricity alone, from an estimated TDP"),
     ]
     for machine_gco2e, basis in figures:
-        device_gco2e = machine_gco2e / formulas.known_positive(c.accelerator_count)
+        device_gco2e = machine_gco2e / formulas.known_positive(col.accelerator_count)
         priced = (
-            offers.select(*PLACE, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
+            offers.select(*OFFER_KEY, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
             .drop_nulls("gco2e_per_hour")
-            .sort("usd_per_accelerator_hour", *PLACE, nulls_last=True)
+            .sort("usd_per_accelerator_hour", *OFFER_KEY, nulls_last=True)
         )
         if priced.height:
             row = priced.row(0, named=True)
-            place = "/".join(row[name] for name in PLACE)
-            return Emissions(row["gco2e_per_hour"], f"{basis}, {place}")
+            offer = "/".join(row[name] for name in OFFER_KEY)
+            return Emissions(row["gco2e_per_hour"], f"{basis}, {offer}")
     return Emissions()
 
 
