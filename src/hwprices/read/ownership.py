@@ -63,18 +63,18 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 
 def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     """Add purchase_price_usd, power_w and power_basis to local_hardware."""
-    col = pl.col
-    rate = col.price_currency.replace_strict(
+    c = pl.col
+    rate = c.price_currency.replace_strict(
         {"USD": 1.0, **ownership.usd_per}, default=None, return_dtype=pl.Float64
     )
     power_basis = (
-        pl.when(col.max_power_w.is_not_null())
+        pl.when(c.max_power_w.is_not_null())
         .then(pl.lit("maker"))
-        .when(col.power_estimate_w.is_not_null())
+        .when(c.power_estimate_w.is_not_null())
         .then(pl.lit("estimate"))
     )
     return dataset.scan("local_hardware").with_columns(
-        purchase_price_usd=(col.price * rate.cast(Money)).cast(Money),
+        purchase_price_usd=(c.price * rate.cast(Money)).cast(Money),
         power_w=pl.coalesce("max_power_w", "power_estimate_w"),
         power_basis=power_basis,
     )
@@ -82,27 +82,27 @@ def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame
 
 def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
     """Add cost, energy and emissions of one hour of use."""
-    col = pl.col
+    c = pl.col
     lifetime_years = pl.lit(float(ownership.lifetime_years))
     utilisation = pl.lit(float(ownership.utilisation))
     pue = pl.lit(float(ownership.pue))
     usd_per_kwh = pl.lit(float(ownership.usd_per_kwh))
     grid = pl.lit(ownership.grid_gco2e_per_kwh, dtype=pl.Float64)
 
-    energy = formulas.energy_kwh_per_hour(col.power_w, pue)
+    energy = formulas.energy_kwh_per_hour(c.power_w, pue)
     operational = formulas.operational_gco2e_per_hour(energy, grid)
     hours_of_use = lifetime_years * HOURS_PER_YEAR * utilisation
-    embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), col.embodied_kgco2e, hours_of_use)
+    embodied = formulas.embodied_gco2e_per_hour(pl.lit(1.0), c.embodied_kgco2e, hours_of_use)
     return machines.with_columns(
         capital_usd_per_hour=formulas.capital_usd_per_hour(
-            col.purchase_price_usd, lifetime_years, utilisation
+            c.purchase_price_usd, lifetime_years, utilisation
         ),
-        energy_usd_per_hour=formulas.energy_usd_per_hour(col.power_w, pue, usd_per_kwh),
+        energy_usd_per_hour=formulas.energy_usd_per_hour(c.power_w, pue, usd_per_kwh),
         tco_usd_per_hour=formulas.tco_usd_per_hour(
-            price_usd=col.purchase_price_usd,
+            price_usd=c.purchase_price_usd,
             lifetime_years=lifetime_years,
             utilisation=utilisation,
-            watts=col.power_w,
+            watts=c.power_w,
             pue=pue,
             usd_per_kwh=usd_per_kwh,
         ),
@@ -135,27 +135,27 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     break_even_years the calendar at that utilisation. Both are null where no cloud sells the
     accelerator, or where the electricity alone costs more than the cloud.
     """
-    col = pl.col
-    cloud = (col.usd_per_accelerator_hour * col.accelerator_count.cast(Money)).cast(Money)
+    c = pl.col
+    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
     machines = (
         owned(dataset, ownership)
         .join(_cheapest_offers(dataset), on="accelerator_id", how="left")
         .with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
     )
     hours = formulas.break_even_hours(
-        col.purchase_price_usd, col.energy_usd_per_hour, col.cloud_usd_per_hour
+        c.purchase_price_usd, c.energy_usd_per_hour, c.cloud_usd_per_hour
     )
     hours_of_use_per_year = HOURS_PER_YEAR * ownership.utilisation
     return (
         machines.with_columns(break_even_hours=hours)
-        .with_columns(break_even_years=col.break_even_hours / hours_of_use_per_year)
+        .with_columns(break_even_years=c.break_even_hours / hours_of_use_per_year)
         .select(BREAK_EVEN_COLUMNS)
         .sort("break_even_hours", "device_id", nulls_last=True)
     )
 
 
 def _cheapest_offers(dataset: Tables) -> pl.DataFrame:
-    """Return one row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
+    """One row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
     place = ["provider", "region", "instance_type"]
     return (
         dataset.scan("offers")
