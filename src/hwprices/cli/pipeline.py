@@ -31,14 +31,17 @@ def prune(keep: Keep = 30, root: Root = "", yes: Yes = False) -> None:
 
 
 def refresh(context: typer.Context) -> None:
-    """Collect prices from the clouds and publish them as a release (hwprices[pipeline])."""
+    """Collect prices and publish a release (hwprices[pipeline])."""
     from hwprices.flows import command
 
     command.app(context.args, prog_name=context.command_path)
 
 
 def serve() -> None:
-    """Run the pipeline by its schedules on this machine, until Ctrl-C (hwprices[pipeline])."""
+    """Run the pipeline by its schedules (hwprices[pipeline]).
+
+    On this machine, until Ctrl-C.
+    """
     from hwprices.flows import serve as server
 
     server.main()
