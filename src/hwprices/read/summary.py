@@ -1,4 +1,4 @@
-"""Summarise a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
+"""Summarize a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
 
 import sys
 from collections.abc import Mapping

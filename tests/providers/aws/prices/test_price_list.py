@@ -171,7 +171,7 @@ def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
         ), (where, figure)
 
 
-def test_a2_windows_with_and_without_licence_are_two_rows(landed):
+def test_a2_windows_with_and_without_license_are_two_rows(landed):
     byol = line(
         "0.0960000000",
         SKU="BYOL",

@@ -4,7 +4,7 @@ import polars as pl
 
 from hwprices.providers.azure.inventory.instance_types import RESTRICTION
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Availability
+from hwprices.schemas.inventory import Availability
 
 PLACE = ["region", "instance_type"]
 

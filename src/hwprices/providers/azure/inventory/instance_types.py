@@ -16,7 +16,7 @@ from hwprices.providers.azure.inventory import accelerators, size_names
 from hwprices.providers.azure.inventory.accelerators import AcceleratorSheet
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames, quarantine
-from hwprices.schemas.catalog import InstanceTypes
+from hwprices.schemas.inventory import InstanceTypes
 
 MACHINES = "virtualMachines"
 

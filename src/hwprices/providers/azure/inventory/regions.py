@@ -14,7 +14,7 @@ from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Regions, Zones
+from hwprices.schemas.inventory import Regions, Zones
 
 LOCATION: Schema = {
     "name": pl.String,

@@ -13,8 +13,8 @@ from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import price_rows
-from hwprices.schemas.catalog import Availability, InstanceTypes, Regions
 from hwprices.schemas.columns import Accelerators, Table
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 
 PURCHASE_OPTIONS = {"payg": "on_demand", "spare": "spot"}
