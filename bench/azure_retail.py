@@ -45,7 +45,7 @@ POLARS_ITEM = {
 
 
 def items(region: int, count: int) -> Iterator[dict[str, Any]]:
-    """Items of one region, size by size."""
+    """Yield the items of one region, size by size."""
     made = 0
     for size in range(10_000):
         for changes in variants(size):
@@ -56,7 +56,7 @@ def items(region: int, count: int) -> Iterator[dict[str, Any]]:
 
 
 def item(region: int, size: int) -> dict[str, Any]:
-    """Linux on demand of one size."""
+    """Make the Linux on-demand item of one size."""
     name = f"D{size} v5"
     price = round(0.0131 * (size + 1) * (1 + region / 97), 6)
     return {
@@ -84,7 +84,7 @@ def item(region: int, size: int) -> dict[str, Any]:
 
 
 def variants(size: int) -> Iterator[dict[str, Any]]:
-    """What differs between the items of one size, for each way to buy it."""
+    """Yield what differs between the items of one size, for each purchase option."""
     product, name = f"Virtual Machines Dv5{size % 150} Series", f"D{size} v5"
     price = 0.0131 * (size + 1)
     yield {
@@ -142,7 +142,7 @@ def land(folder: Path, total: int) -> Pages:
 
 
 def answer(chunk: list[dict[str, Any]]) -> bytes:
-    """One page as Retail Prices answers it."""
+    """Write one page as Retail Prices answers it."""
     envelope = {"BillingCurrency": "USD", "NextPageLink": None, "Count": len(chunk)}
     return json.dumps(envelope | {"Items": chunk}).encode()
 
@@ -163,7 +163,7 @@ def parse_with_msgspec(body: bytes) -> pl.DataFrame:
 
 
 def cpu_seconds(parse: Callable[[bytes], pl.DataFrame], bodies: list[bytes]) -> float:
-    """Best CPU time of some runs over all pages."""
+    """Measure the best CPU time of some runs over all pages."""
     times = []
     for _ in range(RUNS):
         start = time.process_time()
@@ -173,7 +173,7 @@ def cpu_seconds(parse: Callable[[bytes], pl.DataFrame], bodies: list[bytes]) -> 
 
 
 def peak_bytes(parse: Callable[[bytes], pl.DataFrame], body: bytes) -> int:
-    """Peak of Python's own memory while one page is read; polars' buffers are not counted."""
+    """Measure the peak of Python's memory while a page is read, without polars' buffers."""
     tracemalloc.start()
     parse(body)
     peak = tracemalloc.get_traced_memory()[1]
@@ -198,6 +198,7 @@ def compare_readers(pages: Pages) -> None:
 
 
 def main() -> None:
+    """Land Retail Prices pages, time normalising them, and compare two readers of one page."""
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     with tempfile.TemporaryDirectory() as folder:
         pages = land(Path(folder), total)

@@ -47,6 +47,7 @@ def sku(
     unit: str,
     family: str = "Compute",
 ) -> dict[str, Any]:
+    """Make a SKU in the shape of the Cloud Billing Catalog; its price depends on its number."""
     price = {
         "currencyCode": "USD",
         "units": str(number % 3),
@@ -86,7 +87,7 @@ Line = tuple[str, str, str, str, str, str]
 
 
 def catalog(regions: list[str]) -> list[dict[str, Any]]:
-    """Every series by every mode in every region, GPUs, disks, licenses; network SKUs fill up."""
+    """Make all series by all modes in all regions, GPUs, disks, licenses; network SKUs fill up."""
     lines = [line for region in regions for line in region_lines(region)]
     lines += license_lines()
     lines += network_lines(regions, SKUS - len(lines))
@@ -94,7 +95,7 @@ def catalog(regions: list[str]) -> list[dict[str, Any]]:
 
 
 def region_lines(region: str) -> Iterator[Line]:
-    """SKUs of one region."""
+    """Yield the SKUs of one region."""
     words_of_series = {series: words for words, series in reversed(vocabulary.SERIES.items())}
     for series, words in words_of_series.items():
         yield from series_lines(series, words, region)
@@ -105,7 +106,7 @@ def region_lines(region: str) -> Iterator[Line]:
 
 
 def series_lines(series: str, words: str, region: str) -> Iterator[Line]:
-    """Core and memory of one series: on demand, spot, scheduled, committed, sole tenancy."""
+    """Yield core and memory of one series: on demand, spot, scheduled, committed, sole tenancy."""
     modes = {
         "": "OnDemand",
         "Spot Preemptible ": "Preemptible",
@@ -129,7 +130,7 @@ def series_lines(series: str, words: str, region: str) -> Iterator[Line]:
 
 
 def gpu_lines(words: str, region: str) -> Iterator[Line]:
-    """One GPU: on demand, spot, scheduled, committed."""
+    """Yield the SKUs of one GPU: on demand, spot, scheduled, committed."""
     for text, usage in (
         (f"{words} GPU running in {region}", "OnDemand"),
         (f"{words} GPU attached to Spot Preemptible VMs running in {region}", "Preemptible"),
@@ -141,7 +142,7 @@ def gpu_lines(words: str, region: str) -> Iterator[Line]:
 
 
 def disk_lines(region: str) -> Iterator[Line]:
-    """Local SSD of any series, and of those that have a SKU of their own."""
+    """Yield local SSD of any series, and of those that have a SKU of their own."""
     shared_disk = "SSD backed Local Storage"
     for text, usage in (
         (f"{shared_disk} in {region}", "OnDemand"),
@@ -154,7 +155,7 @@ def disk_lines(region: str) -> Iterator[Line]:
 
 
 def license_lines() -> Iterator[Line]:
-    """Windows, SLES and RHEL."""
+    """Yield the SKUs of Windows, SLES and RHEL."""
     rhel = "Red Hat Enterprise Linux 9 on VM with"
     for system in (
         "Windows Server 2025 Datacenter Edition on VM",
@@ -167,7 +168,7 @@ def license_lines() -> Iterator[Line]:
 
 
 def network_lines(regions: list[str], count: int) -> Iterator[Line]:
-    """SKUs that are no machine's, to reach the size of the real catalog."""
+    """Yield SKUs that are no machine's, to reach the size of the real catalog."""
     choice = random.Random(1)
     for number in range(count):
         text = f"Network Inter Region Data Transfer Out number {number}"
@@ -209,6 +210,7 @@ class Stopwatch:
     yardstick: float
 
     def time(self, what: str, work: Callable[[], T]) -> T:
+        """Time one step, print the result beside ``what``, and return what the step returns."""
         started = time.process_time()
         result = work()
         ratio = (time.process_time() - started) / self.yardstick
@@ -217,7 +219,7 @@ class Stopwatch:
 
 
 def fastest(work: Callable[[], object], rounds: int = 3) -> float:
-    """Processor seconds of the fastest of some rounds."""
+    """Measure the processor seconds of the fastest of some rounds."""
     seconds = []
     for _ in range(rounds):
         started = time.process_time()
@@ -227,6 +229,7 @@ def fastest(work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def main() -> None:
+    """Land a catalog of full size, then time each step from its pages to the tables."""
     with tempfile.TemporaryDirectory() as folder:
         pages = land(Path(folder))
         watch = Stopwatch(fastest(lambda: decode_json(pages)))

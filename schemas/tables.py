@@ -12,7 +12,6 @@ import pkgutil
 from pathlib import Path
 
 from hwprices.schemas.benchmark import Benchmarks
-from hwprices.schemas.catalog import Availability, InstanceTypes, Regions, Zones
 from hwprices.schemas.check import (
     InterconnectLinks,
     RatioExceptions,
@@ -21,6 +20,7 @@ from hwprices.schemas.check import (
 )
 from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.footprint import PowerCoefficients, RegionFootprint
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Zones
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 from hwprices.schemas.quarantine import Quarantine

@@ -60,12 +60,12 @@ def test_a_missing_input_makes_a_missing_figure(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["divide", "discount", "tflops_per_watt", "usd_per_million_tokens"]
 )
-def test_a_divisor_of_nothing_makes_no_figure_and_no_error(name: str) -> None:
+def test_dividing_by_zero_gives_null(name: str) -> None:
     formula, _ = FORMULAS[name]
     assert value(formula(lit(Decimal("3.5")), lit(0.0))) is None
 
 
-def test_dear_machines_do_not_overflow() -> None:
+def test_the_highest_prices_do_not_overflow() -> None:
     """A year of a 20,000-dollar hour, and a token at one a second."""
     assert value(formulas.usd_per_million_tokens(lit(Decimal(20_000)), lit(1.0))) == pytest.approx(
         Decimal("5555555.5555555556")
@@ -73,7 +73,7 @@ def test_dear_machines_do_not_overflow() -> None:
     assert value(formulas.usd_per_year(lit(Decimal(2_000_000)))) == Decimal(17_520_000_000)
 
 
-def test_by_hand() -> None:
+def test_each_formula_by_hand() -> None:
     d = formulas
     assert value(d.divide(lit(Decimal("55.04")), lit(8.0))) == Decimal("6.88")
     assert value(d.divide(lit(Decimal("0.2268")), lit(1 / 6))) == pytest.approx(

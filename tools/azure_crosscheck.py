@@ -60,7 +60,7 @@ class Comparison:
 
 
 def squeeze(name: str) -> str:
-    """A size's name without case, punctuation and tier; see data/sample/README.md for the alias."""
+    """Drop case, punctuation and tier from a size's name; data/sample/README.md has the alias."""
     plain = re.sub("[^a-z0-9]", "", name.lower()).removeprefix("standard")
     return plain.replace("rtxpro6000bsev6", "rtx6kv6")
 
@@ -71,7 +71,7 @@ def read_json(path: Path) -> Any:
 
 
 def sample_prices() -> dict[tuple[str, str], Decimal]:
-    """(region, size) → Linux on-demand price in the sample."""
+    """Read the sample's Linux on-demand prices by (region, size)."""
     landing = Landing(PROJECT / "data" / "sample")
     run = landing.latest_run("azure")
     assert run is not None

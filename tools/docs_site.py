@@ -24,7 +24,7 @@ PAGES = {
     "data/specs/README.md": "specs.md",
     "data/sample/README.md": "sample.md",
 }
-"""Files outside docs/ by their place in the checkout, and the page each becomes."""
+"""List files outside docs/ by their place in the checkout, and the page each becomes."""
 
 OPTIONAL_NAV = {"Commands": "cli.md"}
 """Generated pages of docs/ that are linked under Reference when they are there."""
@@ -79,12 +79,12 @@ def rewrite_links(text: str, source: str, page: str, places: dict[str, str]) -> 
 
 
 def outside_pages() -> dict[str, str]:
-    """Files outside docs/ by their place in the checkout, and the page each becomes."""
+    """List files outside docs/ by their place in the checkout, and the page each becomes."""
     return PAGES | provider_readmes()
 
 
 def provider_readmes() -> dict[str, str]:
-    """The README of each provider, and the page it becomes."""
+    """Return the README of each provider, and the page it becomes."""
     readmes = sorted((PROJECT / "src/hwprices/providers").glob("*/README.md"))
     return {
         readme.relative_to(PROJECT).as_posix(): f"providers/{readme.parent.name}.md"

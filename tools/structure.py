@@ -1,9 +1,8 @@
 """Measure how easy the code is to enter: ``python -m tools.structure [CHECKOUT]``.
 
-Prints one line a figure: files at the top of the package, rooms and the imports between them,
-lengths of lines and functions. docs/decisions.md keeps the figures of the large moves. A room is a
-direct child of ``src/hwprices`` (a folder or a file); an arrow is a pair of rooms of which one
-imports the other.
+Prints one line a figure: files at the top of the package, its direct children (folders and files)
+and the imports between them, lengths of lines and functions. docs/decisions.md keeps the figures of
+the large moves. Imports between children are counted as pairs, of which one imports the other.
 """
 
 import ast
@@ -28,15 +27,13 @@ def measure(checkout: Path) -> dict[str, str]:
     files = python_files(checkout)
     lines = [line for file in files for line in file.read_text().split("\n")]
     functions = function_lengths(files)
-    imports = room_imports(checkout)
+    imports = child_imports(checkout)
     top = [p for p in (checkout / "src/hwprices").iterdir() if p.is_file()]
     return {
         "files at the top of src/hwprices": str(len(top)),
-        "rooms": str(len({room for pair in imports for room in pair})),
-        "arrows between rooms": str(len(imports)),
-        "pairs of rooms that import each other": str(
-            sum((b, a) in imports for a, b in imports) // 2
-        ),
+        "direct children of the package": str(len({child for pair in imports for child in pair})),
+        "imports between them": str(len(imports)),
+        "pairs that import each other": str(sum((b, a) in imports for a, b in imports) // 2),
         "lines of code": f"{len(lines):,}",
         "longest line": str(max(map(len, lines))),
         "lines over 100 columns": str(sum(len(line) > 100 for line in lines)),
@@ -61,21 +58,21 @@ def function_lengths(files: list[Path]) -> list[int]:
     return [(n.end_lineno or n.lineno) - n.lineno + 1 for n in nodes if isinstance(n, kinds)]
 
 
-def room_imports(checkout: Path) -> set[tuple[str, str]]:
-    """Find which room imports which: pairs (importer, imported)."""
+def child_imports(checkout: Path) -> set[tuple[str, str]]:
+    """Find which child of the package imports which: pairs (importer, imported)."""
     sys.path[:0] = [str(checkout / "src"), str(checkout)]
     packages = ["hwprices"] if (checkout / "src/hwprices/flows").exists() else ["hwprices", "flows"]
     graph = grimp.build_graph(*packages, cache_dir=None)
     pairs = {
-        (room(importer), room(imported))
+        (child(importer), child(imported))
         for importer in graph.modules
         for imported in graph.find_modules_directly_imported_by(importer)
     }
     return {(a, b) for a, b in pairs if a != b and a and b}
 
 
-def room(module: str) -> str:
-    """Name the room of a module: its first name below the package, "" for the package itself."""
+def child(module: str) -> str:
+    """Name the child of the package that a module is in; "" for the package itself."""
     parts = module.split(".")
     return parts[0] if parts[0] == "flows" else "".join(parts[1:2])
 

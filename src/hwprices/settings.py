@@ -151,7 +151,7 @@ def extend(settings: Settings, model: type[S]) -> S:
 
 
 def variable(model: type[Settings], name: str) -> str:
-    """The environment variable of a setting."""
+    """Name the environment variable of a setting."""
     alias = model.model_fields[name].validation_alias
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])

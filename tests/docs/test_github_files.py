@@ -48,7 +48,7 @@ def test_workflows_may_write_nothing_but_the_nightly_issue(project: Path) -> Non
         assert rights <= {"contents", "issues"}, path.name
 
 
-def test_versions_agree(project: Path) -> None:
+def test_pyproject_and_citation_have_one_version(project: Path) -> None:
     citation = yaml.safe_load((project / "CITATION.cff").read_text())
     assert f'version = "{citation["version"]}"' in (project / "pyproject.toml").read_text()
 

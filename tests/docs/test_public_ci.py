@@ -31,7 +31,7 @@ def clone(tmp_path: Path, project: Path) -> Path:
 
 
 def run_tests(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the clone's tests with only these variables of the two that could matter."""
+    """Run the clone's tests; of CI and HWPRICES_REQUIRE_SHARED only ``variables`` are set."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "HWPRICES_REQUIRE_SHARED")}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:xdist", "-q"],

@@ -33,9 +33,9 @@ def section() -> str:
 
 def block(language: str) -> str:
     """Return the section's first block of code in a language."""
-    found = re.search(rf"```{language}\n(.*?)```", section(), re.S)
-    assert found
-    return found[1]
+    code = re.search(rf"```{language}\n(.*?)```", section(), re.S)
+    assert code
+    return code[1]
 
 
 def commands() -> list[list[str]]:
@@ -72,7 +72,7 @@ def run(root: str, code: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("arguments", commands(), ids=lambda arguments: arguments[0])
-def test_commands_answer(arguments: list[str], root: str) -> None:
+def test_the_commands_of_the_readme_run(arguments: list[str], root: str) -> None:
     assert run(root, ENTRY_POINT, *arguments).strip()
 
 

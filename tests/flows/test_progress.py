@@ -42,7 +42,7 @@ def test_a_thread_with_the_context_reports_to_the_same_screen() -> None:
     assert output.getvalue() == "aws: plan\n"
 
 
-def test_nothing_is_printed_where_nobody_looks() -> None:
+def test_nothing_is_printed_outside_show() -> None:
     console, output = printed(terminal=False)
     with progress.show(console):
         pass

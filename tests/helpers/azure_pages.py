@@ -27,12 +27,12 @@ RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "azure"
 
 
 def recording(name: str) -> bytes:
-    """Content of a recorded answer in tests/recordings/azure."""
+    """Read a recorded answer of tests/recordings/azure."""
     return gzip.decompress((RECORDINGS / name).read_bytes())
 
 
 def item(price: float | str, **more: Any) -> dict[str, Any]:
-    """One retail item, by default Linux on demand of D2s_v3 in eastus.
+    """Make a retail item, by default Linux on demand of D2s_v3 in eastus.
 
     ``more`` replaces members; None leaves a member out.
     """
@@ -62,7 +62,7 @@ def item(price: float | str, **more: Any) -> dict[str, Any]:
 
 
 def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
-    """One page of Retail Prices with these items; ``link`` leads to the next page."""
+    """Write a page of Retail Prices with these items; ``link`` leads to the next page."""
     envelope = {
         "BillingCurrency": "USD",
         "CustomerEntityId": "Default",
@@ -74,7 +74,7 @@ def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any
 def sku(
     name: str, family: str = "standardDSv3Family", location: str = "eastus", **more: Any
 ) -> dict[str, Any]:
-    """One resource SKU.
+    """Make a resource SKU.
 
     ``more`` are capabilities (None leaves one out), or zones and restrictions as lists.
     """
@@ -112,7 +112,7 @@ def sku(
 
 
 def location(name: str, kind: str = "Physical", geography: str = "United States") -> dict[str, Any]:
-    """One location of the subscription."""
+    """Make a location of the subscription."""
     return {
         "id": f"/subscriptions/{SUBSCRIPTION}/locations/{name}",
         "name": name,
@@ -128,7 +128,7 @@ def location(name: str, kind: str = "Physical", geography: str = "United States"
 
 
 def restriction(kind: str, location: str, zones: list[str] | None = None) -> dict[str, Any]:
-    """One restriction of a SKU: ``kind`` is Location or Zone."""
+    """Make a restriction of a SKU: ``kind`` is Location or Zone."""
     info = {"locations": [location]} | ({"zones": zones} if zones else {})
     return {
         "type": kind,
@@ -189,25 +189,25 @@ class Landed:
 
 
 def frame(part: Part) -> pl.DataFrame:
-    """Rows of a part."""
+    """Collect the rows of a part."""
     return part.frame.collect() if isinstance(part.frame, pl.LazyFrame) else part.frame
 
 
 def refused(part: Part) -> list[str]:
-    """Reasons of a part's refused rows, sorted."""
+    """List the reasons of a part's refused rows, sorted."""
     return sorted(part.refused["reason"].to_list()) if part.refused is not None else []
 
 
 def one_row(rows: pl.DataFrame, **values: Any) -> dict[str, Any]:
-    """The one row that has these values."""
-    fitting = rows.filter(**values)
-    assert fitting.height == 1, fitting
-    return fitting.row(0, named=True)
+    """Find the one row that has these values."""
+    matching = rows.filter(**values)
+    assert matching.height == 1, matching
+    return matching.row(0, named=True)
 
 
 @cache
 def sample_parts() -> dict[str, Part]:
-    """The tables of the bundled sample."""
+    """Normalise the bundled sample into its tables."""
     landing = Landing(SAMPLE)
     run = landing.latest_run("azure")
     assert run is not None
@@ -221,20 +221,20 @@ def sample_prices() -> pl.DataFrame:
 
 
 def item_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """One row for each item that became a price, without derived rows and savings plans."""
+    """Make one row for each item that becomes a price, without derived rows and savings plans."""
     is_listed = pl.col("basis") == "listed"
     return table.filter(is_listed & (pl.col("purchase_option") != "savings_plan"))
 
 
 def instance_types(folder: Path, *skus: dict[str, Any]) -> pl.DataFrame:
-    """Rows of instance_types of some SKUs."""
+    """Make rows of instance_types of some SKUs."""
     return frame(Landed(folder).skus(*skus).parts()["instance_types"])
 
 
 def one_size(
     folder: Path, name: str, family: str = "standardDSv3Family", **capabilities: str | None
 ) -> dict[str, Any]:
-    """The row of instance_types of one size."""
+    """Make the row of instance_types of one size."""
     return instance_types(folder, sku(name, family, **capabilities)).row(0, named=True)
 
 
@@ -262,11 +262,11 @@ class RetailServer:
         instead = self.before_page(skip, self.downloads)
         if instead is not None:
             return instead
-        fitting = [i for i in self.items if self.fits(i, request.query["$filter"])]
+        matching = [i for i in self.items if self.fits(i, request.query["$filter"])]
         return Reply.json(
             answer(
-                fitting[skip : skip + self.page],
-                self.link(request, skip + self.page) if skip + self.page < len(fitting) else None,
+                matching[skip : skip + self.page],
+                self.link(request, skip + self.page) if skip + self.page < len(matching) else None,
             )
         )
 
@@ -286,7 +286,7 @@ class RetailServer:
 
 @contextmanager
 def context(folder: Path, server: StubServer, **settings: Any) -> Iterator[Context]:
-    """What fetching needs, with a server on loopback as vendor; pauses take no time."""
+    """Make what fetching needs, with a server on loopback as vendor; pauses take no time."""
     values = {
         "root": str(folder),
         "azure_retail_url": server.url + RETAIL,

@@ -33,7 +33,7 @@ def sku(
     regions: Iterable[str] = ("us-central1",),
     **members: Any,
 ) -> dict[str, Any]:
-    """One SKU as services.skus.list sends it.
+    """Make a SKU as services.skus.list sends it.
 
     ``group`` is guessed from the description. ``members`` are ``unit``, ``family``, ``sku_id``, or
     any member of the SKU under Google's own name.
@@ -64,7 +64,7 @@ def sku(
 
 
 def guess_group(description: str) -> str:
-    """category.resourceGroup of a SKU with this description."""
+    """Guess category.resourceGroup of a SKU from its description."""
     if "Local S" in description:
         return "LocalSSD"
     if any(word in description for word in ("GPU", "gpu", "RTX")):
@@ -73,7 +73,7 @@ def guess_group(description: str) -> str:
 
 
 def n2_skus() -> list[dict[str, Any]]:
-    """Core and memory of N2 on demand in us-central1."""
+    """Make core and memory of N2 on demand in us-central1."""
     return [
         sku("N2 Instance Core running in Americas", N2_RATES["core"]),
         sku("N2 Instance Ram running in Americas", N2_RATES["ram"]),
@@ -81,14 +81,14 @@ def n2_skus() -> list[dict[str, Any]]:
 
 
 def n2_zones() -> dict[str, list[dict[str, Any]]]:
-    """One zone with one N2 machine type."""
+    """Make one zone with one N2 machine type."""
     return {"us-central1-a": [machine_type("n2-standard-2", 2, 8192)]}
 
 
 def machine_type(
     name: str, vcpus: int, memory_mb: int, gpu: tuple[str, int] | None = None, **members: Any
 ) -> dict[str, Any]:
-    """One machine type as machineTypes.aggregatedList sends it; ``gpu`` is (name, count)."""
+    """Make a machine type as machineTypes.aggregatedList sends it; ``gpu`` is (name, count)."""
     listed: dict[str, Any] = {
         "name": name,
         "guestCpus": vcpus,
@@ -110,7 +110,7 @@ class Tables:
         self.counts: dict[str, int] = {k: v for p in parts for k, v in p.counts.items()}
 
     def table(self, name: str) -> pl.DataFrame:
-        """All rows of one table; an empty frame without columns where there are none."""
+        """Return all rows of one table; an empty frame without columns where there are none."""
         frames = [p.frame.lazy().collect() for p in self.parts if p.table == name]
         return pl.concat(frames) if frames else pl.DataFrame()
 
@@ -120,26 +120,26 @@ class Tables:
         return [row for p in self.parts if p.refused is not None for row in p.refused.to_dicts()]
 
     def instance_type(self, name: str) -> dict[str, Any]:
-        """The one row of instance_types."""
+        """Find the one row of instance_types."""
         return self.table("instance_types").filter(instance_type=name).row(0, named=True)
 
     def prices(
         self, instance_type: str, region: str = "us-central1", os: str = "linux"
     ) -> dict[tuple[str, int], dict[str, Any]]:
-        """Rows of prices by (purchase option, months)."""
+        """Return rows of prices by (purchase option, months)."""
         rows = self.table("prices").filter(instance_type=instance_type, region=region, os=os)
         return {(r["purchase_option"], r["term_months"]): r for r in rows.to_dicts()}
 
     def hourly(
         self, instance_type: str, option: str = "on_demand", term: int = 0, **where: str
     ) -> Decimal:
-        """Hourly price; ``where`` is region and os. Fails where the price is null."""
+        """Return an hourly price; ``where`` is region and os. Fails where the price is null."""
         hourly = self.prices(instance_type, **where)[(option, term)]["hourly"]
         assert isinstance(hourly, Decimal)
         return hourly
 
     def components(self, price_id: str) -> dict[str, dict[str, Any]]:
-        """Rows of price_components of one price by component."""
+        """Return the rows of price_components of one price by component."""
         rows = self.table("price_components").filter(price_id=price_id)
         return {row["component"]: row for row in rows.to_dicts()}
 
@@ -190,5 +190,5 @@ def normalise_sample(project: Path) -> Tables:
 
 
 def recording(name: str) -> bytes:
-    """The bytes of a page recorded from Google (see tests/recordings/gcp/README.md)."""
+    """Read a page recorded from Google (see tests/recordings/gcp/README.md)."""
     return gzip.decompress((RECORDINGS / f"{name}.json.gz").read_bytes())

@@ -64,7 +64,7 @@ REGION: dict[str, Any] = {
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of a table; columns that no row has are null."""
+    """Make rows of a table; columns that no row has are null."""
     model = TABLES[name]
     dtypes = frames.dtypes(model)
     columns = [name for name in dtypes if any(name in row for row in rows)]
@@ -111,7 +111,7 @@ def stage_frames(
 def world(
     count: int = 300, *, price: str = "0.1", region: str = "us-east-1", provider: str = "aws"
 ) -> dict[str, pl.DataFrame]:
-    """A provider's tables: ``count`` types with one on-demand price each."""
+    """Make a provider's tables: ``count`` types with one on-demand price each."""
     names = [f"m{i}.large" for i in range(count)]
     return {
         "regions": table("regions", [{**REGION, "provider": provider, "region": region}]),

@@ -28,7 +28,7 @@ def copy_with(directory: Path, sheet: str, edit: Edit) -> Path:
     return directory
 
 
-def put(device: str, **cells: str | None) -> Edit:
+def set_cells(device: str, **cells: str | None) -> Edit:
     """Return an edit of accelerators that sets cells of a device."""
     is_device = pl.col("accelerator_id") == device
     return lambda frame: frame.with_columns(

@@ -404,7 +404,7 @@ def build() -> join.Joined:
 
 
 def sheets() -> dict[str, pl.DataFrame]:
-    """The spec sheets: the project's for accelerators, for the others the rows above."""
+    """Return the spec sheets: the project's for accelerators, for the others the rows above."""
     return {
         "accelerators": load("accelerators"),
         "power_coefficients": sheet("power_coefficients", POWER),
@@ -419,5 +419,5 @@ def sheets() -> dict[str, pl.DataFrame]:
 def sheet(
     name: str, values: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any] | None = None
 ) -> pl.DataFrame:
-    """A spec sheet: each row is SOURCED, the defaults and its own values."""
+    """Make a spec sheet: each row is SOURCED, the defaults and its own values."""
     return rows(name, *({**SOURCED, **(defaults or {}), **row} for row in values))

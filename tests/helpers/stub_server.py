@@ -48,12 +48,12 @@ class Reply:
 
     @staticmethod
     def json(value: Any, **more: Any) -> "Reply":
-        """An answer of JSON."""
+        """Make an answer of JSON."""
         return Reply(json.dumps(value).encode(), **more)
 
     @staticmethod
     def gzipped(content: bytes, content_type: str = "application/json", **more: Any) -> "Reply":
-        """An answer compressed with gzip."""
+        """Make an answer compressed with gzip."""
         return Reply(
             gzip.compress(content, mtime=0),
             content_type=content_type,

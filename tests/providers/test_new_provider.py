@@ -121,7 +121,7 @@ def test_what_it_refused_is_in_quarantine(tree: Path, root: Path) -> None:
     assert refused == [{"reason": "unknown_price_type", "message": "billing is loyalty"}]
 
 
-def test_show_names_it(tree: Path, root: Path) -> None:
+def test_show_lists_it(tree: Path, root: Path) -> None:
     shown = command(tree, root, "show").lower().replace(" ", "")
     assert "toycloud" in shown
 
@@ -179,7 +179,7 @@ def test_the_contract_holds_for_it(tree: Path) -> None:
     assert " failed" not in done.stdout
 
 
-def test_settings_and_sheets_accept_it(tree: Path) -> None:
+def test_the_tests_of_settings_and_sheets_pass_with_it(tree: Path) -> None:
     run_tests(
         tree,
         "tests/test_settings.py",

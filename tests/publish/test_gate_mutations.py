@@ -161,8 +161,8 @@ def region_prices_elsewhere(tables: Tables) -> Tables:
     key = ["instance_type", "os", "purchase_option", "term_months", "license_model"]
     other = prices.filter(where(region="europe-west4")).select(*key, other="effective_hourly")
     joined = prices.join(other.unique(key), on=key, how="left")
-    there = where(region="us-east4") & pl.col("other").is_not_null()
-    rate = pl.when(there).then("other").otherwise("effective_hourly").alias("effective_hourly")
+    has_both = where(region="us-east4") & pl.col("other").is_not_null()
+    rate = pl.when(has_both).then("other").otherwise("effective_hourly").alias("effective_hourly")
     return {**tables, "prices": joined.with_columns(rate).drop("other")}
 
 
@@ -455,7 +455,7 @@ def results(sample: dict[str, Tables], case: Case, accepted: tuple[str, ...] = (
     return gate.check(candidate(case.provider, new), candidate(case.provider, old), accepted)
 
 
-def test_there_are_enough_of_both():
+def test_there_are_enough_mistakes_and_genuine_events():
     assert len({case.name for case in MISTAKES}) >= 40
     assert len({case.name for case in EVENTS}) >= 10
 
@@ -497,7 +497,7 @@ def test_a_creeping_price_is_seen_against_the_release_of_a_month_ago(sample):
     assert {r.check for r in gate.stopped(results)} == {"drift_level"}
 
 
-def test_a_steady_provider_is_watched_more_closely_and_a_lively_one_less():
+def test_limits_follow_what_a_provider_usually_shows():
     limit = LIMITS["rows_lost"]
     assert limit.for_history([0.0] * 4) == limit.default
     assert limit.for_history([0.0] * 30) == limit.lowest

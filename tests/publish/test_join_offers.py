@@ -167,7 +167,7 @@ def test_spot_is_the_cheapest_zone_and_says_which() -> None:
         {"flags": ["placeholder"]},
     ],
 )
-def test_other_prices_stay_out(other: dict[str, Any]) -> None:
+def test_prices_that_offers_does_not_show_are_left_out(other: dict[str, Any]) -> None:
     assert single_offer(m7i("0.20"), m7i("0.01", **other))["on_demand_usd_per_hour"] == Decimal(
         "0.2"
     )

@@ -37,7 +37,7 @@ def bucket(monkeypatch, request):
 
 
 @pytest.mark.slow
-def test_publish_and_read(bucket):
+def test_a_release_is_published_and_read(bucket):
     store = Store(bucket)
     make.stage_frames(store, "r1", make.world())
     outcome = release.publish(store, now=lambda: T0)

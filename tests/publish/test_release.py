@@ -188,7 +188,10 @@ except Exception as error:
 
 
 def start_publisher(root: Path, at: datetime, setup: str = ""):
-    """A process that publishes when ``go`` is called. ``setup`` is run first in it."""
+    """Start a process that publishes, whatever the gate finds, when ``go`` is called.
+
+    ``setup`` is run first in it.
+    """
     code = PUBLISHER.replace("{setup}", setup)
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(root), at.isoformat()],

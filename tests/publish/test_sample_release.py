@@ -97,7 +97,7 @@ def test_spot_is_cheaper_or_flagged(offers: pl.DataFrame) -> None:
     assert expensive.select("provider", "region", "instance_type").rows() == []
 
 
-def test_tokens_have_a_price_only_beside_their_measurement(offers: pl.DataFrame) -> None:
+def test_a_token_price_comes_with_the_measurement_behind_it(offers: pl.DataFrame) -> None:
     priced = pl.any_horizontal(
         pl.col("^usd_per_million_tokens_.*$", "minutes_per_llama2_70b_lora").is_not_null()
     )

@@ -31,6 +31,7 @@ COMMANDS = [
     "verify",
     "prune",
 ]
+PIPELINE_COMMANDS = ["refresh", "serve"]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ def test_query_prints_rows(root: Path) -> None:
     assert "20" in run("query", sql, root=root).stdout
 
 
-def test_a_wrong_query_is_told_the_tables(root: Path) -> None:
+def test_the_error_of_a_wrong_query_lists_the_tables(root: Path) -> None:
     result = run("query", "select nothing from nowhere", root=root)
     assert result.exit_code == 2
     assert "Tables: " in result.stderr
@@ -202,7 +203,7 @@ def test_prune_asks_before_it_deletes(copy: Path) -> None:
 def test_help_lists_every_command_with_a_complete_sentence() -> None:
     lines = run("--help").stdout.split("Commands:\n")[1].splitlines()
     described = {line.split()[0]: line for line in lines}
-    assert list(described) == [*COMMANDS, "refresh", "serve"]
+    assert list(described) == [*COMMANDS, *PIPELINE_COMMANDS]
     assert all(line.endswith(".") and "..." not in line for line in lines)
 
 

@@ -50,7 +50,7 @@ def test_a_table_is_an_attribute(dataset: hwprices.Dataset) -> None:
         _ = dataset.no_such_table
 
 
-def test_an_unknown_table_is_told_the_tables(dataset: hwprices.Dataset) -> None:
+def test_the_error_for_an_unknown_table_lists_the_tables(dataset: hwprices.Dataset) -> None:
     with pytest.raises(
         hwprices.HwpricesError, match=r"has no table 'nothing'.*There are: .*prices"
     ):
@@ -68,7 +68,7 @@ def test_duckdb_and_polars_read_the_same_rows(dataset: hwprices.Dataset) -> None
     assert rows == [(prices.height, prices["effective_hourly"].sum())]
 
 
-def test_files_exist(dataset: hwprices.Dataset) -> None:
+def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:
     files = dataset.files("prices")
     assert files
     assert all(Path(file).is_file() for file in files)

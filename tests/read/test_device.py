@@ -184,7 +184,7 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: Release) -> None:
         ("  ", "no device was named"),
     ],
 )
-def test_an_unclear_name_is_told_the_nearest_devices(
+def test_an_unclear_name_gives_the_nearest_devices(
     release: Release, name: str, message: str
 ) -> None:
     with pytest.raises(HwpricesError) as caught:

@@ -172,7 +172,7 @@ def test_extreme_jobs_do_not_fail(release: Release, workload: str, size: float) 
         assert fit.height + len(out) > 0
 
 
-def test_only_local_machines(release: Release) -> None:
+def test_where_local_lists_only_machines_to_buy(release: Release) -> None:
     fit, out = ranked(release, "7B", "lora", where="local")
     assert set(fit["where"]) == {"local"}
     assert "g4dn.xlarge" not in out

@@ -57,7 +57,7 @@ def test_notes_tell_kept_figures_and_failed_units() -> None:
     ("value", "text"),
     [(None, ""), (0.0123, "0.0123"), (6.88, "6.88"), (1234.5, "1,234"), (2_500_000, "2.50 M")],
 )
-def test_money_has_the_digits_that_one_reads(value: float | None, text: str) -> None:
+def test_money_is_rounded_for_reading(value: float | None, text: str) -> None:
     assert money(value) == text
 
 

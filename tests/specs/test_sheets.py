@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.sheet_copies import copy_with, put
+from tests.helpers.sheet_copies import copy_with, set_cells
 
 from hwprices.errors import HwpricesError
 from hwprices.schemas.columns import key
@@ -48,7 +48,7 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
     ],
 )
 def test_a_bad_cell_is_named(tmp_path: Path, cells: dict[str, str | None], message: str) -> None:
-    directory = copy_with(tmp_path, "accelerators", put("nvidia-l4", **cells))
+    directory = copy_with(tmp_path, "accelerators", set_cells("nvidia-l4", **cells))
     line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)[
         "accelerator_id"
     ].to_list().index("nvidia-l4")
@@ -61,7 +61,7 @@ def test_a_bad_cell_is_named(tmp_path: Path, cells: dict[str, str | None], messa
     assert error.value.remedy
 
 
-def test_a_column_too_few_or_too_many(tmp_path: Path) -> None:
+def test_a_missing_or_undeclared_column_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HwpricesError, match=r"has no column tdp_w"):
         sheets.load(
             "accelerators", copy_with(tmp_path, "accelerators", lambda frame: frame.drop("tdp_w"))
@@ -75,7 +75,7 @@ def test_a_column_too_few_or_too_many(tmp_path: Path) -> None:
         )
 
 
-def test_one_row_a_key(tmp_path: Path) -> None:
+def test_a_key_that_comes_twice_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HwpricesError, match=r"a second row has the same accelerator_id"):
         sheets.load(
             "accelerators",
@@ -83,7 +83,7 @@ def test_one_row_a_key(tmp_path: Path) -> None:
         )
 
 
-def test_no_such_sheet(tmp_path: Path) -> None:
+def test_a_missing_sheet_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HwpricesError, match=r"there is no sheet 'gpus'"):
         sheets.load("gpus")
     with pytest.raises(HwpricesError, match=r"accelerators\.csv is missing"):

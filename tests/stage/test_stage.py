@@ -77,12 +77,12 @@ def test_refused_rows_are_kept_and_counted(tmp_path):
 
 def test_too_many_refused_rows_fail_and_stay_to_be_looked_at(tmp_path):
     run(tmp_path, [part(*names(120))])
-    bad = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
+    refused = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
     with pytest.raises(
         HwpricesError,
         match=r"vendor: 7\.7% of the rows for prices were refused \(check:os:isin 10\)",
     ):
-        run(tmp_path, [part(*names(120), *bad)], "r2")
+        run(tmp_path, [part(*names(120), *refused)], "r2")
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
     assert (
         pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/provider=vendor/all.parquet").height

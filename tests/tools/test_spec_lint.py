@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.sheet_copies import add, copy_with, put
+from tests.helpers.sheet_copies import add, copy_with, set_cells
 from tools import spec_lint
 
 from hwprices.specs import sheets
@@ -52,7 +52,9 @@ def test_the_sheet_is_clean() -> None:
 def test_each_lint_finds_its_mistake(
     tmp_path: Path, device: str, cells: dict[str, str | None], rule: str
 ) -> None:
-    assert (rule, device) in findings(copy_with(tmp_path, "accelerators", put(device, **cells)))
+    assert (rule, device) in findings(
+        copy_with(tmp_path, "accelerators", set_cells(device, **cells))
+    )
 
 
 RESULT = {

@@ -63,6 +63,7 @@ CONSTRAINED = re.compile(r"^(M\d+)-(\d+)([a-z]+)")
 
 
 def main() -> None:
+    """Write the sample's folder of Azure anew, and the bundled pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("research", type=Path, help="folder that holds recordings/azure")
     parser.add_argument("--into", type=Path, default=SAMPLE, help="landing directory to write to")
@@ -139,6 +140,7 @@ def land(
     when: datetime,
     params: dict[str, str] | None = None,
 ) -> UnitResult:
+    """Land answers as the pages of one unit."""
     unit = Unit("azure", kind, region)
     pages: list[Page] = [
         landing.land_bytes(unit, body, url=url, retrieved_at=when, params=params) for body in bodies
@@ -147,7 +149,7 @@ def land(
 
 
 def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[UnitResult]:
-    """One unit for each region × price type × source."""
+    """Land one unit for each region × price type × source."""
     groups: dict[tuple[str, str, datetime], list[dict[str, Any]]] = defaultdict(list)
     for region in METER_REGIONS:
         groups["Consumption", region, METERS_ON] = list(
@@ -166,7 +168,7 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
 
 
 def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
-    """Names of sizes as the APIs spell them.
+    """List the names of sizes as the APIs spell them.
 
     They come from both lists of sizes and from the keys of another collector's price list.
     """
@@ -178,7 +180,7 @@ def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:
 
 
 def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
-    """Items of a region from its list of meters, keyed skuId|meterId|type|term."""
+    """Make the items of a region from its list of meters, keyed skuId|meterId|type|term."""
     names = {squeeze(size): size for size in sorted(sizes)}
     for key, meter in sorted(read(path).items()):
         sku_id, meter_id, kind, _ = key.split("|")
@@ -205,7 +207,7 @@ def meters(path: Path, sizes: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
-    """The size a meter is for, as the list of sizes spells it.
+    """Find the size a meter is for, as the list of sizes spells it.
 
     None where no rule of data/sample/README.md gives one.
     """
@@ -226,12 +228,12 @@ def size_name(product: str, sku: str, names: dict[str, str]) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """A name without case, spaces, underscores and hyphens, which the price list varies."""
+    """Drop case, spaces, underscores and hyphens from a name: the price list varies them."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def recorded(folder: Path) -> Iterator[dict[str, Any]]:
-    """Items of the recorded answers about virtual machines, each once.
+    """Read the items of the recorded answers about virtual machines, each once.
 
     Where several answers have an item, the one with the savings plans counts.
     """
@@ -248,7 +250,7 @@ def recorded(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def bodies(items: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Pages of at most 1,000 items, as Retail Prices answers them."""
+    """Write pages of at most 1,000 items, as Retail Prices answers them."""
     for start in range(0, len(items), ITEMS_A_PAGE):
         page = items[start : start + ITEMS_A_PAGE]
         more = start + ITEMS_A_PAGE < len(items)
@@ -290,11 +292,13 @@ def merged(skus: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def read(path: Path) -> Any:
+    """Read a JSON file, gzipped or not."""
     raw = path.read_bytes()
     return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
 
 
 def compact(value: Any) -> bytes:
+    """Encode a value as JSON without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -106,7 +106,7 @@ def sku(
     unit: str = "h",
     **more: Any,
 ) -> dict[str, Any]:
-    """One SKU as services.skus.list gives it; nanos must hold the price whole."""
+    """Make a SKU as services.skus.list gives it; nanos must hold all digits of the price."""
     nanos = price * 10**9
     assert nanos == int(nanos), (description, price)
     rate = {
@@ -142,7 +142,7 @@ def sku(
 
 
 def part_rates(research: Path) -> Iterator[dict[str, Any]]:
-    """SKUs of truth/gcp_part_rates: cores, memory, GPUs, disks, shared-core machines."""
+    """Make the SKUs of truth/gcp_part_rates: cores, memory, GPUs, disks, shared-core machines."""
     for row in csv.DictReader((research / "truth" / "gcp_part_rates_2026-07-30.csv").open()):
         series, region, mode, part = row["series"], row["region"], row["mode"], row["part"]
         # f1 and g1 have no commitment: those figures are the sustained-use price. M2 is M1 and a
@@ -172,7 +172,7 @@ def part_rates(research: Path) -> Iterator[dict[str, Any]]:
 
 
 def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
-    """Description and resource group in Google's words."""
+    """Write description and resource group in Google's words."""
     spot = "Spot Preemptible " if mode == "spot" else ""
     if series in INSTANCE_WORDS:
         words, group = INSTANCE_WORDS[series]
@@ -208,6 +208,7 @@ def describe(series: str, part: str, mode: str, place: str) -> tuple[str, str]:
 
 
 def local_ssd(series: str, mode: str, place: str) -> str:
+    """Return the description of a SKU of local SSD, as the catalog words it."""
     if series == "generic":
         if mode in YEARS:
             return f"Commitment v1: Local SSD in {place} for {YEARS[mode]}"
@@ -220,7 +221,7 @@ def local_ssd(series: str, mode: str, place: str) -> str:
 
 
 def premiums(research: Path) -> Iterator[dict[str, Any]]:
-    """M2's upgrade premium: what its on-demand rates are above those of M1."""
+    """Make M2's upgrade premium: what its on-demand rates are above those of M1."""
     rows = list(csv.DictReader((research / "truth" / "gcp_part_rates_2026-07-30.csv").open()))
     rate = {
         (r["series"], r["region"], r["part"]): Decimal(r["usd_per_unit_hour"])
@@ -246,7 +247,7 @@ def premiums(research: Path) -> Iterator[dict[str, Any]]:
 
 
 def custom(research: Path) -> Iterator[dict[str, Any]]:
-    """N1 custom cores and memory, solved from two custom machines: c + 7.5 r and 2 c + 10 r."""
+    """Make N1 custom cores and memory, solved from two machines: c + 7.5 r and 2 c + 10 r."""
     prices = {(r["instance_type"], r["region"]): r for r in machine_prices(research)}
     for region, place in REGIONS.items():
         for mode, column in (("od", "on_demand_usd_per_hour"), ("spot", "spot_usd_per_hour")):
@@ -273,12 +274,13 @@ def custom(research: Path) -> Iterator[dict[str, Any]]:
 
 
 def machine_prices(research: Path) -> list[dict[str, str]]:
+    """Read the recorded prices of whole machines."""
     with gzip.open(research / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
         return list(csv.DictReader(file))
 
 
 def b200() -> Iterator[dict[str, Any]]:
-    """Six ways to buy a B200 slice in us-central1 on 2026-07-30."""
+    """Make the SKUs of a B200 slice by six purchase options in us-central1 on 2026-07-30."""
     name = "A4 Nvidia B200 (1 gpu slice)"
     for words, usage, price in (
         (f"{name} running in Iowa", "OnDemand", "16.11"),
@@ -297,7 +299,7 @@ def b200() -> Iterator[dict[str, Any]]:
 
 
 def dws_a3() -> Iterator[dict[str, Any]]:
-    """Dynamic Workload Scheduler prices of A3 High, with the SKU ids of a bill of that day."""
+    """Make the scheduler's (DWS) prices of A3 High, with the SKU ids of a bill of that day."""
     for sku_id, words, group, price, unit in (
         (
             "341A-49A5-0C07",
@@ -335,7 +337,10 @@ def dws_a3() -> Iterator[dict[str, Any]]:
 
 
 def licenses() -> Iterator[dict[str, Any]]:
-    """https://cloud.google.com/compute/disks-image-pricing#premiumimages, the same everywhere."""
+    """Make the SKUs of licenses, which cost the same everywhere.
+
+    https://cloud.google.com/compute/disks-image-pricing#premiumimages
+    """
     for sku_id, words, price in (
         (
             "SAMPLE-WINDOWS-2025",
@@ -358,7 +363,7 @@ def licenses() -> Iterator[dict[str, Any]]:
 
 
 def tpu() -> Iterator[dict[str, Any]]:
-    """TPU v5e per chip, https://cloud.google.com/tpu/pricing."""
+    """Make the SKUs of TPU v5e per chip, https://cloud.google.com/tpu/pricing."""
     for region, place, od, one, three, spot in (
         ("us-central1", "Iowa", "1.2", "0.84", "0.54", "0.6"),
         ("europe-west4", "Netherlands", "1.56", "1.092", "0.702", "0.78"),
@@ -380,7 +385,7 @@ def tpu() -> Iterator[dict[str, Any]]:
 
 
 def machine_types(research: Path) -> dict[str, Any]:
-    """The aggregated list cut to the sample's regions; keys untouched."""
+    """Read the aggregated list of machine types, without its id and links; keys untouched."""
     with gzip.open(
         research / "recordings" / "gcp" / "gcp_machineTypes_aggregatedList_2026-08-17.json.gz"
     ) as file:
@@ -394,8 +399,7 @@ def machine_types(research: Path) -> dict[str, Any]:
 
 
 def slim(raw: dict[str, Any]) -> dict[str, Any]:
-    """Without the link that names the project it was listed with, and constants that nobody
-    reads."""
+    """Drop constants that nobody reads, and the link, which names the project of the listing."""
     return {
         k: v
         for k, v in raw.items()
@@ -412,10 +416,12 @@ def slim(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_sample(zone: str) -> bool:
+    """Tell whether a zone lies in a region of the sample."""
     return zone.removeprefix("zones/").rpartition("-")[0] in REGIONS
 
 
 def listed(research: Path, name: str) -> dict[str, Any]:
+    """Read a recorded list of regions or zones, cut to the sample's regions."""
     path = research / "recordings" / "gcp" / name
     body = json.loads(
         gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -453,7 +459,7 @@ def main(research: Path, into: Path) -> None:
 
 @dataclass(frozen=True)
 class SamplePage:
-    """One page of the sample, and the day its figures stand for."""
+    """One page of the sample, and the day on which its figures held."""
 
     body: dict[str, Any]
     url: str
@@ -481,8 +487,7 @@ def pages(research: Path, types: dict[str, Any]) -> dict[str, list[SamplePage]]:
 
 
 def write_bundled(types: dict[str, Any]) -> None:
-    """Write data/bundled/gcp: the machine types of all zones, and pages.json that describes
-    them."""
+    """Write data/bundled/gcp: the machine types of all zones, and pages.json about them."""
     packed = gzip.compress(dumps(types), 9, mtime=0)
     file = BUNDLED / "machine_types.json.gz"
     file.write_bytes(packed)

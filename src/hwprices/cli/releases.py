@@ -37,7 +37,7 @@ MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
 
 def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
-    """Summarise a release in a screenful.
+    """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
     figures were fetched, and commands to try next.

@@ -53,7 +53,7 @@ class Collector:
         self.close()
 
     def __reduce__(self) -> tuple[type["Collector"], tuple[str, Settings]]:
-        """Travel to another machine as the name and the common settings.
+        """Pickle as the name and the common settings, for a task on another machine.
 
         The provider's own settings, with keys in them, are read again from the environment there.
         """

@@ -47,13 +47,11 @@ def record(
             before. In a full run a unit that is no longer planned is left out, and the gate reports
             what is missing.
         kinds: those requested, if not all. Some kinds alone (spot prices) are no price list, so
-            they
-            are added to an earlier run.
+            they are added to an earlier run.
 
     Raises:
         HwpricesError: not one unit could be fetched, or there is no run to add some kinds to;
-            nothing
-            is recorded.
+            nothing is recorded.
     """
     if not any(result.status == "ok" for result in results):
         raise _nothing_fetched(provider, results)
@@ -63,14 +61,14 @@ def record(
             f"{provider}: there is no {origin} run to add {', '.join(kinds)} to",
             "Collect all kinds once first: the refresh flow does.",
         )
-    others = _not_requested(results, previous) if previous and narrowed else []
+    not_requested = _not_requested(results, previous) if previous and narrowed else []
     run = Run(
         run_id(started_at),
         provider,
         origin,
         started_at,
         installed_version("hwprices"),
-        (*carry_over(results, previous), *others),
+        (*carry_over(results, previous), *not_requested),
     )
     landing.write_run(run)
     return run
@@ -83,7 +81,7 @@ def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesEr
 
 
 def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:
-    """Results of the run before for units that were not requested in this one."""
+    """Return the results of the run before for units that were not requested in this one."""
     requested = {result.unit.name for result in results}
     return [
         replace(result, carried_from=result.carried_from or previous.run_id, requested=False)
@@ -93,7 +91,7 @@ def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitRes
 
 
 def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
-    """The last run of the same origin: sample pages never stand in for live ones, or vice versa."""
+    """Find the last run of the same origin: sample pages never replace live ones, or vice versa."""
     for name in reversed(landing.runs(provider)):
         run = landing.run(provider, name)
         if run.origin == origin:

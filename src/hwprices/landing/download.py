@@ -77,7 +77,7 @@ def _decide(error: BaseException) -> retry.TryAgain | None:
 
 
 def public_url(url: str) -> str:
-    """The URL without user, password and secret parameters: what may be logged and landed."""
+    """Return the URL without user, password and secret parameters, to be logged and landed."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     netloc = f"{host}:{parts.port}" if parts.port else host
@@ -143,7 +143,7 @@ def check_same_host(first: str, following: str) -> None:
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port of a URL."""
+    """Return scheme, host and port of a URL."""
     parts = urlsplit(url)
     default = {"https": 443, "http": 80}
     return parts.scheme, parts.hostname, parts.port or default.get(parts.scheme)

@@ -105,7 +105,7 @@ class Run:
     results: tuple[UnitResult, ...]
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """Pages of a kind, and of one region if given, in the order in which they were fetched."""
+        """List pages of a kind, and of one region if given, in the order of their fetching."""
         results = [result for result in self.results if result.unit.kind == kind]
         return [
             page
@@ -115,7 +115,7 @@ class Run:
         ]
 
     def regions(self, kind: str) -> list[str]:
-        """Regions that have pages of a kind, sorted."""
+        """List the regions that have pages of a kind, sorted."""
         results = [result for result in self.results if result.unit.kind == kind]
         return sorted({result.unit.region for result in results if result.pages})
 
@@ -183,7 +183,7 @@ class Landing:
 
     @contextmanager
     def file(self, page: Page) -> Iterator[Path]:
-        """The stored (compressed) page as a local file, its checksum verified.
+        """Give the stored (compressed) page as a local file, its checksum verified.
 
         Of a page on an object store this is a copy that is deleted at the end of the block.
 
@@ -253,7 +253,7 @@ class Landing:
         return key
 
     def runs(self, provider: str) -> list[str]:
-        """Ids of a provider's runs, oldest first."""
+        """List the ids of a provider's runs, oldest first."""
         ids = (layout.run_id(key) for key in self.store.keys(layout.runs(provider)))
         return [run_id for run_id in ids if run_id is not None]
 
@@ -274,7 +274,7 @@ class Landing:
         return manifests.decode(data, Run, file=file, remedy="Delete it and collect again.")
 
     def latest_run(self, provider: str) -> Run | None:
-        """The newest run, or None."""
+        """Read the newest run; None where there is none."""
         ids = self.runs(provider)
         return self.run(provider, ids[-1]) if ids else None
 
@@ -311,13 +311,13 @@ def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[Unit
 
 
 def _carried(failed: UnitResult, earlier: UnitResult, previous_run: str) -> UnitResult:
-    """The failed result with the earlier pages, and the run that fetched them."""
+    """Return the failed result with the earlier pages, and the run that fetched them."""
     fetched_by = earlier.carried_from or previous_run
     return replace(failed, status="carried", pages=earlier.pages, carried_from=fetched_by)
 
 
 def _content_bytes(packed: Path) -> int:
-    """The length of a gzip file's content."""
+    """Return the length of a gzip file's content."""
     total = 0
     with gzip.open(packed) as plain:
         while chunk := plain.read(CHUNK):

@@ -26,7 +26,7 @@ _TYPES: dict[type[pl.DataType], str] = {
 
 
 def datapackage(manifest: ReleaseManifest) -> dict[str, Any]:
-    """The package descriptor of a release."""
+    """Make the package descriptor of a release."""
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "hwprices",
@@ -57,7 +57,7 @@ def _resource(name: str, entry: TableEntry) -> dict[str, Any]:
 
 
 def _field(name: str, column: Any) -> dict[str, Any]:
-    """One column: its name, type, description, and the unit and FOCUS counterpart it may have."""
+    """Describe a column: name, type, description, and its unit and FOCUS counterpart, if any."""
     notes = {key: note for key, note in (column.metadata or {}).items() if note}
     field = {
         "name": name,

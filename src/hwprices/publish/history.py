@@ -41,9 +41,9 @@ def append(store: Store, figures: Figures, results: Collection[CheckResult]) -> 
     """
     for result in results:
         if result.value is not None and result.outcome in ("pass", "warn"):
-            seen = figures.setdefault(result.provider, {}).setdefault(result.check, [])
-            seen.append(round(result.value, 6))
-            del seen[:-HISTORY_LENGTH]
+            values = figures.setdefault(result.provider, {}).setdefault(result.check, [])
+            values.append(round(result.value, 6))
+            del values[:-HISTORY_LENGTH]
     store.put(layout.GATE_HISTORY, manifests.encode(figures))
 
 

@@ -73,7 +73,7 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
 
 
 def content_digest(content: Content) -> str:
-    """SHA-256 over the rows of all files. With an equal digest there is nothing new to publish."""
+    """Hash the rows of all files. With an equal digest there is nothing new to publish."""
     digests = {file.key: file.content_sha256 for _, file in content.vendor_files}
     for file in content.joined_files:
         key = layout.table_file(file.table, file.provider)
@@ -145,7 +145,7 @@ def _write_joined(store: Store, content: Content, version: str) -> Iterable[Tabl
 
 
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
-    """The tables that have files, in the order of the schemas."""
+    """List the tables that have files, in the order of the schemas."""
     entries = {}
     for table in TABLES:
         own = sorted((file for file in files if file.table == table), key=lambda file: file.key)

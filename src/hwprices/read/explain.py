@@ -142,7 +142,7 @@ def _trace(dataset: Dataset, provider: str, sku: str, sha256: str) -> Trace:
 
 
 def _line(data: bytes, key: str, sku: str) -> str:
-    """The vendor's words about the SKU: the object of a JSON page, the line of any other page.
+    """Find the vendor's words about the SKU: an object of a JSON page, a line of any other page.
 
     Lines are read one by one: a price list unpacks to more than a gigabyte.
     """
@@ -154,7 +154,7 @@ def _line(data: bytes, key: str, sku: str) -> str:
 
 
 def _object_with(page: Any, sku: str) -> dict[str, Any] | None:
-    """The outermost JSON object that has the SKU as one of its values."""
+    """Find the outermost JSON object that has the SKU as one of its values."""
     queue = deque([page])
     while queue:
         item = queue.popleft()

@@ -1,4 +1,4 @@
-"""Summarise a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
+"""Summarize a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
 
 import sys
 from collections.abc import Mapping
@@ -143,7 +143,7 @@ def _gpus(dataset: Dataset) -> Table:
 
 
 def _gpu(prices: pl.DataFrame) -> list[str]:
-    """The cells of one provider: its cheapest price, and its cheapest on-demand price."""
+    """Write the cells of one provider: its cheapest price, and its cheapest on-demand price."""
     if prices.is_empty():
         return ["not sold in these regions"]
     cheapest = prices.row(0, named=True)
@@ -193,7 +193,7 @@ def _unmatched(entry: Mapping[str, Any]) -> str:
 
 
 def _next_steps(dataset: Dataset) -> RenderableType:
-    """Commands to copy; they are never broken into lines."""
+    """List commands to copy; they are never broken into lines."""
     root = dataset.store.root
     command = _command()
     sql = "select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'"
@@ -216,7 +216,7 @@ def _next_steps(dataset: Dataset) -> RenderableType:
 
 
 def _command() -> str:
-    """How to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
+    """Say how to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
     script = Path(sys.executable).with_name("hwprices")
     if script.is_file() and script.is_relative_to(Path.cwd()):
         return str(script.relative_to(Path.cwd()))

@@ -6,12 +6,12 @@ from hwprices.schemas.columns import Table
 
 
 def dtypes(model: type[Table]) -> dict[str, pl.DataType]:
-    """Columns of a table in published order, with their polars dtypes."""
+    """List the columns of a table in published order, with their polars dtypes."""
     return {name: column.dtype.type for name, column in model.to_schema().columns.items()}
 
 
 def empty(model: type[Table]) -> pl.DataFrame:
-    """A frame of the table with no rows."""
+    """Make a frame of the table with no rows."""
     return pl.DataFrame(schema=dtypes(model))
 
 

@@ -8,12 +8,12 @@ HASH_CHARACTERS = 24
 
 
 def digest(*parts: pl.Expr) -> pl.Expr:
-    """A stable 96-bit hash in hex of string expressions. Null and the empty string differ."""
+    """Compute a stable 96-bit hash in hex of string expressions. Null and "" differ."""
     return joined(*parts).chash.sha2_256().str.slice(0, HASH_CHARACTERS)  # type: ignore[attr-defined, no-any-return]
 
 
 def joined(*parts: pl.Expr) -> pl.Expr:
-    """The text that ``digest`` hashes.
+    """Join the texts that ``digest`` hashes.
 
     Joining texts that were joined before gives the same text, so what many rows share can be joined
     once.

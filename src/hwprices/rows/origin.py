@@ -10,7 +10,7 @@ ORIGIN = ("observed_at", "source_url", "raw_sha256")
 
 
 def origin(page: Page) -> list[pl.Expr]:
-    """The columns observed_at, source_url and raw_sha256 of every row read from this page."""
+    """Make observed_at, source_url and raw_sha256 of every row read from this page."""
     return [
         pl.lit(page.retrieved_at).cast(Timestamp).alias("observed_at"),
         pl.lit(page.url).alias("source_url"),

@@ -64,7 +64,7 @@ def write(
 
 
 def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:
-    """The first and the last time at which a row was seen, in ISO 8601; None if no row says."""
+    """Find the first and the last time a row was seen, in ISO 8601; None if no row says."""
     if "observed_at" not in frame.columns:
         return None, None
     times = frame["observed_at"]
@@ -75,7 +75,7 @@ def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:
 
 
 def content_digest(frame: pl.DataFrame) -> str:
-    """SHA-256 of the rows, without when and where they were seen. Memory use stays small.
+    """Hash the rows, without when and where they were seen. Memory use stays small.
 
     It is taken over uncompressed Parquet and not over Arrow's buffers, in which equal strings may
     lie differently, depending on how they were made.
@@ -90,7 +90,7 @@ def content_digest(frame: pl.DataFrame) -> str:
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """The table's Arrow schema with description, unit and FOCUS counterpart on each field."""
+    """Make the Arrow schema of a table: description, unit, FOCUS counterpart on each field."""
     columns = TABLES[table].to_schema().columns
     empty = pl.DataFrame(schema={name: column.dtype.type for name, column in columns.items()})
     fields = empty.to_arrow().schema
@@ -100,12 +100,12 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def _notes(column: pa.Field) -> dict[str, str]:
-    """A column's description and the metadata that its schema declares."""
+    """Return a column's description and the metadata that its schema declares."""
     notes = {name: note for name, note in (column.metadata or {}).items() if note}
     return {name: str(note) for name, note in {"description": column.description, **notes}.items()}
 
 
 def _metadata(table: str) -> dict[str, str]:
-    """What the file says of its table."""
+    """Write what the file says of its table."""
     description = str(TABLES[table].to_schema().description or "").strip()
     return {"hwprices.table": table, "hwprices.description": description}

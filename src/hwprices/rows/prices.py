@@ -65,9 +65,9 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     dtypes = frames.dtypes(Prices)
     if unknown := [name for name in constants if name not in dtypes]:
         raise ValueError(f"prices has no columns {unknown}")
-    have = set(frame.collect_schema().names())
+    given_columns = set(frame.collect_schema().names())
     values = {
-        **{n: v for n, v in DEFAULTS.items() if n not in have},
+        **{n: v for n, v in DEFAULTS.items() if n not in given_columns},
         "provider": provider,
         **constants,
     }
@@ -75,10 +75,10 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
         _value(value, dtypes[name]).alias(name) for name, value in values.items()
     )
     computed = {"effective_hourly", "price_id"}
-    if missing := [n for n in dtypes if n not in {*have, *values, *computed}]:
+    if missing := [n for n in dtypes if n not in {*given_columns, *values, *computed}]:
         raise ValueError(f"price rows of {provider} lack the columns {missing}")
     made = made.with_columns(effective_hourly())
-    if "price_id" not in have:
+    if "price_id" not in given_columns:
         made = made.with_columns(price_id())
     return frames.conform(made.select(list(dtypes)), Prices)
 

@@ -46,11 +46,11 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
         return frames.empty(Quarantine)
     columns = list(frames.dtypes(Quarantine))
     keys = ["provider", "table", "row_hash"]
-    others = [name for name in columns if name not in (*keys, "occurrences")]
+    row_columns = [name for name in columns if name not in (*keys, "occurrences")]
     return (
         pl.concat(refused_rows)
         .group_by(keys)
-        .agg(pl.col(others).first(), pl.col("occurrences").sum().cast(pl.Int32))
+        .agg(pl.col(row_columns).first(), pl.col("occurrences").sum().cast(pl.Int32))
         .select(columns)
         .sort(keys)
     )
@@ -61,6 +61,6 @@ def _expression(value: str | pl.Expr) -> pl.Expr:
 
 
 def _json_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """The column as json_encode takes it: polars writes neither decimals nor times there."""
+    """Convert a column for json_encode, which writes neither decimals nor times."""
     as_text = dtype.is_decimal() or dtype.is_temporal()
     return pl.col(name).cast(pl.String) if as_text else pl.col(name)

@@ -64,9 +64,9 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
 
     @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
-        fitting = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
-        rank = max((rule.specificity for rule in fitting), default=0)
-        best = [rule for rule in fitting if rule.specificity == rank]
+        matching = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
+        rank = max((rule.specificity for rule in matching), default=0)
+        best = [rule for rule in matching if rule.specificity == rank]
         if len({rule.match for rule in best}) > 1:
             lines = ", ".join(str(rule.line) for rule in best)
             raise HwpricesError(
@@ -88,35 +88,35 @@ def _rules(file: str, directory: Path | None) -> list[_Rule]:
     ]
 
 
-def _rule(place: str, line: int, row: Mapping[str, Any], device_ids: frozenset[str]) -> _Rule:
-    """Make a rule of a row. ``place`` names file and line in errors."""
+def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozenset[str]) -> _Rule:
+    """Make a rule of a row. ``file_line`` names file and line in errors."""
     name, pattern = row["vendor_name"], row["instance_type_pattern"]
     if row["accelerator_id"] not in device_ids:
         raise HwpricesError(
-            f"{place}: {row['accelerator_id']!r} has no row in accelerators.csv",
+            f"{file_line}: {row['accelerator_id']!r} has no row in accelerators.csv",
             "Add the spec sheet first, or correct the id.",
         )
     if name is None and pattern is None:
         raise HwpricesError(
-            f"{place}: neither vendor_name nor instance_type_pattern",
+            f"{file_line}: neither vendor_name nor instance_type_pattern",
             "Fill in one of them; a rule for everything is a mistake.",
         )
     if not row["source_url"] or not row["as_of"]:
         raise HwpricesError(
-            f"{place}: no source_url or as_of", "Say where and when the name was read."
+            f"{file_line}: no source_url or as_of", "Say where and when the name was read."
         )
     return _Rule(
         line,
         None if name is None else name.strip(),
-        None if pattern is None else _compiled(place, pattern),
+        None if pattern is None else _compiled(file_line, pattern),
         Match(row["accelerator_id"], row["count"], row["memory_gib"]),
     )
 
 
-def _compiled(place: str, pattern: str) -> re.Pattern[str]:
+def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
         raise HwpricesError(
-            f"{place}: {pattern!r} is not a regular expression ({error})", "Correct it."
+            f"{file_line}: {pattern!r} is not a regular expression ({error})", "Correct it."
         ) from error

@@ -113,10 +113,10 @@ def _parse_cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
     misfits = (text.is_not_null() & typed.is_null()).arg_true()
     if misfits.len():
         row = misfits[0]
-        place = f"{file} line {row + FIRST_LINE}, column {text.name}"
+        cell = f"{file} line {row + FIRST_LINE}, column {text.name}"
         expected = EXPECTED.get(dtype.base_type(), str(dtype))
         raise HwpricesError(
-            f"{place}: {text[row]!r} is not {expected}",
+            f"{cell}: {text[row]!r} is not {expected}",
             "Correct the cell, or empty it where the figure is not known.",
         )
     return typed
@@ -158,5 +158,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
     except pa.errors.SchemaErrors as error:
         failure = error.failure_cases.sort("index", nulls_last=True).row(0, named=True)
         line = "" if failure["index"] is None else f" line {failure['index'] + FIRST_LINE}"
-        what = f"{failure['column']}: {failure['failure_case']} fails {failure['check']}"
-        raise HwpricesError(f"{file}{line}, {what}", "Correct the cell and its source.") from None
+        failed_check = f"{failure['column']}: {failure['failure_case']} fails {failure['check']}"
+        raise HwpricesError(
+            f"{file}{line}, {failed_check}", "Correct the cell and its source."
+        ) from None

@@ -97,12 +97,14 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
     stale = marked.filter(pl.col("_selected") & ~pl.col("_expected"))
     if stale.height:
         raise _stale(correction, stale.row(0, named=True))
-    right = pl.lit(correction.value, dtype=None if field else frame.schema[column])
+    corrected_value = pl.lit(correction.value, dtype=None if field else frame.schema[column])
     if field:
-        right = pl.col(column).list.eval(pl.element().struct.with_fields(right.alias(field)))
+        corrected_value = pl.col(column).list.eval(
+            pl.element().struct.with_fields(corrected_value.alias(field))
+        )
     ids = pl.concat_list("corrections", pl.lit(correction.id))
     corrected = marked.with_columns(
-        pl.when("_selected").then(right).otherwise(column).alias(column),
+        pl.when("_selected").then(corrected_value).otherwise(column).alias(column),
         pl.when("_selected").then(ids).otherwise("corrections").alias("corrections"),
     ).drop("_selected", "_expected")
     if column != "accelerators":
@@ -111,7 +113,7 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
 
 
 def _matches(patterns: Mapping[str, str]) -> pl.Expr:
-    """True where every column matches its pattern from start to end."""
+    """Tell where every column matches its pattern from start to end."""
     return pl.all_horizontal(
         pl.col(column).cast(pl.String).str.contains(f"^(?:{pattern})$").fill_null(False)
         for column, pattern in patterns.items()
@@ -119,7 +121,7 @@ def _matches(patterns: Mapping[str, str]) -> pl.Expr:
 
 
 def _has_expected_value(column: str, field: str, expected: Sequence[Any]) -> pl.Expr:
-    """True where the column has one of the values; with a field, where every accelerator does."""
+    """Tell where the column has one of the values; with a field, where every accelerator does."""
     if not field:
         return _is_one_of(pl.col(column), expected)
     each = pl.col(column).list.eval(_is_one_of(pl.element().struct.field(field), expected))
@@ -131,7 +133,7 @@ def _is_one_of(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
 
 
 def _equals(column: pl.Expr, value: Any) -> pl.Expr:
-    """Equal, numbers within the tolerance. None stands for a value that the vendor leaves out."""
+    """Compare, numbers within the tolerance. None is a value that the vendor leaves out."""
     if value is None:
         return column.is_null()
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -150,7 +152,7 @@ def _stale(correction: Correction, row: Mapping[str, Any]) -> HwpricesError:
 
 
 def _entry(raw: Mapping[str, Any]) -> Correction:
-    """One entry of the file.
+    """Read one entry of the file.
 
     Raises:
         KeyError, ValueError, re.error: it is incomplete, contradicts itself, or has a bad pattern.

@@ -29,8 +29,8 @@ class Staged:
 
     ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
     they are. ``units``: number of units by status, those that the run did not ask for as
-    ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``: where
-    the run was narrowed, the earliest run that pages of units not requested are from.
+    ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``:
+    where the run was narrowed, the earliest run that pages of units not requested are from.
     """
 
     provider: str
@@ -54,11 +54,11 @@ class Staged:
         return CollectionReport(self.units, self.troubles, self.quarantined, self.accounted)
 
     def of(self, table: str) -> list[TableFile]:
-        """The files of one table."""
+        """List the files of one table."""
         return [file for file in self.files if file.table == table]
 
     def rows(self, table: str) -> int:
-        """The number of rows of one table."""
+        """Count the rows of one table."""
         return sum(file.rows for file in self.of(table))
 
 
@@ -130,7 +130,7 @@ def put_in_force(store: Store, staged: Staged) -> None:
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """The staged tables in force, or None.
+    """Read the staged tables in force; None where there are none.
 
     Raises:
         HwpricesError: their manifest is damaged.

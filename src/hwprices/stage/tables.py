@@ -50,9 +50,8 @@ class StagedTables:
         """Check the rows of a part and write the good ones.
 
         Raises:
-            HwpricesError: a correction is stale, the part is not of its table, or the file cannot
-                be
-                written.
+            HwpricesError: a correction is stale, the part is not of its table, or the file
+                cannot be written.
         """
         split = self._check(part)
         refused = [part.refused, split.refused]
@@ -105,7 +104,7 @@ def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:
 def _too_many_refused(
     provider: str, table: str, share: float, refused: pl.DataFrame
 ) -> HwpricesError:
-    """The error that names the three commonest reasons."""
+    """Make the error that names the three commonest reasons."""
     reasons: Mapping[str, int] = _occurrences(refused.filter(pl.col("table") == table), "reason")
     commonest = sorted(reasons, key=lambda reason: reasons[reason], reverse=True)[:3]
     examples = ", ".join(f"{reason} {reasons[reason]}" for reason in commonest)

@@ -45,8 +45,8 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         by_row, on="index", how="left", maintain_order="left"
     )
     good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message")
-    bad = marked.filter(pl.col("reason").is_not_null())
-    return Split(sort_by_key(good, model), _quarantine_rows(bad, model, sources))
+    failed = marked.filter(pl.col("reason").is_not_null())
+    return Split(sort_by_key(good, model), _quarantine_rows(failed, model, sources))
 
 
 def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -72,13 +72,13 @@ def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def refused_share(good: int, refused: int) -> float:
-    """The share of refused rows, 0 where there are too few rows to speak of one."""
+    """Compute the share of refused rows, 0 where there are too few rows to speak of one."""
     total = good + refused
     return refused / total if total >= MIN_ROWS_FOR_SHARE else 0.0
 
 
 def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """index, reason and message of each failed check of each row.
+    """List index, reason and message of each failed check of each row.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's.
@@ -110,7 +110,7 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Rows whose key another row has too. None is published: which one is right is not known."""
+    """Find rows whose key another row has too. None is published: which is right is not known."""
     columns = key(model)
     rows = frame.with_row_index("index").select("index", *columns)
     values = [pl.col(name).cast(pl.String).fill_null("-") for name in columns]
@@ -126,7 +126,7 @@ def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 def _quarantine_rows(
     rows: pl.DataFrame, model: type[Table], sources: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Failed rows as quarantine rows. Rows that the project makes have no vendor's page."""
+    """Make quarantine rows of failed rows. Rows that the project makes have no vendor's page."""
     url_of_page = pl.col("raw_sha256").replace_strict(
         dict(sources), default="", return_dtype=pl.String
     )

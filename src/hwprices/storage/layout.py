@@ -38,102 +38,102 @@ _PROVIDER_IN_FILE = re.compile(r"[^/]+/provider=([^/]+)/[^/]+\.parquet")
 
 
 def landing_root(root: str) -> str:
-    """The landing root below a root: ``data`` → ``data/raw``."""
+    """Return the landing root below a root: ``data`` → ``data/raw``."""
     return f"{root.rstrip('/')}/{RAW}"
 
 
 def page(provider: str, kind: str, region: str, sha256: str, suffix: str) -> str:
-    """The key of a landed page, below the landing root."""
+    """Return the key of a landed page, below the landing root."""
     return f"{provider}/{kind}/{region}/{sha256}.{suffix}.gz"
 
 
 def page_sha256(key: str) -> str:
-    """The SHA-256 in the key of a landed page."""
+    """Parse the SHA-256 in the key of a landed page."""
     return key.rpartition("/")[2].partition(".")[0]
 
 
 def raw(provider: str) -> str:
-    """The prefix of a provider's landed pages and runs, below the root."""
+    """Return the prefix of a provider's landed pages and runs, below the root."""
     return f"{RAW}/{provider}"
 
 
 def runs(provider: str) -> str:
-    """The prefix of a provider's run manifests, below the landing root."""
+    """Return the prefix of a provider's run manifests, below the landing root."""
     return f"{provider}/runs"
 
 
 def run_manifest(provider: str, run_id: str) -> str:
-    """The key of a run's manifest, below the landing root."""
+    """Return the key of a run's manifest, below the landing root."""
     return f"{runs(provider)}/{run_id}.json"
 
 
 def run_id(key: str) -> str | None:
-    """The run of a key below ``runs``; None if it is no run manifest."""
+    """Parse the run of a key below ``runs``; None if it is no run manifest."""
     name = key.rpartition("/")[2]
     return name.removesuffix(".json") if name.endswith(".json") else None
 
 
 def staged(provider: str) -> str:
-    """The prefix of everything that is staged of a provider."""
+    """Return the prefix of everything that is staged of a provider."""
     return f"{STAGED}/{provider}"
 
 
 def staged_directory(provider: str, run_id: str) -> str:
-    """The directory of the tables staged from one run."""
+    """Return the directory of the tables staged from one run."""
     return f"{staged(provider)}/{run_id}"
 
 
 def staged_manifest(provider: str, run_id: str) -> str:
-    """The key of the manifest of the tables staged from one run."""
+    """Return the key of the manifest of the tables staged from one run."""
     return f"{staged_directory(provider, run_id)}/{_MANIFEST}"
 
 
 def staged_latest(provider: str) -> str:
-    """The key of the manifest of the staged tables in force."""
+    """Return the key of the manifest of the staged tables in force."""
     return f"{staged(provider)}/{_LATEST}"
 
 
 def staged_provider(key: str) -> str | None:
-    """The provider whose staged tables in force this key names; None for any other key."""
+    """Parse the provider whose staged tables in force this key names; None for any other key."""
     parts = key.split("/")
     is_latest = len(parts) == 3 and parts[0] == STAGED and parts[2] == _LATEST
     return parts[1] if is_latest else None
 
 
 def staged_run(key: str) -> str | None:
-    """The run whose staging directory this key lies in; None for any other key."""
+    """Parse the run whose staging directory this key lies in; None for any other key."""
     parts = key.split("/")
     return parts[2] if len(parts) > 3 and parts[0] == STAGED else None
 
 
 def release_directory(version: str) -> str:
-    """The directory of a release."""
+    """Return the directory of a release."""
     return f"{RELEASES}/{version}"
 
 
 def release_manifest(version: str) -> str:
-    """The key of a release's manifest."""
+    """Return the key of a release's manifest."""
     return f"{release_directory(version)}/{_MANIFEST}"
 
 
 def release_datapackage(version: str) -> str:
-    """The key of a release's Frictionless descriptor."""
+    """Return the key of a release's Frictionless descriptor."""
     return f"{release_directory(version)}/{_DATAPACKAGE}"
 
 
 def release_file(version: str, file: str) -> str:
-    """The key of one of a release's table files."""
+    """Return the key of one of a release's table files."""
     return f"{release_directory(version)}/{file}"
 
 
 def release_version(key: str) -> str | None:
-    """The release that a key belongs to; None for a key outside ``releases/``."""
+    """Parse the release that a key belongs to; None for a key outside ``releases/``."""
     parts = key.split("/")
     return parts[1] if len(parts) > 2 and parts[0] == RELEASES else None
 
 
 def is_release_manifest(key: str) -> bool:
-    """Whether a key is the manifest of a release."""
+    """Tell whether a key is the manifest of a release."""
     version = release_version(key)
     return version is not None and key == release_manifest(version)
 
@@ -164,7 +164,7 @@ def is_file_of(table: str, key: str) -> bool:
 
 
 def table_file(table: str, provider: str | None = None, region: str | None = None) -> str:
-    """The key of a table's file below a staging directory or a release.
+    """Return the key of a table's file below a staging directory or a release.
 
     ``offers.parquet``, ``prices/provider=aws/us-east-1.parquet`` or, for a table that is not split
     by region, ``zones/provider=aws/all.parquet``.
@@ -175,6 +175,6 @@ def table_file(table: str, provider: str | None = None, region: str | None = Non
 
 
 def table_file_provider(key: str) -> str | None:
-    """The provider whose rows a table file holds; None for a table of all providers."""
+    """Parse the provider whose rows a table file holds; None for a table of all providers."""
     match = _PROVIDER_IN_FILE.fullmatch(key)
     return match[1] if match else None

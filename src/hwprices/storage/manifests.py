@@ -23,7 +23,7 @@ Origin = Literal["sample", "live"]
 
 
 def encode(manifest: Any) -> bytes:
-    """A manifest (a dataclass, or JSON values) as indented JSON.
+    """Write a manifest (a dataclass, or JSON values) as indented JSON.
 
     Not with msgspec: it would write Z for +00:00, and leave out fields that an older manifest did
     not have.
@@ -35,7 +35,7 @@ def encode(manifest: Any) -> bytes:
 
 
 def to_mapping(manifest: Any) -> dict[str, Any]:
-    """A manifest as ``json.loads`` reads it: dictionaries, lists and strings."""
+    """Turn a manifest into what ``json.loads`` gives: dictionaries, lists and strings."""
     values: dict[str, Any] = json.loads(encode(manifest))
     return values
 

@@ -145,7 +145,7 @@ class ReleaseManifest:
     unmatched_accelerators: tuple[UnmatchedAccelerator, ...] = ()
 
     def files_of(self, provider: str) -> tuple[TableFile, ...]:
-        """The files that hold one provider's rows alone."""
+        """List the files that hold one provider's rows alone."""
         files = (file for table in self.tables.values() for file in table.files)
         return tuple(file for file in files if file.provider == provider)
 

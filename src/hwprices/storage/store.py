@@ -42,6 +42,7 @@ class Store:
     write_remedy = "Check the permissions there."
 
     def __new__(cls, root: str | Path) -> Self:
+        """Make a ``Folder`` or a ``Bucket``, by the form of the root."""
         kind: type[Store] = Bucket if "://" in _without_file_scheme(root) else Folder
         return super().__new__(kind if cls is Store else cls)  # type: ignore[return-value]
 
@@ -49,20 +50,20 @@ class Store:
         self.root = _without_file_scheme(root)
 
     def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
-        """Travel to another process as the root: open clients stay here."""
+        """Pickle as the root alone: open clients cannot be sent to another process."""
         return Store, (self.root,)
 
-    # What a folder and an object store do each in its own way.
+    # What a folder and an object store do differently.
 
     def _open(self) -> ObjectStore:
         raise NotImplementedError
 
     def local(self, key: str) -> Path | None:
-        """The file of a key, or None on an object store."""
+        """Return the file of a key, or None on an object store."""
         raise NotImplementedError
 
     def uri(self, key: str) -> str:
-        """What polars and DuckDB open: a path, or ``s3://…``."""
+        """Return what polars and DuckDB open: a path, or ``s3://…``."""
         raise NotImplementedError
 
     def leads_out(self, key: str) -> bool:
@@ -70,15 +71,15 @@ class Store:
         raise NotImplementedError
 
     def exists(self, key: str) -> bool:
-        """Whether there is a file of this key."""
+        """Tell whether there is a file of this key."""
         raise NotImplementedError
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """Keys below a prefix, sorted."""
+        """List the keys below a prefix, sorted."""
         raise NotImplementedError
 
     def get_tagged(self, key: str) -> Tagged | None:
-        """The bytes of a key with the tag that ``swap`` compares; None where there is none."""
+        """Read a key with the tag that ``swap`` compares; None where there is none."""
         raise NotImplementedError
 
     def swap(self, key: str, data: bytes, tag: str | None) -> bool:
@@ -200,7 +201,7 @@ class Folder(Store):
         return self.path / self._below_root(key)
 
     def uri(self, key: str) -> str:
-        """The path of a key."""
+        """Return the path of a key."""
         return str(self.local(key))
 
     def leads_out(self, key: str) -> bool:
@@ -208,11 +209,11 @@ class Folder(Store):
         return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
     def exists(self, key: str) -> bool:
-        """Whether there is a file of this key."""
+        """Tell whether there is a file of this key."""
         return self.local(key).is_file()
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """Keys below a prefix, sorted."""
+        """List the keys below a prefix, sorted."""
         files = (path for path in self.local(prefix).rglob("*") if path.is_file())
         yield from sorted(path.relative_to(self.path).as_posix() for path in files)
 
@@ -229,7 +230,7 @@ class Folder(Store):
         return super().get(key, max_bytes) if self.path.is_dir() else None
 
     def get_tagged(self, key: str) -> Tagged | None:
-        """The bytes of a key with their checksum as the tag."""
+        """Read a key, with its checksum as the tag."""
         data = self.get(key)
         return None if data is None else Tagged(data, hashlib.sha256(data).hexdigest())
 
@@ -265,7 +266,7 @@ class Bucket(Store):
         return from_url(self.root, **_client_options(self.root))
 
     def local(self, key: str) -> None:
-        """None: there is no local file."""
+        """Return None: there is no local file."""
         return
 
     def uri(self, key: str) -> str:
@@ -277,7 +278,7 @@ class Bucket(Store):
         return False
 
     def exists(self, key: str) -> bool:
-        """Whether there is an object of this key."""
+        """Tell whether there is an object of this key."""
         try:
             obstore.head(self._objects, key)
         except MISSING:
@@ -285,12 +286,12 @@ class Bucket(Store):
         return True
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """Keys below a prefix, sorted."""
+        """List the keys below a prefix, sorted."""
         batches = obstore.list(self._objects, prefix=prefix)
         yield from sorted(item["path"] for batch in batches for item in batch)
 
     def get_tagged(self, key: str) -> Tagged | None:
-        """The bytes of a key with its ETag."""
+        """Read a key with its ETag."""
         objects = self._objects
         try:
             result = obstore.get(objects, key)
@@ -314,7 +315,7 @@ class Bucket(Store):
 
 
 def storage_options(root: str) -> dict[str, str] | None:
-    """What polars needs to read the same object store; None for a folder.
+    """Return what polars needs to read the same object store; None for a folder.
 
     These are the usual AWS_, GOOGLE_ and AZURE_ environment variables.
     """
@@ -329,7 +330,7 @@ def _without_file_scheme(root: str | Path) -> str:
 
 
 def _client_options(root: str) -> dict[str, Any]:
-    """Options of obstore's client. Plain http is allowed to a test server on this machine only."""
+    """Make obstore's client options. Plain http is for a test server on this machine only."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not root.startswith("s3://") or not endpoint:
         return {}
@@ -340,5 +341,5 @@ def _client_options(root: str) -> dict[str, Any]:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of an error; obstore's go on with a debug dump."""
+    """Return the first line of an error; obstore's go on with a debug dump."""
     return str(error).strip().split("\n")[0][:300]

@@ -135,8 +135,8 @@ def test_z6_items_that_slip_between_pages_are_noticed(
     pages = fetch(tmp_path, server)
     assert vendor.downloads == 3  # 1 and 2 differ, 2 and 3 agree
     with context(tmp_path, server) as ready:
-        got = [i["meterId"] for page in pages for i in ready.landing.read_json(page)["Items"]]
-    assert got == [f"m{i}" for i in range(1, 8)]
+        meter_ids = [i["meterId"] for page in pages for i in ready.landing.read_json(page)["Items"]]
+    assert meter_ids == [f"m{i}" for i in range(1, 8)]
 
 
 def test_z6_a_list_that_keeps_changing_is_refused(

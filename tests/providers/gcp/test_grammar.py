@@ -353,7 +353,7 @@ def test_what_is_deliberately_no_machine_price(description: str, why: str) -> No
             "N5 Instance Core running in Iowa",
             "CPU",
             "OnDemand",
-        ),  # G11: a series nobody has taught us
+        ),  # G11: an unknown series
         ("Turbo N2 Instance Core running in Iowa", "CPU", "OnDemand"),
         ("N2 Instance Core", "CPU", "OnDemand"),
         ("N2 Instance Core running in Iowa", "RAM", "OnDemand"),  # the group says something else

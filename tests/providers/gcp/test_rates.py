@@ -31,7 +31,7 @@ def test_g9_the_regions_own_name_holds_in_any_order(tmp_path: Path) -> None:
         sku("N2 Instance Core running in Northern Virginia", "0.035", regions=["us-east4"]),
         sku(
             "N2 Instance Ram running in Virginia", "0.0047", regions=["us-east4"]
-        ),  # only the old name: it stands
+        ),  # has only the old name, so it is kept
     ]
     zones = {
         "asia-northeast1-a": [machine_type("m1-ultramem-40", 40, 984064)],

@@ -29,7 +29,7 @@ class BundledPage:
 
 
 def directory() -> Path:
-    """The folder of Azure's bundled pages."""
+    """Return the folder of Azure's bundled pages."""
     return data_directory() / "bundled" / "azure"
 
 

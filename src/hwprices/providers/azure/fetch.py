@@ -38,7 +38,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def _listed_regions(context: Context) -> list[str]:
-    """Regions of the account; of the bundled list without an account, or if the login fails.
+    """List the account's regions; the bundled list's without an account, or if the login fails.
 
     A login that fails must not cost the prices, which need none: the units of sizes and locations
     fail later, each with the reason.
@@ -112,7 +112,7 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
 
 
 def units_at_once(_settings: CommonSettings) -> int:
-    """How many units are fetched side by side.
+    """Limit the units that are fetched side by side.
 
     Collectors of Azure's prices report 32 requests at once without a 429. Half of that leaves room,
     and a 429 is waited out.

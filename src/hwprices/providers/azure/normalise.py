@@ -44,7 +44,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _regions_of(availability: pl.DataFrame, items: Items) -> pl.DataFrame:
-    """region, observed_at and raw_sha256 of the pages in which sizes or prices name a region."""
+    """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
     columns = ["region", "observed_at", "raw_sha256"]
     priced = items.rows.join(items.pages, on="page", how="left", maintain_order="left").select(
         pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region"),

@@ -49,7 +49,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def units_at_once(_settings: Settings) -> int:
-    """How many units are fetched side by side.
+    """Limit the units that are fetched side by side.
 
     The catalog allows 300 requests a minute (https://cloud.google.com/billing/quotas); a run makes
     about twenty.

@@ -17,6 +17,8 @@ def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str)
     ``model`` does not declare are ignored.
 
     Args:
+        pages: the landed pages of the run.
+        page: the one to decode.
         model: the struct of the page.
         what: what the page should be, for the error ("a list of SKUs").
         setting: the variable with the endpoint, for the error.

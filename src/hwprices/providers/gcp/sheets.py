@@ -103,8 +103,7 @@ class Sheets:
         Args:
             tables: the sheets gcp_* by name, with the columns of ``schemas.gcp_sheets``.
             match_accelerator: finds the spec sheet of an accelerator from Google's name of it and
-                the
-                machine type, see ``specs.accelerator_names``.
+                the machine type, see ``specs.accelerator_names``.
         """
 
         def patterns(table: str, column: str = "instance_type_pattern") -> _Patterns:

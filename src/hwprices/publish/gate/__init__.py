@@ -37,22 +37,22 @@ def check(
         name: limit.for_history((history or {}).get(name, ())) for name, limit in LIMITS.items()
     }
     comparable = old is not None and old.origin == new.origin
-    found = _invariants(new, old if comparable else None, limits)
+    findings = _invariants(new, old if comparable else None, limits)
     if old is None:
-        found["baseline"] = Finding()
+        findings["baseline"] = Finding()
     elif not comparable:
-        found |= _origins(new, old)
+        findings |= _origins(new, old)
     else:
-        seen = comparisons.comparison(new, old, limits)
-        found |= {name: look(seen) for name, look in comparisons.COMPARISONS.items()}
+        compared = comparisons.comparison(new, old, limits)
+        findings |= {name: look(compared) for name, look in comparisons.COMPARISONS.items()}
         if month_ago is not None and month_ago.origin == new.origin:
-            then = comparisons.comparison(new, month_ago, limits)
-            found |= {name: look(then) for name, look in comparisons.DRIFT.items()}
-    return [_result(new.provider, name, finding, accepted) for name, finding in found.items()]
+            compared_month_ago = comparisons.comparison(new, month_ago, limits)
+            findings |= {name: look(compared_month_ago) for name, look in comparisons.DRIFT.items()}
+    return [_result(new.provider, name, finding, accepted) for name, finding in findings.items()]
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
-    """Those that keep the provider from being replaced."""
+    """List the results that keep the provider from being replaced."""
     return [r for r in results if r.outcome == "stop"]
 
 
@@ -85,7 +85,7 @@ def _invariants(
 
 
 def _origins(new: Candidate, old: Candidate) -> dict[str, Finding]:
-    """Live figures may follow the sample; the sample must not quietly replace live ones."""
+    """Stop sample figures that would replace live ones; live ones may replace the sample's."""
     if new.origin == "live":
         return {"sample_over_live": Finding()}
     words = "the published figures are live and would be replaced by the sample: use another --root"

@@ -21,7 +21,7 @@ class Candidate:
     tables: Tables
 
     def table(self, name: str) -> pl.LazyFrame:
-        """A table's rows; empty where the provider has none."""
+        """Give a table's rows; empty where the provider has none."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()
 
 

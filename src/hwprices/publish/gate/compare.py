@@ -16,7 +16,7 @@ _COLUMNS = ("price_id", "region", "instance_type", "os", "purchase_option", "cur
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
-    """instance_type, family and accelerator (id of the first device, "" without one)."""
+    """List instance_type, family and accelerator (id of the first device, "" without one)."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     return candidate.table("instance_types").select(
         "instance_type",
@@ -26,18 +26,18 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
 
 
 def retired_types(new: Candidate, old: Candidate) -> pl.DataFrame:
-    """Types that are gone everywhere: no price and no offer is left, though there was a price.
+    """Find types that are gone everywhere: there was a price, and no price or offer is left.
 
     A type that is still offered but has lost its prices is a fault and not a retirement.
     """
-    left = pl.concat(
+    remaining = pl.concat(
         [
             new.table("prices").select("instance_type"),
             new.table("availability").filter("offered").select("instance_type"),
         ]
     ).unique()
     before = old.table("prices").select("instance_type").unique()
-    return before.join(left, on="instance_type", how="anti").sort("instance_type").collect()
+    return before.join(remaining, on="instance_type", how="anti").sort("instance_type").collect()
 
 
 def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFrame:
@@ -55,13 +55,13 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
         how="full",
         coalesce=True,
     )
-    known = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
+    described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     cells = (
         joined.with_columns(
             pl.coalesce(name, f"new_{name}").alias(name)
             for name in ("region", "instance_type", "os", "purchase_option")
         )
-        .join(known, on="instance_type", how="left")
+        .join(described, on="instance_type", how="left")
         .with_columns(
             pl.col("family").fill_null(""),
             pl.col("accelerator").fill_null(""),
@@ -81,7 +81,7 @@ _NEW = (*_COLUMNS, "billing_unit", "price")
 
 
 def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
-    """The compared columns of one release; ``price`` is the effective rate as a float."""
+    """Select the compared columns of one release; ``price`` is the effective rate as a float."""
     price = pl.col("effective_hourly").cast(pl.Float64)
     return (
         candidate.table("prices")
@@ -91,13 +91,13 @@ def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
 
 
 def _counts() -> list[pl.Expr]:
-    had, has = pl.col("price").is_not_null(), pl.col("new_price").is_not_null()
+    had_price, has_price = pl.col("price").is_not_null(), pl.col("new_price").is_not_null()
     ratio = pl.col("ratio")
     counts = {
-        "old": had,
-        "both": had & has,
-        "lost": had & ~has,
-        "added": has & ~had & pl.col("price").is_null(),
+        "old": had_price,
+        "both": had_price & has_price,
+        "lost": had_price & ~has_price,
+        "added": has_price & ~had_price & pl.col("price").is_null(),
         "up": ratio > 1 + MOVED,
         "down": ratio < 1 - MOVED,
         "jumped": (ratio > JUMP) | (ratio < 1 / JUMP),
@@ -107,7 +107,7 @@ def _counts() -> list[pl.Expr]:
     }
     return [
         *(condition.fill_null(False).sum().alias(name) for name, condition in counts.items()),
-        pl.when(had & has).then(ratio.log()).sum().alias("log_sum"),
+        pl.when(had_price & has_price).then(ratio.log()).sum().alias("log_sum"),
     ]
 
 
@@ -119,5 +119,5 @@ def by_group(cells: pl.DataFrame, dimensions: tuple[str, ...]) -> pl.DataFrame:
 
 
 def total(cells: pl.DataFrame, name: str) -> int:
-    """One count over all cells."""
+    """Add up one count over all cells."""
     return int(cells[name].sum() or 0)

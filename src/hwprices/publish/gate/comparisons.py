@@ -38,30 +38,30 @@ def comparison(new: Candidate, old: Candidate, limits: Mapping[str, float]) -> C
 
 
 def examples(frame: pl.DataFrame, *columns: str) -> str:
-    """Up to three rows of a frame in words, for a message."""
+    """Write up to three rows of a frame in words, for a message."""
     rows = frame.select(pl.concat_str(columns, separator=" ")).head(3).to_series()
     return ", ".join(str(row) for row in rows)
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def _share(part: int, total: int) -> float:
+    return part / total if total else 0.0
 
 
 def _against(name: str, value: float, limit: float, detail: str) -> Finding:
     return Finding(detail if value > limit else "", value, limit)
 
 
-def rows_lost(seen: Comparison) -> Finding:
-    """Prices that are gone or became null, over the whole provider."""
-    cells, limit = seen.fixed, seen.limits["rows_lost"]
+def rows_lost(compared: Comparison) -> Finding:
+    """Find prices that are gone or became null, over the whole provider."""
+    cells, limit = compared.fixed, compared.limits["rows_lost"]
     lost, old = compare.total(cells, "lost"), compare.total(cells, "old")
     first = examples(cells.filter(pl.col("lost") > 0), "region", "family")
     detail = f"{lost:,} of {old:,} prices are gone or null ({_share(lost, old):.2%}), first {first}"
     return _against("rows_lost", _share(lost, old), limit, detail)
 
 
-def group_lost(seen: Comparison) -> Finding:
-    """A region, family, accelerator, system or option that loses far more than the others."""
+def group_lost(compared: Comparison) -> Finding:
+    """Find a region, family, accelerator, system or option that loses far more than the others."""
     losers = []
     for dimensions in (
         ("region",),
@@ -72,7 +72,7 @@ def group_lost(seen: Comparison) -> Finding:
         ("region", "purchase_option"),
         ("region", "os"),
     ):
-        groups = compare.by_group(seen.fixed, dimensions)
+        groups = compare.by_group(compared.fixed, dimensions)
         allowed = pl.lit(1.0)
         for rows, share in reversed(thresholds.GROUP_LOST):
             allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
@@ -85,8 +85,8 @@ def group_lost(seen: Comparison) -> Finding:
 
 
 def _gone(column: str, noun: str) -> Callable[[Comparison], Finding]:
-    def check(seen: Comparison) -> Finding:
-        fixed = seen.cells.group_by(column).agg(pl.col("old", "both", "added").sum())
+    def check(compared: Comparison) -> Finding:
+        fixed = compared.cells.group_by(column).agg(pl.col("old", "both", "added").sum())
         gone = fixed.filter(
             pl.col("old") > 0, pl.col("both") + pl.col("added") == 0, pl.col(column) != ""
         ).sort(column)
@@ -97,35 +97,35 @@ def _gone(column: str, noun: str) -> Callable[[Comparison], Finding]:
     return check
 
 
-def type_gone(seen: Comparison) -> Finding:
-    """Machine types that lost every price though they are still offered, or vanished in numbers."""
-    left = seen.new.table("prices").select("instance_type").unique()
-    before = seen.old.table("prices").select("instance_type").unique()
-    gone = before.join(left, on="instance_type", how="anti").collect()
-    offered = gone.join(seen.retired, on="instance_type", how="anti").sort("instance_type")
+def type_gone(compared: Comparison) -> Finding:
+    """Find machine types without a price that are still offered, or that vanished in numbers."""
+    priced = compared.new.table("prices").select("instance_type").unique()
+    before = compared.old.table("prices").select("instance_type").unique()
+    gone = before.join(priced, on="instance_type", how="anti").collect()
+    offered = gone.join(compared.retired, on="instance_type", how="anti").sort("instance_type")
     if not offered.height:
         return Finding()
     names = examples(offered, "instance_type")
     return Finding(f"{offered.height} types have no price left but are still offered: {names}")
 
 
-def types_retired(seen: Comparison) -> Finding:
-    """Machine types that left both the price list and the list of offers: news, unless many."""
+def types_retired(compared: Comparison) -> Finding:
+    """Report machine types that left the price list and the list of offers; stop where many did."""
     count = int(
-        seen.old.table("prices").select(pl.col("instance_type").n_unique()).collect().item()
+        compared.old.table("prices").select(pl.col("instance_type").n_unique()).collect().item()
     )
-    limit = seen.limits["types_retired"]
-    share = _share(seen.retired.height, count)
-    if not seen.retired.height:
+    limit = compared.limits["types_retired"]
+    share = _share(compared.retired.height, count)
+    if not compared.retired.height:
         return Finding(value=share, limit=limit)
-    names = examples(seen.retired, "instance_type")
-    detail = f"{seen.retired.height} of {count:,} types have left every list: {names}"
-    return Finding(detail, share, limit, stops=share > limit and seen.retired.height > 1)
+    names = examples(compared.retired, "instance_type")
+    detail = f"{compared.retired.height} of {count:,} types have left every list: {names}"
+    return Finding(detail, share, limit, stops=share > limit and compared.retired.height > 1)
 
 
-def price_jump(seen: Comparison) -> Finding:
-    """Single prices that move by a factor, scattered over the provider."""
-    cells, limit = seen.fixed, seen.limits["price_jump"]
+def price_jump(compared: Comparison) -> Finding:
+    """Find single prices that move by a factor, scattered over the provider."""
+    cells, limit = compared.fixed, compared.limits["price_jump"]
     jumped, both = compare.total(cells, "jumped"), compare.total(cells, "both")
     first = examples(cells.filter(pl.col("jumped") > 0), "region", "family")
     detail = (
@@ -135,24 +135,24 @@ def price_jump(seen: Comparison) -> Finding:
     return _against("price_jump", _share(jumped, both), limit, detail)
 
 
-def price_doubled(seen: Comparison) -> Finding:
-    """Single prices that double or halve, scattered over the provider."""
-    cells, limit = seen.fixed, seen.limits["price_doubled"]
+def price_doubled(compared: Comparison) -> Finding:
+    """Find single prices that double or halve, scattered over the provider."""
+    cells, limit = compared.fixed, compared.limits["price_doubled"]
     doubled, both = compare.total(cells, "doubled"), compare.total(cells, "both")
     first = examples(cells.filter(pl.col("doubled") > 0), "region", "family")
     detail = f"{doubled:,} of {both:,} prices doubled or halved, first {first}"
     return _against("price_doubled", _share(doubled, both), limit, detail)
 
 
-def level_shift(seen: Comparison) -> Finding:
-    """Prices of the whole provider, of a region, system, option or currency move the same way."""
-    limit = seen.limits["level_shift"]
+def level_shift(compared: Comparison) -> Finding:
+    """Find a provider, region, system, option or currency whose prices all move the same way."""
+    limit = compared.limits["level_shift"]
     moved: list[tuple[str, int, int]] = []
     for dimensions in ((), ("region",), ("os",), ("purchase_option",), ("currency",)):
         groups = (
-            compare.by_group(seen.fixed, dimensions)
+            compare.by_group(compared.fixed, dimensions)
             if dimensions
-            else seen.fixed.select(pl.col("both", "up", "down").sum())
+            else compared.fixed.select(pl.col("both", "up", "down").sum())
         )
         allowed = thresholds.GROUP_MOVED_SHARE if dimensions else limit
         for group in groups.to_dicts():
@@ -161,29 +161,31 @@ def level_shift(seen: Comparison) -> Finding:
             if large and same_way / group["both"] > allowed:
                 name = " ".join(group[d] for d in dimensions) or "all prices"
                 moved.append((name, same_way, group["both"]))
-    both = compare.total(seen.fixed, "both")
-    share = _share(max(compare.total(seen.fixed, "up"), compare.total(seen.fixed, "down")), both)
+    both = compare.total(compared.fixed, "both")
+    share = _share(
+        max(compare.total(compared.fixed, "up"), compare.total(compared.fixed, "down")), both
+    )
     parts = [f"{name}: {n:,} of {of:,} prices moved the same way" for name, n, of in moved[:3]]
     return Finding("; ".join(parts), share, limit)
 
 
-def family_level(seen: Comparison) -> Finding:
-    """The price of a family or accelerator moves by more than any price cut on record."""
+def family_level(compared: Comparison) -> Finding:
+    """Find a family or accelerator whose price moves by more than any price cut on record."""
     low, high = (math.log(edge) for edge in thresholds.FAMILY_RANGE)
-    strange = _family_moves(seen).filter(~pl.col("mean").is_between(low, high))
-    return Finding(_in_words(strange))
+    changed_types = _family_moves(compared).filter(~pl.col("mean").is_between(low, high))
+    return Finding(_in_words(changed_types))
 
 
-def family_price_change(seen: Comparison) -> Finding:
-    """A family or accelerator gets cheaper or dearer within what vendors do: reported as news."""
+def family_price_change(compared: Comparison) -> Finding:
+    """Report a family or accelerator that gets cheaper or dearer within what vendors do."""
     low, high = (math.log(edge) for edge in thresholds.FAMILY_RANGE)
     moved = pl.col("mean").abs() > math.log(1 + thresholds.MOVED)
-    news = _family_moves(seen).filter(pl.col("mean").is_between(low, high), moved)
+    news = _family_moves(compared).filter(pl.col("mean").is_between(low, high), moved)
     return Finding(_in_words(news), stops=False)
 
 
-def _family_moves(seen: Comparison) -> pl.DataFrame:
-    """name, mean (natural logarithm of new ÷ old) and rows of each family and accelerator.
+def _family_moves(compared: Comparison) -> pl.DataFrame:
+    """Compute name, mean (of the logarithm of new ÷ old) and rows of each family and accelerator.
 
     Also by option, so that a move of one option alone is not hidden by the others.
     """
@@ -194,7 +196,7 @@ def _family_moves(seen: Comparison) -> pl.DataFrame:
         ("family", "purchase_option"),
         ("family", "currency"),
     ):
-        counted = compare.by_group(seen.fixed, dimensions).filter(pl.col("both") > 0)
+        counted = compare.by_group(compared.fixed, dimensions).filter(pl.col("both") > 0)
         name = pl.concat_str(dimensions, separator=" ")
         groups.append(
             counted.select(name=name, mean=pl.col("log_sum") / pl.col("both"), rows="both")
@@ -207,11 +209,13 @@ def _in_words(moves: pl.DataFrame) -> str:
     return "; ".join(f"{name}: ×{math.exp(mean):.2f} over {n:,} prices" for name, mean, n in rows)
 
 
-def spot_lost(seen: Comparison) -> Finding:
-    """Most prices of a market are gone, everywhere or in one region."""
-    limit = seen.limits["spot_lost"]
-    options = compare.by_group(seen.spot, ("purchase_option",))
-    regions = compare.by_group(seen.spot, ("region", "purchase_option")).filter(pl.col("old") >= 20)
+def spot_lost(compared: Comparison) -> Finding:
+    """Find a market of which most prices are gone, everywhere or in one region."""
+    limit = compared.limits["spot_lost"]
+    options = compare.by_group(compared.spot, ("purchase_option",))
+    regions = compare.by_group(compared.spot, ("region", "purchase_option")).filter(
+        pl.col("old") >= 20
+    )
     losses = pl.concat(
         [
             options.select(group="purchase_option", lost="lost", old="old", limit=pl.lit(limit)),
@@ -229,15 +233,15 @@ def spot_lost(seen: Comparison) -> Finding:
     return Finding("; ".join(parts), value, limit)
 
 
-def spot_level(seen: Comparison) -> Finding:
-    """The mean of a market's prices moves by a factor that no market day shows."""
-    limit = seen.limits["spot_level"]
+def spot_level(compared: Comparison) -> Finding:
+    """Find a market whose mean price moves by a factor that no day shows."""
+    limit = compared.limits["spot_level"]
     markets = pl.concat(
         [
-            compare.by_group(seen.spot, ("purchase_option",)).select(
+            compare.by_group(compared.spot, ("purchase_option",)).select(
                 group="purchase_option", both="both", log_sum="log_sum"
             ),
-            compare.by_group(seen.spot, ("region", "purchase_option")).select(
+            compare.by_group(compared.spot, ("region", "purchase_option")).select(
                 group=pl.concat_str("region", "purchase_option", separator=" "),
                 both="both",
                 log_sum="log_sum",
@@ -251,23 +255,23 @@ def spot_level(seen: Comparison) -> Finding:
     return Finding("; ".join(parts), largest, limit)
 
 
-def rows_added(seen: Comparison) -> Finding:
-    """Many new prices where region, family, system and option were there already."""
-    limit = seen.limits["rows_added"]
-    cells = seen.fixed
+def rows_added(compared: Comparison) -> Finding:
+    """Find many new prices where region, family, system and option were published before."""
+    limit = compared.limits["rows_added"]
+    cells = compared.fixed
     for dimension in ("region", "family", "os", "purchase_option"):
         before = cells.group_by(dimension).agg(pl.col("old").sum()).filter(pl.col("old") > 0)
         cells = cells.join(before.select(dimension), on=dimension, how="semi")
-    added, old = compare.total(cells, "added"), compare.total(seen.fixed, "old")
+    added, old = compare.total(cells, "added"), compare.total(compared.fixed, "old")
     first = examples(cells.filter(pl.col("added") > 0), "region", "family", "purchase_option")
     detail = f"{added:,} prices are new beside {old:,} where nothing else is new, first {first}"
     return _against("rows_added", _share(added, old), limit, detail)
 
 
-def currency_changed(seen: Comparison) -> Finding:
-    """A price keeps its id and changes its currency."""
-    changed = seen.cells.filter(pl.col("currency_changed") > 0)
-    count = compare.total(seen.cells, "currency_changed")
+def currency_changed(compared: Comparison) -> Finding:
+    """Find prices that keep their id and change their currency."""
+    changed = compared.cells.filter(pl.col("currency_changed") > 0)
+    count = compare.total(compared.cells, "currency_changed")
     return Finding(
         f"{count:,} prices changed currency: {examples(changed, 'region', 'family')}"
         if count
@@ -275,21 +279,21 @@ def currency_changed(seen: Comparison) -> Finding:
     )
 
 
-def unit_changed(seen: Comparison) -> Finding:
-    """A price keeps its id and changes the unit it is billed in."""
-    changed = seen.cells.filter(pl.col("unit_changed") > 0)
-    count = compare.total(seen.cells, "unit_changed")
+def unit_changed(compared: Comparison) -> Finding:
+    """Find prices that keep their id and change the unit they are billed in."""
+    changed = compared.cells.filter(pl.col("unit_changed") > 0)
+    count = compare.total(compared.cells, "unit_changed")
     return Finding(
         f"{count:,} prices changed unit: {examples(changed, 'region', 'family')}" if count else ""
     )
 
 
-def spec_changed(seen: Comparison) -> Finding:
-    """A machine type's accelerators, vCPUs or memory change under the same name."""
+def spec_changed(compared: Comparison) -> Finding:
+    """Find machine types whose accelerators, vCPUs or memory change under the same name."""
     columns = ("accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib", "arch")
     sides = [
         c.table("instance_types").select("instance_type", *columns, device=_devices())
-        for c in (seen.old, seen.new)
+        for c in (compared.old, compared.new)
     ]
     both = sides[0].join(sides[1], on="instance_type", how="inner", suffix="_new").collect()
     changed = pl.any_horizontal(
@@ -316,36 +320,40 @@ def _devices() -> pl.Expr:
 
 
 def _moved(name: str) -> pl.Expr:
-    """A figure that was there is gone, or moved by more than rounding."""
+    """Tell whether a figure is gone, or moved by more than rounding."""
     ratio = pl.col(f"{name}_new") / pl.col(name) - 1
     return pl.col(name).is_not_null() & (ratio.abs() > thresholds.MEMORY_TOLERANCE).fill_null(True)
 
 
-def availability_lost(seen: Comparison) -> Finding:
-    """Types are withdrawn from many places, or from one region, at once."""
-    limit = seen.limits["availability_lost"]
+def availability_lost(compared: Comparison) -> Finding:
+    """Find types that are withdrawn from many places, or from one region, at once."""
+    limit = compared.limits["availability_lost"]
     pairs = ["region", "instance_type"]
-    before = seen.old.table("availability").filter("offered").select(pairs).unique()
-    before = before.join(seen.retired.lazy(), on="instance_type", how="anti")
-    after = seen.new.table("availability").filter("offered").select(*pairs, left=True).unique()
+    before = compared.old.table("availability").filter("offered").select(pairs).unique()
+    before = before.join(compared.retired.lazy(), on="instance_type", how="anti")
+    after = (
+        compared.new.table("availability").filter("offered").select(*pairs, remains=True).unique()
+    )
     joined = before.join(after, on=pairs, how="left").group_by("region")
-    regions = joined.agg(old=pl.len(), lost=pl.col("left").is_null().sum()).collect().sort("region")
+    regions = (
+        joined.agg(old=pl.len(), lost=pl.col("remains").is_null().sum()).collect().sort("region")
+    )
     old, lost = int(regions["old"].sum()), int(regions["lost"].sum())
     allowed = pl.lit(1.0)
     for rows, share in reversed(thresholds.GROUP_LOST):
         allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
     worst = regions.filter(pl.col("lost") / pl.col("old") > allowed)
     detail = f"{lost:,} of {old:,} offers are gone; worst: {examples(worst, 'region') or 'spread'}"
-    bad = worst.height > 0 or _share(lost, old) > limit
-    return Finding(detail if bad else "", _share(lost, old), limit)
+    too_many = worst.height > 0 or _share(lost, old) > limit
+    return Finding(detail if too_many else "", _share(lost, old), limit)
 
 
-def spot_above_on_demand(seen: Comparison) -> Finding:
-    """More spot prices than before are above the on-demand price, even though they are flagged."""
-    limit = seen.limits["spot_above_on_demand"]
+def spot_above_on_demand(compared: Comparison) -> Finding:
+    """Count spot prices above the on-demand price: more than before are wrong, even if flagged."""
+    limit = compared.limits["spot_above_on_demand"]
     flagged = pl.col("flags").list.contains("spot_above_on_demand").fill_null(False)
     shares = []
-    for candidate in (seen.old, seen.new):
+    for candidate in (compared.old, compared.new):
         spot = candidate.table("prices").filter(
             pl.col("purchase_option").is_in(thresholds.MOVING_OPTIONS)
         )
@@ -382,19 +390,19 @@ COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
 """Checks against the last release, by name."""
 
 
-def drift_rows(seen: Comparison) -> Finding:
-    """Prices lost little by little over a month."""
-    lost, old = compare.total(seen.fixed, "lost"), compare.total(seen.fixed, "old")
-    limit = seen.limits["drift_rows"]
+def drift_rows(compared: Comparison) -> Finding:
+    """Find prices that were lost little by little over a month."""
+    lost, old = compare.total(compared.fixed, "lost"), compare.total(compared.fixed, "old")
+    limit = compared.limits["drift_rows"]
     detail = f"{lost:,} of {old:,} prices of a month ago are gone ({_share(lost, old):.2%})"
     return _against("drift_rows", _share(lost, old), limit, detail)
 
 
-def drift_level(seen: Comparison) -> Finding:
-    """Prices that creep in one direction over a month."""
-    limit = seen.limits["drift_level"]
-    both = compare.total(seen.fixed, "both")
-    mean = float(seen.fixed["log_sum"].sum() or 0.0) / both if both else 0.0
+def drift_level(compared: Comparison) -> Finding:
+    """Find prices that creep in one direction over a month."""
+    limit = compared.limits["drift_level"]
+    both = compare.total(compared.fixed, "both")
+    mean = float(compared.fixed["log_sum"].sum() or 0.0) / both if both else 0.0
     value = math.exp(abs(mean)) - 1
     detail = f"prices moved by ×{math.exp(mean):.3f} on average within a month"
     return _against("drift_level", value, limit, detail)

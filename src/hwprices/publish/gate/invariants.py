@@ -24,7 +24,7 @@ class Exceptions:
     count: int
     rows: int
     first: str
-    what: str
+    description: str
 
     @property
     def share(self) -> float:
@@ -36,33 +36,33 @@ class Exceptions:
         """The exceptions in words, "" where there is none."""
         if not self.count:
             return ""
-        return f"{self.count:,} of {self.rows:,} {self.what}, first {self.first}"
+        return f"{self.count:,} of {self.rows:,} {self.description}, first {self.first}"
 
 
-def _exceptions(frame: pl.DataFrame, broken: pl.Expr, what: str) -> Exceptions:
+def _exceptions(frame: pl.DataFrame, broken: pl.Expr, description: str) -> Exceptions:
     wrong = frame.filter(broken)
     names = wrong["instance_type"].unique().sort().head(3).to_list()
-    return Exceptions(wrong.height, frame.height, ", ".join(names), what)
+    return Exceptions(wrong.height, frame.height, ", ".join(names), description)
 
 
 def _known_prices(candidate: Candidate) -> pl.LazyFrame:
     rate = pl.col("effective_hourly").cast(pl.Float64)
-    known = candidate.table("prices").filter(pl.col("effective_hourly").is_not_null())
-    return known.with_columns(rate=rate)
+    prices = candidate.table("prices").filter(pl.col("effective_hourly").is_not_null())
+    return prices.with_columns(rate=rate)
 
 
 def _side_by_side(
     candidate: Candidate, left: pl.Expr, right: pl.Expr, on: list[str]
 ) -> pl.DataFrame:
-    """Prices of the same thing bought in two ways: ``rate`` and ``rate_right``."""
+    """Put two selections of prices side by side, as ``rate`` and ``rate_right``."""
     prices = _known_prices(candidate)
-    a = prices.filter(left).select(*on, "rate", "flags")
-    b = prices.filter(right).select(*on, "rate")
-    return a.join(b, on=on, how="inner", nulls_equal=True).collect()
+    left_prices = prices.filter(left).select(*on, "rate", "flags")
+    right_prices = prices.filter(right).select(*on, "rate")
+    return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True).collect()
 
 
 def spot_below_on_demand(candidate: Candidate) -> Exceptions:
-    """A spot price is below the on-demand price, or carries a flag that says it is not."""
+    """Check that a spot price is below the on-demand price, or has a flag that says it is not."""
     option = pl.col("purchase_option")
     both = _side_by_side(candidate, option == "spot", option == "on_demand", MACHINE)
     unflagged = (pl.col("rate") >= pl.col("rate_right")) & (pl.col("flags").list.len() == 0)
@@ -70,13 +70,13 @@ def spot_below_on_demand(candidate: Candidate) -> Exceptions:
 
 
 def price_above_zero(candidate: Candidate) -> Exceptions:
-    """No published price is zero."""
+    """Check that no published price is zero."""
     prices = candidate.table("prices").select("instance_type", rate="effective_hourly").collect()
     return _exceptions(prices, (pl.col("rate") <= 0).fill_null(False), "prices are zero")
 
 
 def longer_is_cheaper(candidate: Candidate) -> Exceptions:
-    """Three years cost no more an hour than one year."""
+    """Check that three years cost no more an hour than one year."""
     months = pl.col("term_months")
     both = _side_by_side(candidate, months == 36, months == 12, PLAN)
     dearer = pl.col("rate") > pl.col("rate_right")
@@ -84,7 +84,7 @@ def longer_is_cheaper(candidate: Candidate) -> Exceptions:
 
 
 def windows_above_linux(candidate: Candidate) -> Exceptions:
-    """Windows with its license costs at least what Linux costs."""
+    """Check that Windows with its license costs at least what Linux costs."""
     included = pl.col("license_model") == "included"
     on = [c for c in [*PLAN, "term_months", "zone"] if c != "os"]
     windows, linux = ((pl.col("os") == name) & included for name in ("windows", "linux"))
@@ -94,24 +94,24 @@ def windows_above_linux(candidate: Candidate) -> Exceptions:
 
 
 def priced_is_offered(candidate: Candidate) -> Exceptions:
-    """A priced type is in the vendor's list of offers for the region, or a flag says it is not.
+    """Check that a priced type is in the vendor's list of offers, or has a flag that it is not.
 
     Hosts are in no list of machine types and are left out, and so are regions without a list.
     """
-    where = ["region", "instance_type"]
-    listed = candidate.table("availability").select(where).unique()
+    pair = ["region", "instance_type"]
+    listed = candidate.table("availability").select(pair).unique()
     flagged = pl.col("flags").list.contains("not_offered_here")
     priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged)
     covered = priced.join(listed.select("region").unique(), on="region", how="semi")
     pairs = (
-        covered.select(where).unique().join(listed.with_columns(listed=True), on=where, how="left")
+        covered.select(pair).unique().join(listed.with_columns(listed=True), on=pair, how="left")
     )
-    what = "priced (region, type) pairs are in no list of what is offered"
-    return _exceptions(pairs.collect(), pl.col("listed").is_null(), what)
+    description = "priced (region, type) pairs are in no list of what is offered"
+    return _exceptions(pairs.collect(), pl.col("listed").is_null(), description)
 
 
 def _on_demand(candidate: Candidate) -> pl.LazyFrame:
-    """On-demand Linux prices of shared machines in USD, with the machine's figures."""
+    """Select on-demand Linux prices of shared machines in USD, with the machine's figures."""
     plain = {"os": "linux", "purchase_option": "on_demand", "tenancy": "shared", "currency": "USD"}
     machines = candidate.table("instance_types").select(
         "instance_type",
@@ -128,7 +128,7 @@ def _on_demand(candidate: Candidate) -> pl.LazyFrame:
 
 
 def metal_equals_twin(candidate: Candidate) -> Exceptions:
-    """Bare metal at shared tenancy costs what the virtual machine of its family and size costs.
+    """Check that bare metal at shared tenancy costs what the virtual machine of its size costs.
 
     Another widely used table has the dedicated-tenancy price there, 6 to 10 % above
     (docs/known-wrong-numbers.md, A13).
@@ -143,7 +143,7 @@ def metal_equals_twin(candidate: Candidate) -> Exceptions:
 
 
 def price_per_vcpu(candidate: Candidate) -> Exceptions:
-    """Inside a series and region, a vCPU costs about the same in every size."""
+    """Check that a vCPU costs about the same in every size of a series in a region."""
     plain = _on_demand(candidate).filter(
         pl.col("devices") == 0, ~pl.col("burstable").fill_null(False), pl.col("vcpus") > 1
     )
@@ -156,7 +156,7 @@ def price_per_vcpu(candidate: Candidate) -> Exceptions:
 
 
 def accelerator_price(candidate: Candidate) -> Exceptions:
-    """A machine with accelerators never costs much less than its accelerators do elsewhere."""
+    """Check that a machine never costs much less than its accelerators do elsewhere."""
     machines = _on_demand(candidate).filter(
         pl.col("accelerator_count") > 0, pl.col("accelerator").is_not_null(), pl.col("devices") == 1
     )
@@ -170,7 +170,7 @@ def accelerator_price(candidate: Candidate) -> Exceptions:
 
 
 def region_spread(candidate: Candidate) -> Exceptions:
-    """The same type costs within a factor of three across the provider's regions."""
+    """Check that a type's prices in the provider's regions are within a factor of three."""
     types = (
         _on_demand(candidate)
         .group_by("instance_type")

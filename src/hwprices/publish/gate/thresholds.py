@@ -31,7 +31,7 @@ class Limit:
     reason: str
 
     def for_history(self, values: Sequence[float]) -> float:
-        """The limit for a provider whose last releases showed these values."""
+        """Compute the limit for a provider whose last releases showed these values."""
         if len(values) < MINIMUM_HISTORY:
             return self.default
         ordered = sorted(values)
@@ -44,7 +44,7 @@ LIMITS: Mapping[str, Limit] = {
         0.005, 0.002, 0.02, "a vendor's list does not shrink by more than this in a day"
     ),
     "price_jump": Limit(
-        0.01, 0.003, 0.03, "a catalog once saw 20 % of its prices flip by ×1.46–1.73 and back"
+        0.01, 0.003, 0.03, "a price table once saw 20 % of its prices flip by ×1.46–1.73 and back"
     ),
     "price_doubled": Limit(
         0.002, 0.0005, 0.005, "hardly any single price doubles or halves from day to day"

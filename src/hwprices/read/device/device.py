@@ -249,7 +249,7 @@ def _machine_purchase(row: dict[str, Any]) -> Purchase:
 
 
 def _machine_emissions(row: dict[str, Any]) -> Emissions:
-    """SCI where making the machine is known, else the electricity alone; both on your grid."""
+    """Compute SCI where making the machine is known, else the electricity; both on your grid."""
     if row["gco2e_per_hour"] is not None:
         return Emissions(row["gco2e_per_hour"], "SCI, your grid")
     if row["operational_gco2e_per_hour"] is not None:

@@ -14,7 +14,7 @@ from hwprices.units import HOURS_PER_YEAR, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
 
-PLACE = ["provider", "region", "instance_type"]
+OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""
 
 TIMES = ["minutes", "ms"]
@@ -31,7 +31,7 @@ class PriceColumns:
 
 
 def regions(offers: pl.DataFrame) -> list[str]:
-    """Every region with an offer, as provider/region."""
+    """List every region with an offer, as provider/region."""
     region = pl.concat_str("provider", "region", separator="/")
     return offers.select(region.unique().sort()).to_series().to_list()
 
@@ -57,16 +57,16 @@ def rent(
 
 
 def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
-    """The lowest price of the column, and the offer that has it."""
-    priced = offers.drop_nulls(column).sort(column, *PLACE)
+    """Find the lowest price of the column, and the offer that has it."""
+    priced = offers.drop_nulls(column).sort(column, *OFFER_KEY)
     if priced.is_empty():
         return None, None
-    price, offer = priced.select(column, pl.concat_str(*PLACE, separator="/")).row(0)
+    price, offer = priced.select(column, pl.concat_str(*OFFER_KEY, separator="/")).row(0)
     return price, offer
 
 
 def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
-    """The lowest price of one unit under any purchase option, and the offer with that option.
+    """Find the lowest price of one unit by any purchase option, and the offer with that option.
 
     ``count`` is the column of units that a machine has. Machines that mix accelerators have no
     accelerator_id, so they are not among the offers of one accelerator.
@@ -76,18 +76,20 @@ def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | N
         name for name in offers.columns if name.endswith(suffix) and not name.startswith("best_")
     ]
     prices = offers.unpivot(
-        options, index=[*PLACE, count], variable_name="option", value_name="usd"
+        options, index=[*OFFER_KEY, count], variable_name="option", value_name="usd"
     ).drop_nulls(["usd", count])
     if prices.is_empty():
         return None, None
     price_of_one = formulas.divide(pl.col("usd"), pl.col(count))
-    best = prices.with_columns(usd=price_of_one).sort("usd", *PLACE, "option").row(0, named=True)
-    place = "/".join(best[name] for name in PLACE)
-    return best["usd"], f"{place}: {best['option'].removesuffix(suffix)}"
+    best = (
+        prices.with_columns(usd=price_of_one).sort("usd", *OFFER_KEY, "option").row(0, named=True)
+    )
+    offer = "/".join(best[name] for name in OFFER_KEY)
+    return best["usd"], f"{offer}: {best['option'].removesuffix(suffix)}"
 
 
 def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
-    """Newest results of each model and scenario, the best system first.
+    """List the newest results of each model and scenario, the best system first.
 
     Returns rows of benchmarks with ``per_accelerator`` filled in and ``unit``. For a time it is
     what one accelerator took: minutes × accelerators, in accelerator-minutes.
@@ -122,7 +124,7 @@ def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
 
 
 def measurements(benchmarks: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
+    """Return the rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
     return benchmarks.select(columns).to_dicts()
 
@@ -155,7 +157,7 @@ def token_prices(
 
 
 def power(row: dict[str, Any]) -> Power:
-    """Watts of an accelerator at full load, and its dense rate per watt of published TDP.
+    """Give the watts of an accelerator at full load, and its dense rate per watt of published TDP.
 
     The rate is in BF16, else in FP16, else in FP32.
     """
@@ -171,34 +173,34 @@ def power(row: dict[str, Any]) -> Power:
 
 
 def emissions(offers: pl.DataFrame) -> Emissions:
-    """gCO2e of one hour of one device, in the cheapest offer that has such a figure.
+    """Give the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     SCI where it is known, else electricity alone, else electricity from an estimated TDP.
     """
-    c = pl.col
-    energy = formulas.energy_kwh_per_hour(c.estimated_watts_from_tdp_estimate, c.pue)
-    from_estimate = formulas.operational_gco2e_per_hour(energy, c.grid_gco2e_per_kwh)
+    col = pl.col
+    energy = formulas.energy_kwh_per_hour(col.estimated_watts_from_tdp_estimate, col.pue)
+    from_estimate = formulas.operational_gco2e_per_hour(energy, col.grid_gco2e_per_kwh)
     figures = [
-        (c.gco2e_per_hour, "SCI"),
-        (c.operational_gco2e_per_hour, "electricity alone"),
+        (col.gco2e_per_hour, "SCI"),
+        (col.operational_gco2e_per_hour, "electricity alone"),
         (from_estimate, "electricity alone, from an estimated TDP"),
     ]
     for machine_gco2e, basis in figures:
-        device_gco2e = machine_gco2e / formulas.known_positive(c.accelerator_count)
+        device_gco2e = machine_gco2e / formulas.known_positive(col.accelerator_count)
         priced = (
-            offers.select(*PLACE, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
+            offers.select(*OFFER_KEY, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
             .drop_nulls("gco2e_per_hour")
-            .sort("usd_per_accelerator_hour", *PLACE, nulls_last=True)
+            .sort("usd_per_accelerator_hour", *OFFER_KEY, nulls_last=True)
         )
         if priced.height:
             row = priced.row(0, named=True)
-            place = "/".join(row[name] for name in PLACE)
-            return Emissions(row["gco2e_per_hour"], f"{basis}, {place}")
+            offer = "/".join(row[name] for name in OFFER_KEY)
+            return Emissions(row["gco2e_per_hour"], f"{basis}, {offer}")
     return Emissions()
 
 
 def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
-    """What one accelerator costs to buy, and to own in the cheapest complete machine with it."""
+    """Give what an accelerator costs to buy, and to own in the cheapest machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
     )

@@ -59,7 +59,7 @@ def words(text: str) -> set[str]:
 
 
 def candidates(dataset: Tables) -> list[Candidate]:
-    """Every device of the dataset, in the order of preference."""
+    """List every device of the dataset, in the order of preference."""
     return [
         Candidate(table, *row)
         for table, key in TABLES.items()
@@ -101,7 +101,7 @@ def _ambiguous(name: str, matches: list[str]) -> HwpricesError:
 
 
 def _suggestions(devices: list[Candidate], squeezed: str) -> str:
-    """The remedy for a name that no device has: near spellings, or where to look."""
+    """Write the remedy for a name that no device has: near spellings, or where to look."""
     spellings = {
         squeeze(spelling): device.device_id
         for device in devices

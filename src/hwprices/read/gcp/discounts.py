@@ -79,21 +79,21 @@ def sustained_use(
     Raises:
         HwpricesError: the share is not above 0 and at most 1.
     """
-    used = Decimal(share_of_month)
-    if not 0 < used <= 1:
+    used_share = Decimal(share_of_month)
+    if not 0 < used_share <= 1:
         raise HwpricesError(
             f"{share_of_month} is not a share of a month", "Give a number above 0 and at most 1."
         )
     rules = read_discount_rules() if rules is None else rules
     costs = (
-        cost * _sustained_share(rules, series, component, used)
+        cost * _sustained_share(rules, series, component, used_share)
         for component, cost in component_costs.items()
     )
     return sum(costs, Decimal(0))
 
 
 def _sustained_share(
-    rules: Sequence[DiscountRule], series: str, component: str, used: Decimal
+    rules: Sequence[DiscountRule], series: str, component: str, used_share: Decimal
 ) -> Decimal:
     """Return the share of the full price that is paid on average over the hours used."""
     tiers = sorted(
@@ -105,8 +105,8 @@ def _sustained_share(
     ends = [rule.from_share_of_month for rule in tiers[1:]] + [Decimal(1)]
     paid = Decimal(0)
     for rule, end in zip(tiers, ends, strict=True):
-        paid += rule.pays_share * max(min(used, end) - rule.from_share_of_month, Decimal(0))
-    return paid / used
+        paid += rule.pays_share * max(min(used_share, end) - rule.from_share_of_month, Decimal(0))
+    return paid / used_share
 
 
 def flexible_commitment(

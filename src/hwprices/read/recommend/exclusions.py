@@ -32,60 +32,64 @@ def with_exclusions(frame: pl.DataFrame, job: Job, budget: float | None) -> pl.D
 
 
 def _conditions(job: Job, budget: float | None) -> list[tuple[pl.Expr, pl.Expr]]:
-    """Pairs of code and condition. The first condition that is true gives the code."""
-    c, lit = pl.col, pl.lit
-    support = c(SUPPORT_COLUMNS.get(job.precision, f"{job.precision}_support"))
+    """List pairs of code and condition. The first condition that is true gives the code."""
+    col, lit = pl.col, pl.lit
+    support = col(SUPPORT_COLUMNS.get(job.precision, f"{job.precision}_support"))
     training = lit(job.is_training)
-    too_small = c.nodes_by_memory.is_null() | ((c.nodes_by_memory > 1) & lit(job.max_nodes == 1))
+    too_small = col.nodes_by_memory.is_null() | (
+        (col.nodes_by_memory > 1) & lit(job.max_nodes == 1)
+    )
     conditions = [
-        (c.obstacle, c.obstacle.is_not_null()),
+        (col.obstacle, col.obstacle.is_not_null()),
         (lit("precision_unsupported"), support == "unsupported"),
         (lit("precision_unknown"), support != "supported"),
-        (lit("inference_only"), training & c.inference_only),
+        (lit("inference_only"), training & col.inference_only),
         (lit("too_small"), too_small),
-        (lit("rate_unknown"), training & c.rate.is_null()),
-        (lit("no_network"), (c.nodes > 1) & ~c.clusters),
-        (lit("too_many_machines"), c.nodes > job.max_nodes),
-        (c.no_price, c.usd_per_hour.is_null()),
+        (lit("rate_unknown"), training & col.rate.is_null()),
+        (lit("no_network"), (col.nodes > 1) & ~col.clusters),
+        (lit("too_many_machines"), col.nodes > job.max_nodes),
+        (col.no_price, col.usd_per_hour.is_null()),
     ]
     if budget is not None:
-        conditions.append((lit(OVER_BUDGET), c.usd > budget))
+        conditions.append((lit(OVER_BUDGET), col.usd > budget))
     return conditions
 
 
 def sentences(job: Job) -> dict[str, pl.Expr]:
-    """Every reason for leaving out a machine: its code, and the sentence with the figures."""
-    c, lit = pl.col, pl.lit
-    precision, nodes = lit(job.precision), c.nodes.cast(pl.Int64)
+    """List every reason for leaving out a machine: its code, and the sentence with the figures."""
+    col, lit = pl.col, pl.lit
+    precision, nodes = lit(job.precision), col.nodes.cast(pl.Int64)
     return {
         "accelerators_unclear": lit("its accelerators are of several kinds, or have no spec sheet"),
-        "not_for_models": pl.format("{} does not run language models", c.accelerator_id),
+        "not_for_models": pl.format("{} does not run language models", col.accelerator_id),
         "memory_unknown": lit("its accelerator memory is not known"),
         "no_accelerator": lit("it has no accelerator"),
         "needs_host": lit("it is a part that needs a host"),
         "precision_unsupported": pl.format(
-            "{} does not compute in {}", c.accelerator_id, precision
+            "{} does not compute in {}", col.accelerator_id, precision
         ),
         "precision_unknown": pl.format(
-            "not known whether {} computes in {}", c.accelerator_id, precision
+            "not known whether {} computes in {}", col.accelerator_id, precision
         ),
-        "inference_only": pl.format("{} is for inference only", c.accelerator_id),
+        "inference_only": pl.format("{} is for inference only", col.accelerator_id),
         "too_small": pl.format(
             "needs {} GiB, {} of its {} GiB can be used",
-            c.memory_needed_gib.round(1),
-            (c.usable_bytes * c.devices / GIB).round(1),
-            c.machine_memory_gib.round(1),
+            col.memory_needed_gib.round(1),
+            (col.usable_bytes * col.devices / GIB).round(1),
+            col.machine_memory_gib.round(1),
         ),
-        "rate_unknown": pl.format("no rate in {} is published for {}", precision, c.accelerator_id),
+        "rate_unknown": pl.format(
+            "no rate in {} is published for {}", precision, col.accelerator_id
+        ),
         "no_network": pl.format(
             "needs {} machines, and no RDMA network between them is known", nodes
         ),
         "too_many_machines": pl.format(
             "needs {} machines, more than {}", nodes, lit(job.max_nodes)
         ),
-        "other_currency": pl.format("priced in {}", c.currency),
-        "no_on_demand_price": pl.format("no price: {}", c.on_demand_reason.fill_null("unknown")),
+        "other_currency": pl.format("priced in {}", col.currency),
+        "no_on_demand_price": pl.format("no price: {}", col.on_demand_reason.fill_null("unknown")),
         "no_price": lit("no price"),
         "power_unknown": lit("its power is not known"),
-        OVER_BUDGET: pl.format("costs {} USD, over the budget", c.usd.cast(pl.Float64).round(2)),
+        OVER_BUDGET: pl.format("costs {} USD, over the budget", col.usd.cast(pl.Float64).round(2)),
     }

@@ -72,17 +72,17 @@ COLUMNS = [
 
 def cloud(dataset: Tables) -> pl.DataFrame:
     """List every offer with accelerators. Columns: COLUMNS."""
-    c = pl.col
+    col = pl.col
     prices = [f"{option}_usd_per_hour" for option in PURCHASE_OPTIONS]
     first_option = pl.coalesce(
-        pl.when(c(price).is_not_null()).then(pl.lit(option))
+        pl.when(col(price).is_not_null()).then(pl.lit(option))
         for option, price in zip(PURCHASE_OPTIONS, prices, strict=True)
     )
     # an eighth of a device counts as one device with an eighth of its memory
-    devices = pl.max_horizontal(c.accelerator_count, 1.0)
+    devices = pl.max_horizontal(col.accelerator_count, 1.0)
     return (
         dataset.scan("offers")
-        .filter(c.accelerator_count > 0)
+        .filter(col.accelerator_count > 0)
         .rename({"instance_type": "machine"})
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
@@ -90,13 +90,13 @@ def cloud(dataset: Tables) -> pl.DataFrame:
             purchase_option=first_option,
             usd_per_hour=pl.coalesce(prices),
             devices=devices,
-            usable_bytes=c.accelerator_memory_gib * 2**30 * USABLE / devices,
-            machine_memory_gib=c.accelerator_memory_gib,
+            usable_bytes=col.accelerator_memory_gib * 2**30 * USABLE / devices,
+            machine_memory_gib=col.accelerator_memory_gib,
             # TPU machines are connected to each other
-            clusters=((c.rdma != "none") | (c.kind == "tpu")).fill_null(False),
+            clusters=((col.rdma != "none") | (col.kind == "tpu")).fill_null(False),
             inference_only=_inference_only(),
             obstacle=_cloud_obstacle(),
-            no_price=pl.when(c.currency != "USD")
+            no_price=pl.when(col.currency != "USD")
             .then(pl.lit("other_currency"))
             .otherwise(pl.lit("no_on_demand_price")),
         )
@@ -106,14 +106,14 @@ def cloud(dataset: Tables) -> pl.DataFrame:
 
 
 def _cloud_obstacle() -> pl.Expr:
-    """Code of what rules out an offer for every job; null if nothing does."""
-    c = pl.col
+    """Give the code of what rules out an offer for every job; null if nothing does."""
+    col = pl.col
     return (
-        pl.when(c.accelerator_id.is_null())
+        pl.when(col.accelerator_id.is_null())
         .then(pl.lit("accelerators_unclear"))
-        .when(c.kind.is_in(NOT_FOR_MODELS))
+        .when(col.kind.is_in(NOT_FOR_MODELS))
         .then(pl.lit("not_for_models"))
-        .when(c.accelerator_memory_gib.is_null())
+        .when(col.accelerator_memory_gib.is_null())
         .then(pl.lit("memory_unknown"))
     )
 
@@ -123,9 +123,9 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
 
     Its price is what owning it costs for an hour of use.
     """
-    c = pl.col
+    col = pl.col
     no_money = pl.lit(None, dtype=Money)
-    usable = pl.when(c.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
+    usable = pl.when(col.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
     return (
         owned(dataset, ownership)
         .drop("kind")  # the kind of machine; the sheet has the kind of accelerator
@@ -133,49 +133,49 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
             where=pl.lit("local"),
-            provider=c.vendor,
+            provider=col.vendor,
             region=pl.lit(None, dtype=pl.String),
-            machine=c.device_id,
+            machine=col.device_id,
             purchase_option=pl.lit("tco"),
-            usd_per_hour=c.tco_usd_per_hour,
+            usd_per_hour=col.tco_usd_per_hour,
             spot_usd_per_hour=no_money,
             best_1y_usd_per_hour=no_money,
             best_3y_usd_per_hour=no_money,
-            devices=pl.max_horizontal(c.accelerator_count, 1.0),
-            machine_memory_gib=c.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
+            devices=pl.max_horizontal(col.accelerator_count, 1.0),
+            machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
             clusters=pl.lit(False),
             inference_only=_inference_only(),
             obstacle=_local_obstacle(),
             no_price=_local_no_price(),
-            currency=c.price_currency,
+            currency=col.price_currency,
             on_demand_reason=pl.lit(None, dtype=pl.String),
         )
-        .with_columns(usable_bytes=c.machine_memory_gib * 2**30 * usable / c.devices)
+        .with_columns(usable_bytes=col.machine_memory_gib * 2**30 * usable / col.devices)
         .select(COLUMNS)
         .collect()
     )
 
 
 def _local_obstacle() -> pl.Expr:
-    """Code of what rules out a machine for every job; null if nothing does."""
-    c = pl.col
+    """Give the code of what rules out a machine for every job; null if nothing does."""
+    col = pl.col
     return (
-        pl.when(c.accelerator_id.is_null() | (c.accelerator_count < 1))
+        pl.when(col.accelerator_id.is_null() | (col.accelerator_count < 1))
         .then(pl.lit("no_accelerator"))
-        .when(~c.complete)
+        .when(~col.complete)
         .then(pl.lit("needs_host"))
-        .when(c.accelerator_memory_gb.is_null())
+        .when(col.accelerator_memory_gb.is_null())
         .then(pl.lit("memory_unknown"))
     )
 
 
 def _local_no_price() -> pl.Expr:
-    """Code of why a machine has no cost per hour of use."""
-    c = pl.col
+    """Give the code of why a machine has no cost per hour of use."""
+    col = pl.col
     return (
-        pl.when(c.price.is_null())
+        pl.when(col.price.is_null())
         .then(pl.lit("no_price"))
-        .when(c.purchase_price_usd.is_null())
+        .when(col.purchase_price_usd.is_null())
         .then(pl.lit("other_currency"))
         .otherwise(pl.lit("power_unknown"))
     )

@@ -76,7 +76,7 @@ def adapter_parameters(model: ModelShape, rank: int = LORA_RANK) -> float:
 
 
 def activation_bytes(model: ModelShape, context: int, batch: int) -> float:
-    """Bytes of the training activations of one device, with recomputation.
+    """Count the bytes of the training activations of one device, with recomputation.
 
     2sbh for the input of each layer, 34sbh for the layer at work, 4sbv for the logits: Korthikanti
     et al., sections 4 and 5, https://arxiv.org/abs/2205.05198. Attention scores are recomputed, so
@@ -90,14 +90,14 @@ def activation_bytes(model: ModelShape, context: int, batch: int) -> float:
 
 
 def kv_cache_bytes(model: ModelShape, context: int, batch: int) -> float:
-    """Bytes of the keys and values of every token of every open sequence, in 16 bits."""
+    """Count the bytes of the keys and values of every token of every open sequence, in 16 bits."""
     return float(batch * context * model.layers * model.kv_elements * KV_BYTES)
 
 
 def memory(
     model: ModelShape, workload: Workload, precision: str, context: int, batch: int
 ) -> Memory:
-    """Bytes that the workload needs.
+    """Count the bytes that the workload needs.
 
     ``batch`` counts sequences at once: per device in training, in all for inference.
     """
@@ -116,7 +116,7 @@ def memory(
 
 
 def training_flops(model: ModelShape, workload: Workload, tokens: float) -> float:
-    """Operations of a training run.
+    """Count the operations of a training run.
 
     Recomputing activations is not counted, as in model FLOPs utilisation (MFU).
     """
@@ -124,7 +124,7 @@ def training_flops(model: ModelShape, workload: Workload, tokens: float) -> floa
 
 
 def bytes_read_per_step(model: ModelShape, precision: str, context: int, batch: int) -> float:
-    """Bytes read to generate one token for each of ``batch`` sequences.
+    """Count the bytes read to generate one token for each of ``batch`` sequences.
 
     Every weight that computes is read once, and so is every sequence's cache.
     """

@@ -102,7 +102,7 @@ def _published(row: dict[str, Any]) -> ModelShape:
 
 
 def _estimated(parameters: float) -> ModelShape:
-    """A dense model of that size with the proportions of Llama 3.
+    """Make a dense model of that size with the proportions of Llama 3.
 
     parameters ≈ 12 × layers × hidden² (Kaplan et al., https://arxiv.org/abs/2001.08361); the hidden
     size is rounded to a multiple of the head width.

@@ -139,26 +139,28 @@ def _with_nodes(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     Adds rate (FLOP/s of one device), nodes_by_memory, nodes, total_accelerators, memory_needed_gib
     and memory_usable_gib.
     """
-    c, memory = pl.col, job.memory
-    # room of one device for its share of what is divided
-    room = c.usable_bytes - memory.per_device
-    by_memory = pl.when(room > 0).then((memory.total_sharded / (room * c.devices)).ceil())
+    col, memory = pl.col, job.memory
+    # what one device has left for its share of what is divided
+    free_bytes = col.usable_bytes - memory.per_device
+    by_memory = pl.when(free_bytes > 0).then(
+        (memory.total_sharded / (free_bytes * col.devices)).ceil()
+    )
     frame = frame.with_columns(rate=_rate(job.precision), nodes_by_memory=by_memory)
     by_deadline = _nodes_by_deadline(job)
     nodes = pl.when(by_memory.is_not_null()).then(pl.max_horizontal(by_memory, by_deadline))
     frame = frame.with_columns(nodes=nodes)
 
-    known_nodes = c.nodes.fill_null(1)
-    needed = memory.total_sharded + memory.per_device * known_nodes * c.devices
+    known_nodes = col.nodes.fill_null(1)
+    needed = memory.total_sharded + memory.per_device * known_nodes * col.devices
     return frame.with_columns(
-        total_accelerators=c.nodes * c.accelerator_count,
+        total_accelerators=col.nodes * col.accelerator_count,
         memory_needed_gib=needed / GIB,
-        memory_usable_gib=c.usable_bytes * c.devices * known_nodes / GIB,
+        memory_usable_gib=col.usable_bytes * col.devices * known_nodes / GIB,
     )
 
 
 def _nodes_by_deadline(job: Job) -> pl.Expr:
-    """How many machines finish the training in time; 1 where there is no deadline."""
+    """Count the machines that finish the training in time; 1 where there is no deadline."""
     if job.flops is None or job.days is None:
         return pl.lit(1.0)
     machine_rate = pl.col("rate") * pl.col("accelerator_count") * job.mfu
@@ -167,40 +169,42 @@ def _nodes_by_deadline(job: Job) -> pl.Expr:
 
 
 def _rate(precision: str) -> pl.Expr:
-    """Dense FLOP/s of one device at that precision; 4-bit weights compute in 16 bits."""
+    """Give the dense FLOP/s of one device at that precision; 4-bit weights compute in 16 bits."""
     column = NUMBER_FORMATS["fp16" if precision == "int4" else precision]
     return formulas.known_positive(pl.col(column)) * 1e12
 
 
 def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add JOB_FIGURES, and multiply the hourly prices by the number of machines."""
-    c = pl.col
-    nodes = c.nodes.cast(WideMoney)
-    frame = frame.with_columns(c(price).cast(WideMoney) * nodes for price in HOURLY_PRICES)
+    col = pl.col
+    nodes = col.nodes.cast(WideMoney)
+    frame = frame.with_columns(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES)
     hours, speed = _hours_and_speed(job)
     frame = frame.with_columns(
-        hours=hours, tokens_per_second=pl.when(c.nodes.is_not_null()).then(speed)
+        hours=hours, tokens_per_second=pl.when(col.nodes.is_not_null()).then(speed)
     )
-    paid_hours = c.hours.cast(WideMoney)
+    paid_hours = col.hours.cast(WideMoney)
     return frame.with_columns(
-        usd=c.usd_per_hour * paid_hours,
-        spot_usd=c.spot_usd_per_hour * paid_hours,
-        usd_per_million_tokens=formulas.usd_per_million_tokens(c.usd_per_hour, c.tokens_per_second),
-        energy_kwh=c.energy_kwh_per_hour * c.nodes * c.hours,
-        operational_gco2e=c.operational_gco2e_per_hour * c.nodes * c.hours,
+        usd=col.usd_per_hour * paid_hours,
+        spot_usd=col.spot_usd_per_hour * paid_hours,
+        usd_per_million_tokens=formulas.usd_per_million_tokens(
+            col.usd_per_hour, col.tokens_per_second
+        ),
+        energy_kwh=col.energy_kwh_per_hour * col.nodes * col.hours,
+        operational_gco2e=col.operational_gco2e_per_hour * col.nodes * col.hours,
     )
 
 
 def _hours_and_speed(job: Job) -> tuple[pl.Expr, pl.Expr]:
-    """Hours of the job (1 for inference), and tokens per second."""
-    c = pl.col
+    """Compute the hours of the job (1 for inference), and tokens per second."""
+    col = pl.col
     if job.flops is not None:
-        hours = job.flops / (c.rate * job.mfu * c.total_accelerators) / 3600
+        hours = job.flops / (col.rate * job.mfu * col.total_accelerators) / 3600
         return hours, pl.lit(job.tokens) / (hours * 3600)
     bytes_read = model_memory.bytes_read_per_step(job.model, job.precision, job.context, job.batch)
     flops = 2 * job.model.active_parameters * job.batch
-    read_seconds = bytes_read / (c.memory_bandwidth_gbs * 1e9 * c.total_accelerators)
-    compute_seconds = flops / (c.rate * c.total_accelerators)
+    read_seconds = bytes_read / (col.memory_bandwidth_gbs * 1e9 * col.total_accelerators)
+    compute_seconds = flops / (col.rate * col.total_accelerators)
     # without a bandwidth the compute time alone would promise too much
     known_compute = pl.when(read_seconds.is_not_null()).then(compute_seconds)
     return pl.lit(1.0), job.batch / pl.max_horizontal(read_seconds, known_compute)
@@ -237,7 +241,7 @@ def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ranked machines first, then the others by name; those that no job fits on come last."""
+    """Sort ranked machines first, the others by name, and last those that no job fits on."""
     fits = pl.col("excluded_reason").is_null()
     excluded = frame.filter(~fits).sort(
         pl.col("obstacle").is_not_null(), "where", "provider", "machine"

@@ -28,7 +28,7 @@ def render_device(frame: pl.DataFrame) -> Table:
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:
-    """What it is and where it is sold."""
+    """Say what it is and where it is sold."""
     rates = [
         f"{rate['dtype']} {number(rate['rate'], rate['unit'])}" for rate in row["dense_rates"] or []
     ]
@@ -49,7 +49,7 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 
 def _costs(row: Row) -> list[tuple[str, str]]:
-    """What it costs to rent, to buy and to own."""
+    """Say what it costs to rent, to buy and to own."""
     purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
     return [
         ("USD/h", with_remark(money(row["on_demand_usd_per_hour"]), row["on_demand_offer"])),
@@ -63,7 +63,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
 
 
 def _performance(row: Row) -> list[tuple[str, str]]:
-    """Measured speed, price of tokens, power and emissions."""
+    """Say its measured speed, price of tokens, power and emissions."""
     token_prices = [
         f"{price['model']}: {money(price['usd'])} ({price['basis']})"
         for price in row["usd_per_million_tokens"] or []
@@ -79,7 +79,7 @@ def _performance(row: Row) -> list[tuple[str, str]]:
 
 
 def _measurements(row: Row) -> list[str]:
-    """One line per result, those of language models first."""
+    """Write one line per result, those of language models first."""
     results = sorted(
         row["measured"] or [], key=lambda result: not result["unit"].startswith("Tokens")
     )

@@ -26,7 +26,7 @@ def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
 
 
 def _price(row: dict[str, Any]) -> list[str]:
-    """The cells of one price."""
+    """Write the cells of one price."""
     system = row["os"] if row["software"] == "none" else f"{row['os']} + {row['software']}"
     if row["effective_hourly"] is None:
         amount = str(row["price_reason"])
@@ -45,7 +45,7 @@ def _price(row: dict[str, Any]) -> list[str]:
 
 
 def _purchase(row: dict[str, Any]) -> str:
-    """Purchase option, commitment plan, term and payment option in words."""
+    """Write purchase option, commitment plan, term and payment option in words."""
     words = [row["purchase_option"], row["commitment_plan"]]
     if row["term_months"]:
         words += [f"{row['term_months']} months", row["payment_option"]]
@@ -77,7 +77,7 @@ def render_explanation(explanation: Explanation) -> Table:
 
 
 def _terms(price: dict[str, Any]) -> str:
-    """Platform, purchase option and commitment of a price in words."""
+    """Write platform, purchase option and commitment of a price in words."""
     platform = (
         f"{price['os']}, software {price['software']}, "
         f"license {price['license_model']}, tenancy {price['tenancy']}"
@@ -91,7 +91,7 @@ def _terms(price: dict[str, Any]) -> str:
 
 
 def _source(trace: Trace) -> str:
-    """The vendor's line and the landed page that holds it."""
+    """Write the vendor's line and the landed page that holds it."""
     if not trace.page:
         return "its landed page is not below this root"
     return f"{trace.line or 'not found by this id on the page'}\n{trace.page} ({trace.state})"

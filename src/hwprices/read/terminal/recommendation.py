@@ -33,7 +33,7 @@ FIGURES = [
 
 NOT_FOR_TRAINING = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens")
 NOT_FOR_INFERENCE = ("usd",)
-"""Figures left out so that a row fits a line: a training is judged by its cost, a service by its
+"""Figures left out so that a row fits a line: a training is compared by its cost, a service by its
 speed."""
 
 BREAK_EVEN_HEADINGS = [
@@ -53,17 +53,17 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     Below them come ``excluded`` of those left out, with the reason. A figure that no machine has
     (hours, for inference) gets no column.
     """
-    fitting = frame.filter(pl.col("excluded").is_null())
+    recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
-    shown = fitting.head(top)
-    omitted = NOT_FOR_TRAINING if fitting["hours"].count() else NOT_FOR_INFERENCE
+    shown = recommended.head(top)
+    omitted = NOT_FOR_TRAINING if recommended["hours"].count() else NOT_FOR_INFERENCE
     figures = [
         figure
         for figure in FIGURES
         if shown[figure.column].count() and figure.column not in omitted
     ]
-    needed = number(fitting["memory_needed_gib"].min(), "GiB") or "more than any has"
-    count = f"{fitting.height} machines fit, {left_out.height} do not"
+    needed = number(recommended["memory_needed_gib"].min(), "GiB") or "more than any has"
+    count = f"{recommended.height} machines fit, {left_out.height} do not"
     reasons = [
         f"{row['machine']}: {row['excluded']}"
         for row in left_out.head(excluded).iter_rows(named=True)
@@ -79,7 +79,7 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
 
 
 def _machine(row: dict[str, Any], figures: list[Figure]) -> list[str]:
-    """The cells of one machine."""
+    """Write the cells of one machine."""
     return [
         str(row["rank"]),
         row["machine"],

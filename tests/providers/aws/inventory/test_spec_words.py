@@ -1,4 +1,4 @@
-"""Figures in words: never a crash, never an invented number."""
+"""Read figures written in words: no text is an error, and no number is invented."""
 
 import pytest
 from hypothesis import given

@@ -109,6 +109,32 @@ SYSTEMS = {
 SOFTWARE = {"NA": "none", "SQL Std": "sql_std", "SQL Web": "sql_web", "SQL Ent": "sql_ent"}
 
 
+UPFRONT = {
+    "noUpfront": ("No Upfront", Decimal(0)),
+    "partialUpfront": ("Partial Upfront", Decimal("0.5")),
+    "allUpfront": ("All Upfront", Decimal(1)),
+}
+"""The figures' names of payments: AWS's words, and the share that is paid upfront here."""
+
+
+def amortised_term(name, amortised, columns):
+    """Make the lines of a term (yrTerm1Standard.noUpfront) and the key columns of its price."""
+    term, _, payment = name.partition(".")
+    years, offering = int(term[6]), term[7:].lower()
+    words, share = UPFRONT[payment]
+    hours = years * 8760
+    fee = round(amortised * share * hours)
+    hourly = Decimal(0) if share == 1 else amortised - Decimal(fee) / hours
+    fee_text = str(fee) if fee else None
+    lines = reserved(f"{years}yr", offering, words, f"{hourly:.10f}", fee_text, **columns)
+    return lines, {
+        "purchase_option": "reserved",
+        "commitment_plan": offering,
+        "term_months": 12 * years,
+        "payment_option": words.lower().replace(" ", "_"),
+    }
+
+
 def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
     """Amortised figures of July 2026, for all upfront and no upfront exact.
 
@@ -128,40 +154,9 @@ def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
         }
         expected.append(({**where, "purchase_option": "on_demand"}, figures[key]["ondemand"]))
         for name, amortised in figures[key].get("reserved", {}).items():
-            years, offering, payment = (
-                int(name[6]),
-                name[7 : name.index(".")].lower(),
-                name.partition(".")[2],
-            )
-            hours, total = years * 8760, Decimal(amortised)
-            words = {
-                "noUpfront": "No Upfront",
-                "partialUpfront": "Partial Upfront",
-                "allUpfront": "All Upfront",
-            }[payment]
-            share = {"noUpfront": 0, "partialUpfront": Decimal("0.5"), "allUpfront": 1}[payment]
-            fee = round(total * share * hours)
-            hourly = Decimal(0) if share == 1 else total - Decimal(fee) / hours
-            lines += reserved(
-                f"{years}yr",
-                offering,
-                words,
-                f"{hourly:.10f}",
-                str(fee) if fee else None,
-                **columns,
-            )
-            expected.append(
-                (
-                    {
-                        **where,
-                        "purchase_option": "reserved",
-                        "commitment_plan": offering,
-                        "term_months": 12 * years,
-                        "payment_option": words.lower().replace(" ", "_"),
-                    },
-                    amortised,
-                )
-            )
+            term_lines, term_key = amortised_term(name, Decimal(amortised), columns)
+            lines += term_lines
+            expected.append(({**where, **term_key}, amortised))
     pages = landed(*lines)
     prices = pages.table("prices")
     assert prices.height == len(expected) == 15 + 10 * 12 + 6
@@ -172,7 +167,7 @@ def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
         ), (where, figure)
 
 
-def test_a2_windows_with_and_without_licence_are_two_rows(landed):
+def test_a2_windows_with_and_without_license_are_two_rows(landed):
     byol = line(
         "0.0960000000",
         SKU="BYOL",
@@ -264,72 +259,51 @@ def test_a11_yuan_stays_yuan(landed):
     assert one(pages.table("regions"))["kind"] == "china"
 
 
-def test_hosts_metal_local_zones_and_gov(landed):
+def test_hosts_and_metal(landed):
+    host = {
+        "Product Family": "Dedicated Host",
+        "Instance Type": "m5",
+        "CapacityStatus": "AllocatedHost",
+    }
+    metal = {"Product Family": "Compute Instance (bare metal)", "Instance Type": "m5.metal"}
     pages = landed(
-        line(
-            "4.6080000000",
-            SKU="M",
-            **{"Product Family": "Compute Instance (bare metal)", "Instance Type": "m5.metal"},
-        ),
-        line(
-            "5.0690000000",
-            SKU="D",
-            **{
-                "Product Family": "Dedicated Host",
-                "Instance Type": "m5",
-                "Tenancy": "Host",
-                "CapacityStatus": "AllocatedHost",
-            },
-        ),
-        line(
-            "0.0000000000",
-            SKU="R",
-            **{
-                "Product Family": "Dedicated Host",
-                "Instance Type": "m5",
-                "Tenancy": "Reserved",
-                "CapacityStatus": "AllocatedHost",
-            },
-        ),
-        line(
-            "0.1200000000",
-            SKU="L",
-            Location="US West (Los Angeles)",
-            **{"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"},
-        ),
-        line(
-            "0.1300000000",
-            SKU="W",
-            Location="Boston",
-            **{"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"},
-        ),
-        line(
-            "0.1210000000",
-            SKU="G",
-            Location="AWS GovCloud (US-West)",
-            **{"Region Code": "us-gov-west-1"},
-        ),
-        line("0.0000000000", SKU="O", **{"Location Type": "AWS Outposts"}),
+        line("4.6080000000", SKU="M", **metal),
+        line("5.0690000000", SKU="D", **host, Tenancy="Host"),
+        line("0.0000000000", SKU="R", **host, Tenancy="Reserved"),
     )
-    prices, regions = pages.table("prices"), pages.table("regions")
-    host = one(prices, tenancy="host")
-    assert (host["instance_type"], host["hourly"], host["flags"]) == (
+    prices = pages.table("prices")
+    row = one(prices, tenancy="host")
+    assert (row["instance_type"], row["hourly"], row["flags"]) == (
         "m5",
         Decimal("5.069"),
         ["whole_host"],
     )
     assert one(prices, instance_type="m5.metal")["hourly"] == Decimal("4.608")
-    assert {r["region"]: (r["kind"], r["parent_region"]) for r in regions.to_dicts()} == {
+    assert one(pages.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
+    assert pages.counts() == {"out_of_scope:dedicated_host_at_zero": 1}
+
+
+def test_local_zones_wavelength_zones_and_gov(landed):
+    local = {"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"}
+    wavelength = {"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"}
+    gov = {"Location": "AWS GovCloud (US-West)", "Region Code": "us-gov-west-1"}
+    pages = landed(
+        line("0.0960000000"),
+        line("0.1200000000", SKU="L", Location="US West (Los Angeles)", **local),
+        line("0.1300000000", SKU="W", Location="Boston", **wavelength),
+        line("0.1210000000", SKU="G", **gov),
+        line("0.0000000000", SKU="O", **{"Location Type": "AWS Outposts"}),
+    )
+    assert {
+        row["region"]: (row["kind"], row["parent_region"])
+        for row in pages.table("regions").to_dicts()
+    } == {
         "us-east-1": ("region", None),
         "us-west-2-lax-1": ("local_zone", "us-west-2"),
         "us-east-1-wl1": ("wavelength", "us-east-1"),
         "us-gov-west-1": ("gov", None),
     }
-    assert pages.counts() == {
-        "out_of_scope:dedicated_host_at_zero": 1,
-        "out_of_scope:location_type=AWS Outposts": 1,
-    }
-    assert one(pages.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
+    assert pages.counts() == {"out_of_scope:location_type=AWS Outposts": 1}
 
 
 WRONG = [

@@ -10,7 +10,7 @@ from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.regions import region_of
 from hwprices.providers.aws.kinds import OFFERINGS
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Availability
+from hwprices.schemas.inventory import Availability
 
 
 def availability_rows(pages: Pages, region: str) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.kinds import HOME_REGION, INSTANCE_TYPES
 from hwprices.rows import frames
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.schemas.catalog import InstanceTypes
+from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import accelerator_matcher
 
 MIB_PER_GIB = 1024

@@ -17,7 +17,7 @@ from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.kinds import INSTANCE_TYPES, NO_ANSWER, REGIONS, ZONES
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Regions, Zones
+from hwprices.schemas.inventory import Regions, Zones
 
 PARTITIONS = {"cn-": "china", "us-gov-": "gov"}
 """Kinds of regions outside the commercial partition, by how their codes begin.

@@ -167,7 +167,7 @@ def _page_guard(url: str, exchange: _Exchange) -> Any:
 
 
 def _body_keeper(exchange: _Exchange) -> Any:
-    """A policy that keeps the body of every good answer."""
+    """Make a policy that keeps the body of every good answer."""
     from azure.core.pipeline.policies import CustomHookPolicy
 
     class BodyKeeper(CustomHookPolicy):  # type: ignore[type-arg]
@@ -248,7 +248,7 @@ class _NoCredential:
 
 
 def _elements(body: bytes) -> list[Any]:
-    """Elements of one page of a list.
+    """Return the elements of one page of a list.
 
     Raises:
         FetchError: the page holds no list.
@@ -276,7 +276,7 @@ def _subscription(settings: Settings) -> str:
 
 
 def _first_line(error: Exception, settings: Settings) -> str:
-    """First line of an error, without the subscription's id.
+    """Return the first line of an error, without the subscription's id.
 
     The following lines hold the response, or every credential that was tried.
     """

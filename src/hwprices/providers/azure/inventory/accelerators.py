@@ -61,7 +61,7 @@ def with_accelerators(sizes: pl.DataFrame, sheet: AcceleratorSheet) -> pl.DataFr
 def _accelerators(
     size: str, gpus: str | None, sheet: AcceleratorSheet
 ) -> tuple[list[dict[str, Any]], str]:
-    """The accelerators of one size, none or one element, and their kind."""
+    """Return the accelerators of one size, none or one element, and their kind."""
     api_count = float(gpus) if gpus and gpus.replace(".", "", 1).isdigit() else None
     match = sheet.match(None, size)
     if match:

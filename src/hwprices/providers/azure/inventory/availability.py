@@ -4,7 +4,7 @@ import polars as pl
 
 from hwprices.providers.azure.inventory.instance_types import RESTRICTION
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Availability
+from hwprices.schemas.inventory import Availability
 
 PLACE = ["region", "instance_type"]
 
@@ -41,7 +41,7 @@ def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _current(skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Places and restrictions, from the API for the regions that it has listed, else bundled."""
+    """Return places and restrictions: the API's for regions that it lists, else the bundled."""
     is_live = pl.col("spec_source") == "api"
     live, bundled = skus.filter(is_live), skus.filter(~is_live)
     live_regions = _places(live).select("region").unique()
@@ -58,7 +58,7 @@ def _current(skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _places(skus: pl.DataFrame) -> pl.DataFrame:
-    """One row for each size and location.
+    """Make one row for each size and location.
 
     Columns: provider, instance_type, observed_at, raw_sha256, region, zone (a list).
     """
@@ -81,7 +81,7 @@ def _places(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _zones(places: pl.DataFrame, restrictions: pl.DataFrame) -> pl.DataFrame:
-    """One row for each zone of a size in a region; zone is null where the size has none there.
+    """Make one row for each zone of a size in a region; zone is null where the size has none.
 
     A zone that only a restriction names is a zone too.
     """
@@ -96,7 +96,7 @@ def _zones(places: pl.DataFrame, restrictions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _restrictions(skus: pl.DataFrame) -> pl.DataFrame:
-    """Restrictions: region, instance_type, zone (null for the whole region), reason.
+    """Return restrictions: region, instance_type, zone (null for the whole region), reason.
 
     A size can have restrictions of both kinds in one region.
     """

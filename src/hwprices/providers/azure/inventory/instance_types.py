@@ -16,7 +16,7 @@ from hwprices.providers.azure.inventory import accelerators, size_names
 from hwprices.providers.azure.inventory.accelerators import AcceleratorSheet
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames, quarantine
-from hwprices.schemas.catalog import InstanceTypes
+from hwprices.schemas.inventory import InstanceTypes
 
 MACHINES = "virtualMachines"
 
@@ -176,7 +176,7 @@ def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _columns(table: pl.LazyFrame) -> pl.LazyFrame:
-    """Columns of instance_types from capabilities, name parts and accelerators."""
+    """Make the columns of instance_types from capabilities, name parts and accelerators."""
     return table.select(
         "provider",
         pl.col("name").alias("instance_type"),
@@ -213,7 +213,7 @@ def _columns(table: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _retirement() -> list[pl.Expr]:
-    """status and retirement_date; both null where the date is absent or not understood."""
+    """Make status and retirement_date; both null where the date is absent or not understood."""
     date = pl.col("RetirementDateUtc").str.to_date("%m/%d/%Y", strict=False)
     is_set = date.is_not_null() & (date.dt.year() < NO_RETIREMENT_YEAR)
     status = (
@@ -227,7 +227,7 @@ def _retirement() -> list[pl.Expr]:
 
 
 def _cpus() -> list[pl.Expr]:
-    """vcpus, vcpus_billed, physical_cores and threads_per_core.
+    """Make vcpus, vcpus_billed, physical_cores and threads_per_core.
 
     A constrained size has fewer vCPUs than the size it is made of, and costs what that size costs;
     how many cores it uses is not published.
@@ -244,7 +244,7 @@ def _cpus() -> list[pl.Expr]:
 
 
 def _disks() -> list[pl.Expr]:
-    """local_disk_gib, local_disk_count and local_disk_kind of temporary and NVMe disks together.
+    """Make local_disk_gib, _count and _kind of temporary and NVMe disks together.
 
     MaxResourceVolumeMB, the temporary disk, is in MiB.
     """
@@ -272,7 +272,7 @@ def _disks() -> list[pl.Expr]:
 
 
 def _confidential_computing() -> pl.Expr:
-    """A list of one technology, or null."""
+    """Make a list of one technology, or null."""
     technology = pl.col("ConfidentialComputingType").replace_strict(
         CONFIDENTIAL, default=None, return_dtype=pl.String
     )
@@ -288,7 +288,7 @@ def _number(capability: str) -> pl.Expr:
 
 
 def _name_parts(sizes: list[str]) -> list[pl.Series]:
-    """series, generation and cpu_vendor, in the sizes' order."""
+    """Make series, generation and cpu_vendor, in the sizes' order."""
     parsed = [size_names.parse_size(size) for size in sizes]
     return [
         pl.Series(part, [getattr(size, part) if size else None for size in parsed], dtype=pl.String)

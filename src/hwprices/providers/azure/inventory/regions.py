@@ -14,7 +14,7 @@ from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Regions, Zones
+from hwprices.schemas.inventory import Regions, Zones
 
 LOCATION: Schema = {
     "name": pl.String,
@@ -104,7 +104,7 @@ def is_public_location(location: dict[str, Any]) -> bool:
 
 
 def is_public() -> pl.Expr:
-    """``is_public_location`` for a frame of locations."""
+    """Apply ``is_public_location`` to a frame of locations."""
     field = pl.col("metadata").struct.field
     is_test = pl.any_horizontal(field("geography").str.starts_with(word) for word in NOT_PUBLIC)
     return (field("regionType") == PHYSICAL).fill_null(False) & ~is_test.fill_null(False)
@@ -172,7 +172,7 @@ def _country(by_place: dict[str, str]) -> pl.Expr:
 
 
 def _coordinates() -> list[pl.Expr]:
-    """latitude and longitude; null at 0, 0, where Azure puts brazilus."""
+    """Make latitude and longitude; null at 0, 0, where Azure puts brazilus."""
     metadata = pl.col("metadata").struct
     latitude = metadata.field("latitude").cast(pl.Float64, strict=False)
     longitude = metadata.field("longitude").cast(pl.Float64, strict=False)
@@ -184,7 +184,7 @@ def _coordinates() -> list[pl.Expr]:
 
 
 def _kind() -> pl.Expr:
-    """regions.kind: usgov… and usdod… are the US government clouds, china… is run by 21Vianet."""
+    """Make regions.kind: usgov… and usdod… are the US government's, china… is run by 21Vianet."""
     region = pl.col("region")
     return (
         pl.when(region.str.contains("^us(gov|dod)"))

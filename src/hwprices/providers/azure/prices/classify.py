@@ -112,12 +112,12 @@ def _with_facts(items: Items) -> pl.DataFrame:
 
 
 def _first_reason(rules: Sequence[Rule]) -> pl.Expr:
-    """The reason of the first rule that fits; null where none does."""
+    """Return the reason of the first rule that fits; null where none does."""
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in rules)
 
 
 def _names_contain(*patterns: str) -> pl.Expr:
-    """Whether the SKU's or the meter's name contains one of the patterns."""
+    """Tell whether the SKU's or the meter's name contains one of the patterns."""
     return pl.any_horizontal(
         pl.col(name).fill_null("").str.contains(pattern)
         for name in ("skuName", "meterName")
@@ -126,7 +126,7 @@ def _names_contain(*patterns: str) -> pl.Expr:
 
 
 def _purchase_option() -> pl.Expr:
-    """prices.purchase_option of an item; null for an unknown type."""
+    """Make prices.purchase_option of an item; null for an unknown type."""
     price_type = pl.col("type")
     return (
         pl.when(price_type == "Reservation")
@@ -144,7 +144,7 @@ def _purchase_option() -> pl.Expr:
 
 
 def _operating_system() -> pl.Expr:
-    """prices.os. A reservation covers no license, whatever its product is called."""
+    """Make prices.os. A reservation covers no license, whatever its product is called."""
     return (
         pl.when(pl.col("purchase_option") == "reserved")
         .then(pl.lit("linux"))
@@ -153,7 +153,7 @@ def _operating_system() -> pl.Expr:
 
 
 def _scope_rules() -> list[Rule]:
-    """Why an item is no list price of a machine that can be bought by the hour today."""
+    """List why an item is no list price of a machine that can be bought by the hour today."""
     kind = pl.col("product_kind")
     starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
     reduced = _names_contain(product_names.SPOT, product_names.LOW_PRIORITY)
@@ -174,7 +174,7 @@ def _scope_rules() -> list[Rule]:
 
 
 def _refusal_rules() -> list[Rule]:
-    """Why an item that should be a price cannot be one."""
+    """List why an item that should be a price cannot be one."""
     option = pl.col("purchase_option")
     reserved = option == "reserved"
     is_placeholder = pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(Money)
@@ -192,7 +192,7 @@ def _refusal_rules() -> list[Rule]:
 
 
 def _message() -> pl.Expr:
-    """The reason and the values of the item that matter."""
+    """Write the reason and the values of the item that matter."""
     members = [
         "type",
         "productName",
@@ -209,7 +209,7 @@ def _message() -> pl.Expr:
 
 
 def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Spot rows at 0.002 of a machine that costs far more on demand, or has no on-demand price.
+    """Find spot rows at 0.002 of a machine that is far dearer on demand, or has no such price.
 
     They come with ``reason`` and ``message``.
     """

@@ -24,7 +24,7 @@ LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead o
 
 
 def tidy(column: str) -> pl.Expr:
-    """A name with plain single spaces and none at its ends."""
+    """Give a name plain single spaces, and none at its ends."""
     return pl.col(column).str.replace_all(SPACES, " ").str.strip_chars()
 
 
@@ -62,7 +62,7 @@ def product_facts(products: pl.Series) -> pl.DataFrame:
 
 
 def _operating_system(name: pl.Expr) -> pl.Expr:
-    """prices.os of a product name. A name that has none is Linux, the price without a license."""
+    """Make prices.os of a product name. One that names no system is Linux, without a license."""
     is_rhel, is_sles = name.str.contains(RHEL), name.str.contains(SLES)
     is_sap = name.str.contains(SAP)
     return (

@@ -67,7 +67,7 @@ def _spell_sizes(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFram
 
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
-    """Rows of the prices table from ``ClassifiedItems.chosen``."""
+    """Make rows of the prices table from ``ClassifiedItems.chosen``."""
     items = chosen.rename({"skuId": "sku_id", "meterId": "sku_price_id"}).with_columns(
         time(pl.col("effectiveStartDate")).alias("effective_from"),
         pl.col("price").alias("hourly"),
@@ -95,7 +95,7 @@ def _complete(items: pl.DataFrame, **constants: pl.Expr | str | int) -> pl.DataF
 
 
 def _pay_as_you_go(items: pl.DataFrame) -> pl.DataFrame:
-    """On demand, spot, low priority and dev/test, as listed."""
+    """Make the rows of on demand, spot, low priority and dev/test, as listed."""
     return _complete(items.filter(pl.col("purchase_option") != "reserved"))
 
 
@@ -104,18 +104,18 @@ def _plan_price() -> pl.Expr:
 
 
 def _has_known_plan() -> pl.Expr:
-    """Whether the term and the price of a savings plan are understood (one plan a row)."""
+    """Tell whether the term and the price of a savings plan are understood (one plan a row)."""
     return (pl.col("plan_terms").is_in(list(TERMS)) & (_plan_price() > 0)).fill_null(False)
 
 
 def _plans(items: pl.DataFrame) -> pl.DataFrame:
-    """One row for each savings plan, in the columns ``PLANS``."""
+    """Make one row for each savings plan, in the columns ``PLANS``."""
     has_plans = pl.col("plan_terms").list.len() > 0
     return items.filter(has_plans).explode(PLANS, empty_as_null=False)
 
 
 def _savings_plans(items: pl.DataFrame) -> pl.DataFrame:
-    """One row for each savings plan of an on-demand item.
+    """Make one row for each savings plan of an on-demand item.
 
     Azure bills its hours monthly, or the whole commitment at once for the same total.
     """
@@ -132,7 +132,7 @@ def _savings_plans(items: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reservations(items: pl.DataFrame) -> pl.DataFrame:
-    """The whole term at once (listed), and monthly at the same total (derived)."""
+    """Make rows of reservations: the whole term at once (listed), and monthly (derived)."""
     reserved = items.filter(pl.col("purchase_option") == "reserved")
     hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)
     at_once = _complete(
@@ -154,7 +154,7 @@ def _reservations(items: pl.DataFrame) -> pl.DataFrame:
 
 
 def _hybrid_benefit(listed: pl.DataFrame) -> pl.DataFrame:
-    """Windows with a license of one's own, at the Linux price.
+    """Make rows of Windows with a license of one's own, at the Linux price.
 
     Only for sizes that Azure sells with Windows in the region.
     """
@@ -174,7 +174,7 @@ def _hybrid_benefit(listed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _availability_flags(rows: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """region, instance_type, tenancy → availability_flag, or null where the size is offered.
+    """Map region, instance_type, tenancy to availability_flag; null where the size is offered.
 
     not_offered_here: the region's list of sizes does not have it. availability_unknown: no list
     covers the region, or the row is a dedicated host, which the lists of sizes never have.
@@ -203,7 +203,7 @@ def _availability_flags(rows: pl.DataFrame, availability: pl.DataFrame) -> pl.Da
 
 
 def _spot_flags(rows: pl.DataFrame) -> pl.DataFrame:
-    """``SPOT_KEY`` of spot prices that equal or exceed the on-demand price → spot_flag.
+    """Map ``SPOT_KEY`` of spot prices at or above the on-demand price to spot_flag.
 
     There is no market yet for such a size.
     """
@@ -227,7 +227,7 @@ def _spot_flags(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _refused(classified: ClassifiedItems) -> pl.DataFrame:
-    """Quarantine rows of refused items and of savings plans that are not understood.
+    """Make quarantine rows of refused items and of savings plans that are not understood.
 
     The item is kept as the vendor wrote it.
     """
@@ -247,7 +247,7 @@ def _refused(classified: ClassifiedItems) -> pl.DataFrame:
 
 
 def _unknown_plans(chosen: pl.DataFrame) -> pl.DataFrame:
-    """Items with a savings plan whose term or price is not understood; the item itself is a price.
+    """Find items with a savings plan whose term or price is not understood; the item is a price.
 
     They come with ``reason`` and ``message``.
     """

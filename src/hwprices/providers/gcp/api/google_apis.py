@@ -112,8 +112,7 @@ class GoogleClient:
 
         Raises:
             FetchError: a page is refused or failed in every try, a page token comes twice, or the
-                list
-                has more than MAX_PAGES pages; names the endpoint.
+                list has more than MAX_PAGES pages; names the endpoint.
         """
         pages: list[ReceivedPage] = []
         tokens = {""}
@@ -136,7 +135,6 @@ class GoogleClient:
 
     def _next_token(self, call: PageCall, token: str) -> str:
         """Make one call with retries; return the token of the page after it."""
-
         self._tries = 0
 
         def once() -> str:

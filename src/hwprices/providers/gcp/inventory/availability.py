@@ -4,7 +4,7 @@ import polars as pl
 
 from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Availability
+from hwprices.schemas.inventory import Availability
 
 
 def availability_rows(machines: Machines, regions: list[str] | None) -> pl.DataFrame:

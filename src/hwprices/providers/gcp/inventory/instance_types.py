@@ -25,7 +25,7 @@ from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.schemas.catalog import InstanceTypes
+from hwprices.schemas.inventory import InstanceTypes
 from hwprices.units import Timestamp
 
 LARGEST_FIGURE = {

@@ -20,8 +20,8 @@ from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.rows import frames
-from hwprices.schemas.catalog import Regions, Zones
 from hwprices.schemas.columns import Table
+from hwprices.schemas.inventory import Regions, Zones
 
 _SETTING = "HWPRICES_GCP_COMPUTE_URL"
 

@@ -13,8 +13,8 @@ from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import price_rows
-from hwprices.schemas.catalog import Availability, InstanceTypes, Regions
 from hwprices.schemas.columns import Accelerators, Table
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 
 PURCHASE_OPTIONS = {"payg": "on_demand", "spare": "spot"}
@@ -110,15 +110,15 @@ def _prices(lines: list[dict[str, Any]], page: Page, region: str) -> Part:
     machines = [line for line in lines if line["product"] == "machine"]
     frame = pl.LazyFrame([{name: line[name] for name in LINE} for line in machines], schema=LINE)
     frame = frame.with_columns(pl.lit(region).alias("region"), *origin(page))
-    known = pl.col("billing").is_in(list(PURCHASE_OPTIONS))
+    is_understood = pl.col("billing").is_in(list(PURCHASE_OPTIONS))
     refused = quarantine.refused(
-        frame.filter(~known).with_columns(pl.lit("toycloud").alias("provider")),
+        frame.filter(~is_understood).with_columns(pl.lit("toycloud").alias("provider")),
         table="prices",
         reason="unknown_price_type",
         message=pl.format("billing is {}", "billing"),
     )
     rows = price_rows(
-        frame.filter(known).rename({"machine": "instance_type", "sku": "sku_id"}),
+        frame.filter(is_understood).rename({"machine": "instance_type", "sku": "sku_id"}),
         provider="toycloud",
         purchase_option=pl.col("billing").replace_strict(PURCHASE_OPTIONS),
         currency="USD",
