@@ -29,6 +29,7 @@ COMMANDS = [
     "tco",
     "releases",
     "verify",
+    "status",
     "prune",
 ]
 PIPELINE_COMMANDS = ["refresh", "serve"]
