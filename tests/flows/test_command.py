@@ -78,7 +78,7 @@ def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -
     [
         ["flows/refresh.py"],
         ["-m", "hwprices.flows.refresh"],
-        ["-m", "hwprices.cli", "refresh"],
+        ["-m", "hwprices", "refresh"],
     ],
 )
 def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[str]) -> None:
