@@ -29,7 +29,7 @@ DOWNLOADS = 3
 
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
-MAX_LIST_BYTES = 128 << 20
+MAX_LIST_BYTES = 64 << 20
 """Largest content of all pages of one partition. The largest have about ten pages of 1 MB. Their
 items are held in memory, ten times as large, until the last page has come."""
 
