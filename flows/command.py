@@ -53,48 +53,57 @@ class Outcome:
         return any(units.failed or units.carried for units in fared)
 
 
+Source = Annotated[
+    str,
+    typer.Option(
+        help="sample replays the bundled vendor pages, offline; live asks the vendors.",
+        envvar="HWPRICES_SOURCE",
+    ),
+]
+Providers = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this provider; may be given several times. Default: all."),
+]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only this region; may be given several times. Others stay as they were"
+        " (of GCP, whose catalog is one, they are left out)."
+    ),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only this kind of page, such as spot; may be given several times."
+        " Others stay as they were."
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the data is kept: a folder or s3://, gs://, az://.",
+        envvar="HWPRICES_ROOT",
+        show_default="data",
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 4 if a unit failed or has pages of an older run."),
+]
+
+
 def refresh(
-    source: Annotated[
-        str,
-        typer.Option(
-            help="sample replays the bundled vendor pages, offline; live asks the vendors.",
-            envvar="HWPRICES_SOURCE",
-        ),
-    ] = "sample",
-    provider: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this provider; may be given several times. Default: all."),
-    ] = None,
-    region: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this region; may be given several times. Others stay as they were"
-            " (of GCP, whose catalog is one, they are left out)."
-        ),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this kind of page, such as spot; may be given several times."
-            " Others stay as they were."
-        ),
-    ] = None,
-    root: Annotated[
-        str | None,
-        typer.Option(
-            help="Where the data is kept: a folder or s3://, gs://, az://.",
-            envvar="HWPRICES_ROOT",
-            show_default="data",
-        ),
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Exit with 4 if a unit failed or has pages of an older run."),
-    ] = False,
+    source: Source = "sample",
+    provider: Providers = None,
+    region: Regions = None,
+    kind: Kinds = None,
+    root: Root = None,
+    accept: Accept = None,
+    strict: Strict = False,
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
