@@ -30,7 +30,16 @@ from hwprices.storage.store import Store
 REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
 CHINA_PLANS = "/savingsPlan/v1.0/cn/AWSComputeSavingsPlan/current/region_index.json"
 
-NO_LINKS = (5, ["x"], {"a": 1}, "http://127.0.0.1:99999/x", "http://[::1/x", "/a\x00b", True)
+NO_LINKS = (
+    5,
+    ["x"],
+    {"a": 1},
+    "http://127.0.0.1:99999/x",
+    "http://[::1/x",
+    "/a\x00b",
+    True,
+    "//elsewhere.test/x",
+)
 """What came where a link should be."""
 
 
@@ -77,7 +86,7 @@ def test_a_wrong_link_in_the_index_fails_one_region(stub, tmp_path, link) -> Non
     units = by_name(get("aws").plan(made, None))
     assert len(get("aws").fetch(made, units["prices/us-east-1"])) == 1
     for region in ("eu-west-1", "ap-east-1"):
-        with pytest.raises(FetchError, match=r"no URL|no currentVersionUrl"):
+        with pytest.raises(FetchError, match=r"no URL|another host|no currentVersionUrl"):
             get("aws").fetch(made, units[f"prices/{region}"])
     assert max(map(len, units)) < 100
 
@@ -123,6 +132,7 @@ HOSTILE_AWS = {
     "plans cut": ("savings_plans", PLANS[:-9], "json"),
     "plans a list": ("savings_plans", b"[]", "json"),
     "plans of another shape": ("savings_plans", b'{"products": [5], "terms": {}}', "json"),
+    "price of 300 digits": ("savings_plans", PLANS.replace(b'"1", "cur', b'1e300, "cur'), "json"),
     "plans deep": ("savings_plans", b'{"products": [' + DEEP + b"]}", "json"),
     "types not XML": ("instance_types", b"<html>", "xml"),
     "types without a name": (

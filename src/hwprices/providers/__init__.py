@@ -64,13 +64,14 @@ PARSER_FAILURES = (
     ArithmeticError,
     AttributeError,
     LookupError,
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
     pl.exceptions.PolarsError,
 )
 """What code that reads a page raises over content that it does not expect: a missing member, a list
-where a number should be, a number that does not fit, JSON that is nested too deep."""
+where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
+covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.helpers.aws_pages import line, price_list, quotes, reserved, savings_plans, xml
 from tests.providers.fuzz.pages import PageKind, mutations, normalise, recorded, sampled
 
-SHORT, LONG = 40, 1000
+SHORT, LONG = 12, 1000
 """Examples a parser, in the suite and in the slow run."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
