@@ -70,3 +70,15 @@ def test_run_and_page_keys_are_parsed_back():
     )
     assert layout.run_id("aws/runs/.DS_Store") is None
     assert layout.page_sha256(layout.page("aws", "prices", "us-east-1", "ab12", "csv")) == "ab12"
+
+
+@given(table=st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True), provider=NAMES, region=NAMES)
+def test_every_key_that_is_spelled_is_one_that_readers_accept(table, provider, region):
+    assert layout.is_table_name(table)
+    for key in (
+        layout.table_file(table),
+        layout.table_file(table, provider),
+        layout.table_file(table, provider, f"a{region}"),
+    ):
+        assert layout.is_file_of(table, key)
+        assert not layout.is_file_of(f"{table}x", key)

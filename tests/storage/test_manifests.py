@@ -20,6 +20,7 @@ from hwprices.storage.release_manifest import (
     TableFile,
     Trouble,
     UnmatchedAccelerator,
+    check_release,
 )
 
 AT = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -175,3 +176,17 @@ def test_a_damaged_manifest_is_one_line_with_the_file_and_the_field(data, proble
         decode(data, LatestRelease)
     assert str(raised.value).endswith("Write it again.")
     assert "\n" not in str(raised.value)
+
+
+def test_a_manifest_that_is_too_large_or_too_deep_is_not_parsed():
+    deep = b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    with pytest.raises(HwpricesError, match=r"is damaged \(nested too deeply\)\. Write it again"):
+        decode(deep, LatestRelease)
+    with pytest.raises(HwpricesError, match=r"is damaged \(67,108,865 bytes, at most 67,108,864"):
+        decode(b" " * (manifests.MAX_BYTES + 1), LatestRelease)
+
+
+def test_the_values_of_a_good_release_pass():
+    check_release(RELEASE, RELEASE.version, file="manifest.json", remedy="")
+    earlier = replace(RELEASE, previous="20260731T041700.123Z")
+    check_release(earlier, RELEASE.version, file="manifest.json", remedy="")
