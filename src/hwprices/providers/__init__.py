@@ -16,13 +16,11 @@ that use them. docs/a-provider.md walks through a new one.
 
 import importlib
 import importlib.util
-import json
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +28,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.landing import strict_json
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.settings import Settings, extend
@@ -126,10 +125,11 @@ class Pages:
         """JSON content, numbers with a fraction as Decimal.
 
         Raises:
-            UnreadablePageError: it is no JSON, or nested too deep.
+            UnreadablePageError: it is no JSON, nested too deep, or has a name twice or a number out
+                of range.
         """
         with self.parsing(page):
-            return json.loads(self.read(page), parse_float=Decimal)
+            return strict_json.loads(self.read(page))
 
     @contextmanager
     def parsing(self, page: Page) -> Iterator[None]:
