@@ -77,8 +77,8 @@ def units_of_benchmarks(benchmarks: pl.DataFrame) -> Iterator[Finding]:
     )
     several = units.filter(pl.col("result_unit").list.len() > 1).sort("model", "scenario")
     for row in several.iter_rows(named=True):
-        benchmark, found = f"{row['model']} {row['scenario']}", ", ".join(row["result_unit"])
-        yield Finding("benchmark_unit", "", f"benchmarks.csv: {benchmark} is in {found}")
+        benchmark, units_used = f"{row['model']} {row['scenario']}", ", ".join(row["result_unit"])
+        yield Finding("benchmark_unit", "", f"benchmarks.csv: {benchmark} is in {units_used}")
 
 
 def incomplete_machines(machines: pl.DataFrame) -> Iterator[Finding]:

@@ -125,8 +125,8 @@ def load_as(model: type[S], **flags: object) -> S:
         HwpricesError: a value does not fit; the line names the variable and what it takes.
     """
     try:
-        given: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
-        return model(**given)
+        set_flags: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
+        return model(**set_flags)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"

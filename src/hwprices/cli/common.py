@@ -85,7 +85,7 @@ def _fail(error: HwpricesError) -> None:
 
 
 def console(width: int = WIDE) -> "Console":
-    """A console at least that wide: in a narrower terminal a table has long lines.
+    """Make a console at least that wide: in a narrower terminal a table has long lines.
 
     Texts are shown as they are: [red] and :smile: are no styles or pictures.
     """

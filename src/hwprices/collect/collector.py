@@ -105,7 +105,7 @@ class Collector:
             return UnitResult(unit, "failed", reason=str(error))
 
     def _context_of(self, name: str) -> Context:
-        """The context with limits (deadline, bytes, stalls) for one unit, which begin now."""
+        """Make the context of one unit, with limits (deadline, bytes, stalls) that begin now."""
         return replace(self._context, http=self._http.for_unit(name))
 
     def record(

@@ -18,7 +18,7 @@ def run_id(started_at: datetime) -> str:
 
 
 def started_at(run_id: str) -> datetime | None:
-    """When a run of this name began; None if the name is no time."""
+    """Parse when a run of this name began; None if the name is no time."""
     try:
         return datetime.strptime(run_id, RUN_ID).replace(tzinfo=UTC)
     except ValueError:

@@ -175,13 +175,13 @@ class Http:
         self._client.close()
 
     def for_unit(self, name: str) -> Self:
-        """The same client with limits of its own, which begin now, for one unit."""
+        """Give one unit the same client with limits of its own, which begin now."""
         client = copy.copy(self)
         client._unit_limits = Limits(self.settings, name)
         return client
 
     def limits(self) -> Limits:
-        """The limits of the unit; outside of one, new ones for each call."""
+        """Return the limits of the unit; outside of one, new ones for each call."""
         return self._unit_limits or Limits(self.settings)
 
     def download(
@@ -328,7 +328,7 @@ def _content_type(response: httpx.Response) -> str:
 
 
 def _first_words(response: httpx.Response) -> str:
-    """The beginning of an error's body. The whole may be long, or have no end."""
+    """Return the beginning of an error's body. The whole may be long, or have no end."""
     if response.headers.get("content-encoding"):
         return ""
     first = next(response.iter_raw(), b"")

@@ -58,7 +58,7 @@ class Limits:
         self._bytes = 0
 
     def seconds_left(self) -> float:
-        """Seconds until the unit's deadline, 0 when it has passed."""
+        """Count the seconds until the unit's deadline, 0 when it has passed."""
         return max(0.0, self._ends - self.clock())
 
     def check_deadline(self) -> None:

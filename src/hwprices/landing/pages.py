@@ -203,7 +203,7 @@ class Landing:
             yield copy
 
     def read(self, page: Page) -> bytes:
-        """The page's content, decompressed, checksum verified.
+        """Return the page's content, decompressed, checksum verified.
 
         Raises:
             HwpricesError: it is altered or missing, or larger than MAX_READ_BYTES.
@@ -220,7 +220,7 @@ class Landing:
         return content
 
     def read_json(self, page: Page) -> Any:
-        """A JSON page, numbers with a fraction as Decimal: money must not pass through a float.
+        """Read a JSON page, numbers with a fraction as Decimal: money must not become a float.
 
         Raises:
             HwpricesError: it cannot be read (see ``read``), or is not strict JSON (see

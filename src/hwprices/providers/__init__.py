@@ -110,19 +110,19 @@ class Pages:
     """Pages left out so far. Their units are reported as failed."""
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """Pages of a kind in the order in which they were fetched."""
+        """List the pages of a kind in the order in which they were fetched."""
         return self.run.of(kind, region)
 
     def regions(self, kind: str) -> list[str]:
-        """Regions that have pages of a kind, sorted."""
+        """List the regions that have pages of a kind, sorted."""
         return self.run.regions(kind)
 
     def read(self, page: Page) -> bytes:
-        """Content of a page that fits in memory."""
+        """Read the content of a page that fits in memory."""
         return self.landing.read(page)
 
     def read_json(self, page: Page) -> Any:
-        """JSON content, numbers with a fraction as Decimal.
+        """Read JSON content, numbers with a fraction as Decimal.
 
         Raises:
             UnreadablePageError: it is no JSON, nested too deep, or has a name twice or a number out
@@ -156,7 +156,7 @@ class Pages:
             self.unreadable.extend(UnreadablePage(page.key, error.message) for page in pages)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
-        """A local, verified ``.gz`` file of the page, to scan."""
+        """Give a local, verified ``.gz`` file of the page, to scan."""
         return self.landing.file(page)
 
 
@@ -203,7 +203,7 @@ class Provider:
         return own
 
     def settings(self, common: Settings) -> Settings:
-        """The common settings with its own, read from the environment, added.
+        """Add its own settings, read from the environment, to the common ones.
 
         Raises:
             HwpricesError: one of its own settings has a value that does not fit.
@@ -211,7 +211,7 @@ class Provider:
         return extend(common, self.settings_class)
 
     def units_at_once(self, settings: Settings) -> int:
-        """How many units are fetched side by side."""
+        """Limit the units that are fetched side by side."""
         limit = getattr(self._module("fetch"), "units_at_once", None)
         return int(limit(settings)) if limit else UNITS_AT_ONCE
 

@@ -27,12 +27,12 @@ def check_names(accepted: Collection[str]) -> None:
         if not colon:
             raise HwpricesError(f"--accept {name}: it names no check", EXAMPLE)
         if provider not in providers.names():
-            known = ", ".join(providers.names())
+            names = ", ".join(providers.names())
             raise HwpricesError(
-                f"--accept {name}: no provider {provider!r}", f"There are: {known}."
+                f"--accept {name}: no provider {provider!r}", f"There are: {names}."
             )
         if check not in (*CHECKS, "*"):
-            known = ", ".join(CHECKS)
+            names = ", ".join(CHECKS)
             raise HwpricesError(
-                f"--accept {name}: the gate has no check {check!r}", f"It has: {known}."
+                f"--accept {name}: the gate has no check {check!r}", f"It has: {names}."
             )

@@ -92,7 +92,7 @@ def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
 
 
 def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[str]) -> _Judged:
-    """The staged tables if the gate lets them through, else those of the previous release."""
+    """Choose the staged tables if the gate lets them through, else the previous release's."""
     staged = stage.latest(store, provider)
     old = _from_release(provider, past.previous)
     if staged is None:
@@ -125,7 +125,7 @@ def _keep_sample_apart(chosen: list[_Judged], accepted: Collection[str]) -> list
 
 
 def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
-    """A provider beside live ones: left out if it is the sample's and nobody lets it through."""
+    """Leave out the sample's provider beside live ones, unless somebody lets it through."""
     source = one.source
     if source is None or source.origin == "live":
         return one

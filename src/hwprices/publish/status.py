@@ -95,8 +95,8 @@ def record_failure(
 
 
 def _troubles(results: Collection[UnitResult]) -> tuple[Trouble, ...]:
-    bad = (result for result in results if result.status != "ok")
-    return tuple(Trouble(result.unit.name, result.status, result.reason) for result in bad)
+    not_fetched = (result for result in results if result.status != "ok")
+    return tuple(Trouble(result.unit.name, result.status, result.reason) for result in not_fetched)
 
 
 def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
@@ -115,14 +115,14 @@ def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) ->
 
 
 def _decode(store: Store, data: bytes) -> Entries:
-    """The entries of the file; none if it is damaged, because publishing must go on."""
+    """Return the entries of the file; none if it is damaged, because publishing must go on."""
     with suppress(HwpricesError):
         return manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="").providers
     return {}
 
 
 def _after(entries: Entries, publication: Publication) -> Entries:
-    """The entries of all providers after a publication."""
+    """Return the entries of all providers after a publication."""
     published = publication.after.providers if publication.after else {}
     staged = {one.provider: one for one in publication.choice.staged}
     changed: dict[str, ProviderStatus] = {}
@@ -140,7 +140,7 @@ def _after(entries: Entries, publication: Publication) -> Entries:
 def _judged(
     entry: ProviderStatus | None, staged: Staged, publication: Publication
 ) -> ProviderStatus:
-    """The entry of a provider whose staged tables were put to the gate."""
+    """Make the entry of a provider whose staged tables were put to the gate."""
     began = _began(entry, staged, publication.at)
     stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
     entry = entry or ProviderStatus(outcome="unchanged")
@@ -164,7 +164,7 @@ def _judged(
 
 
 def _began(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
-    """When the run began that was staged: by its name, else when it was first seen here."""
+    """Find when the staged run began: by its name, else when it was first seen here."""
     if named := record.started_at(staged.run_id):
         return _text(named)
     if entry and entry.last_try and entry.run_id == staged.run_id:
@@ -173,7 +173,7 @@ def _began(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
 
 
 def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
-    """Whether a later collection failed: then these are the tables of an earlier one."""
+    """Tell whether a later collection failed: then these are the tables of an earlier one."""
     if entry.outcome != "failed" or entry.last_try is None:
         return False
     later = datetime.fromisoformat(entry.last_try) > datetime.fromisoformat(began)
@@ -181,7 +181,7 @@ def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
 
 
 def _outcome(entry: ProviderStatus, staged: Staged, publication: Publication) -> ProviderOutcome:
-    """Whether the provider's rows differ from those of the release before."""
+    """Tell whether the provider's rows differ from those of the release before."""
     if _digests(publication.after, staged.provider) != _digests(
         publication.before, staged.provider
     ):
@@ -196,14 +196,14 @@ def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
 
 
 def _reason(stops: Collection[CheckResult]) -> str:
-    """The first checks that stopped, in one line."""
+    """Return the first checks that stopped, in one line."""
     written = [f"{result.check}: {result.detail}" for result in stops][:REASONS]
     rest = len(stops) - len(written)
     return "; ".join(written) + (f"; and {rest} more" if rest else "")
 
 
 def _counts(units: Mapping[str, int]) -> UnitCounts:
-    """Units by status as they are in a run's manifest."""
+    """Count units by status as they are in a run's manifest."""
     return UnitCounts(
         fetched=units.get("ok", 0),
         failed=units.get("failed", 0),

@@ -156,7 +156,7 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
 
 
 def provider_title(provider: str) -> str:
-    """A provider's name for people; empty if the program no longer has the provider."""
+    """Return a provider's name for people; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
 
 

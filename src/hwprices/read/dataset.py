@@ -75,7 +75,7 @@ def read_manifest(store: Store, version: str) -> ReleaseManifest:
 
 
 def _schema_number(schema: str | int, file: str, remedy: str) -> int:
-    """The schema version of a manifest as a number.
+    """Read the schema version of a manifest as a number.
 
     Raises:
         HwpricesError: it is none.
@@ -88,7 +88,7 @@ def _schema_number(schema: str | int, file: str, remedy: str) -> int:
 
 
 def latest_version(store: Store) -> str | None:
-    """The version of the release in force, or None.
+    """Name the version of the release in force, or None.
 
     Raises:
         HwpricesError: the pointer is damaged, or names no release.
@@ -214,7 +214,7 @@ class Dataset:
                 self._register(connection, table)
 
     def _local_files(self, table: str) -> list[str]:
-        """The absolute paths of a table's files; none on an object store."""
+        """Return the absolute paths of a table's files; none on an object store."""
         if not self.store.is_local:
             return []
         return [str(Path(file).absolute()) for file in self.files(table)]

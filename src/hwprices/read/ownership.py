@@ -159,7 +159,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
 
 
 def _cheapest_offers(dataset: Tables) -> pl.DataFrame:
-    """One row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
+    """Return one row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
     place = ["provider", "region", "instance_type"]
     return (
         dataset.scan("offers")

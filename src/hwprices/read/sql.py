@@ -187,5 +187,5 @@ def refusal(error: "duckdb.Error") -> HwpricesError | None:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of DuckDB's error; the lines below it point into the query."""
+    """Return the first line of DuckDB's error; the lines below it point into the query."""
     return str(error).split("\n")[0]

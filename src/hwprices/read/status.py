@@ -94,7 +94,7 @@ def _since(time: str | None, now: datetime) -> timedelta | None:
 
 
 def ago(age: timedelta | None) -> str:
-    """An age as people say it: ``5 h ago``."""
+    """Write an age as people say it: ``5 h ago``."""
     if age is None:
         return "never"
     for least, unit in AGES:
@@ -132,13 +132,13 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
 
 
 def _unit_counts(units: UnitCounts) -> str:
-    """The kinds of units there are: ``12 fetched, 1 failed``."""
+    """Write how many units ended in which state: ``12 fetched, 1 failed``."""
     counts = asdict(units).items()
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if count)
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """A line for each unit that failed or was carried over; skipped ones are no trouble."""
+    """Write a line for each unit that failed or was carried over; skipped ones are no trouble."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"

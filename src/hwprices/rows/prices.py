@@ -100,7 +100,7 @@ def merge(sources: list[PriceRows]) -> PriceRows:
 
 
 def read_money(text: pl.Expr) -> pl.Expr:
-    """A price that is written as text, exact to the tenth decimal.
+    """Read a price that is written as text, exact to the tenth decimal.
 
     Null where it is no number, or so large that sums and products of it do not fit into Money.
     """
@@ -109,7 +109,7 @@ def read_money(text: pl.Expr) -> pl.Expr:
 
 
 def price_id() -> pl.Expr:
-    """prices.price_id from the key columns."""
+    """Make prices.price_id from the key columns."""
     return hashing.digest(*(pl.col(name) for name in PRICE_KEY)).alias("price_id")
 
 

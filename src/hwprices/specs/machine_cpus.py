@@ -26,10 +26,10 @@ def machine_cpus(
         "named": _unanimous(_of_models(types, cpus, column), column),
         "possible": _unanimous(_of_families(types, cpus, families, column), column),
     }
-    known = types.select(KEY)
+    joined = types.select(KEY)
     for name, of_type in attempts.items():
-        known = known.join(of_type.rename({column: name}), on=KEY, how="left")
-    return known.select(*KEY, pl.coalesce(*attempts).alias(column))
+        joined = joined.join(of_type.rename({column: name}), on=KEY, how="left")
+    return joined.select(*KEY, pl.coalesce(*attempts).alias(column))
 
 
 def _of_models(types: pl.DataFrame, cpus: pl.DataFrame, column: str) -> pl.DataFrame:

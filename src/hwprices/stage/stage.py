@@ -159,13 +159,13 @@ def _units(run: Run) -> dict[str, int]:
 
 
 def _oldest_run(run: Run) -> str:
-    """The earliest run that pages of units not requested are from; empty where there are none."""
+    """Find the earliest run that pages of units not requested are from; empty for none."""
     earlier = (result for result in run.results if result.pages and not result.requested)
     return min((result.carried_from for result in earlier), default="")
 
 
 def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
-    """The run with the units of unreadable pages as failed ones, each with its reason."""
+    """Return the run with the units of unreadable pages as failed ones, each with its reason."""
     reasons = {page.key: page.reason for page in unreadable}
     results = [
         replace(result, status="failed", reason="; ".join(_distinct(result, reasons)))
@@ -177,7 +177,7 @@ def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
 
 
 def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
-    """The reasons of a unit's pages, each once."""
+    """Return the reasons of a unit's pages, each once."""
     return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
 
 

@@ -139,17 +139,17 @@ def is_release_manifest(key: str) -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Whether a text is the name of a release: the time it was made at, 20260801T041700Z."""
+    """Tell whether a text is the name of a release: the time it was made at, 20260801T041700Z."""
     return _VERSION.fullmatch(text) is not None
 
 
 def is_table_name(text: str) -> bool:
-    """Whether a text may name a table: a small letter, then small letters, digits and _."""
+    """Tell whether a text may name a table: a small letter, then small letters, digits and _."""
     return _TABLE.fullmatch(text) is not None
 
 
 def is_file_of(table: str, key: str) -> bool:
-    """Whether a key may be that of a table's file.
+    """Tell whether a key may be that of a table's file.
 
     It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
     that none is ``..`` or empty, and hold letters, digits and . _ = - only: nothing that a file

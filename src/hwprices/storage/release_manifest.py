@@ -231,5 +231,5 @@ def _negative(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[
 
 
 def _shown(text: str) -> str:
-    """A text of the manifest for an error: in quotes, short, control characters escaped."""
+    """Return a text of the manifest for an error: in quotes, short, control characters escaped."""
     return ascii(text[:MAX_SHOWN]) + "…" * (len(text) > MAX_SHOWN)

@@ -67,7 +67,7 @@ class Store:
         raise NotImplementedError
 
     def leads_out(self, key: str) -> bool:
-        """Whether a key is a link, or lies below one, to a place outside of the root."""
+        """Tell whether a key is a link, or lies below one, to a place outside of the root."""
         raise NotImplementedError
 
     def exists(self, key: str) -> bool:
@@ -115,7 +115,7 @@ class Store:
         return True
 
     def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
-        """The bytes of a key, or None where there is none.
+        """Read a key; None where there is none.
 
         Raises:
             HwpricesError: there are more than ``max_bytes``; then none was read.
@@ -162,7 +162,7 @@ class Store:
         self.delete(probe)
 
     def _below_root(self, key: str) -> str:
-        """The key as it is.
+        """Return the key as it is.
 
         Raises:
             HwpricesError: it is an absolute path, or leads upwards.
@@ -197,7 +197,7 @@ class Folder(Store):
         return LocalStore(self.path, mkdir=False)
 
     def local(self, key: str) -> Path:
-        """The file of a key."""
+        """Return the file of a key."""
         return self.path / self._below_root(key)
 
     def uri(self, key: str) -> str:
@@ -205,7 +205,7 @@ class Folder(Store):
         return str(self.local(key))
 
     def leads_out(self, key: str) -> bool:
-        """Whether a key is a link, or lies below one, to a place outside of the root."""
+        """Tell whether a key is a link, or lies below one, to a place outside of the root."""
         return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
     def exists(self, key: str) -> bool:
@@ -226,7 +226,7 @@ class Folder(Store):
         return super().put(key, data, create=create)
 
     def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
-        """The bytes of a key, or None where there is none, be it for want of the root folder."""
+        """Read a key; None where there is none, or no root folder."""
         return super().get(key, max_bytes) if self.path.is_dir() else None
 
     def get_tagged(self, key: str) -> Tagged | None:
@@ -270,7 +270,7 @@ class Bucket(Store):
         return
 
     def uri(self, key: str) -> str:
-        """The URL of a key."""
+        """Return the URL of a key."""
         return f"{self.root.rstrip('/')}/{self._below_root(key)}"
 
     def leads_out(self, key: str) -> bool:

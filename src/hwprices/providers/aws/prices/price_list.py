@@ -131,12 +131,12 @@ def read_price_list(
 def _scan(path: Path) -> pl.LazyFrame:
     """Scan the columns that are read, as strings under our names; null where the file lacks one."""
     frame = pl.scan_csv(path, skip_lines=_lines_before_header(path), infer_schema=False)
-    have = set(frame.collect_schema())
-    if lacking := sorted(REQUIRED - have):
+    columns = set(frame.collect_schema())
+    if lacking := sorted(REQUIRED - columns):
         raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
     absent = pl.lit(None, dtype=pl.String)
     return frame.select(
-        (pl.col(vendor_name) if vendor_name in have else absent).alias(name)
+        (pl.col(vendor_name) if vendor_name in columns else absent).alias(name)
         for vendor_name, name in COLUMNS.items()
     )
 

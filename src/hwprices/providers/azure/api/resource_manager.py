@@ -119,7 +119,7 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
 
 
 def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
-    """Options of an SDK client: endpoint, credential, timeouts, and our own policies."""
+    """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     url = context.settings.azure_arm_url
     limits = context.http.limits()
     return {
@@ -135,7 +135,7 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
 
 
 def _transport(settings: Settings, limits: Limits) -> Any:
-    """The SDK's transport with timeouts; it reads bodies within the limits of the unit."""
+    """Make the SDK's transport with timeouts; it reads bodies within the limits of the unit."""
     from azure.core.pipeline.transport import RequestsTransport
 
     transport = RequestsTransport(
@@ -147,7 +147,7 @@ def _transport(settings: Settings, limits: Limits) -> Any:
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
-    """A policy that runs once a page, before the credential is attached.
+    """Make a policy that runs once a page, before the credential is attached.
 
     It refuses another host than the first, and links that form a loop.
     """
@@ -179,7 +179,7 @@ def _body_keeper(exchange: _Exchange) -> Any:
 
 
 def _retry_policy(context: Context, limits: Limits) -> Any:
-    """A policy that tries each request again by the rules that all vendors share."""
+    """Make a policy that tries each request again by the rules that all vendors share."""
     from azure.core import exceptions
     from azure.core.pipeline.policies import HTTPPolicy
 

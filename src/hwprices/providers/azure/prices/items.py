@@ -138,7 +138,7 @@ def _read_unit(
 
 
 def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
-    """Contents of pages, in order, some at once: decompression runs outside Python's lock."""
+    """Read pages in order, some at once: decompression runs outside Python's lock."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for start in range(0, len(price_pages), PAGES_AT_ONCE):
             yield from pool.map(pages.read, price_pages[start : start + PAGES_AT_ONCE])
@@ -177,7 +177,7 @@ def _text(value: Any) -> str | None:
 
 
 def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
-    """page (the page's place in ``pages``) and the origin columns of its rows."""
+    """Return page (the page's place in ``pages``) and the origin columns of its rows."""
     return pl.DataFrame(
         {
             "page": range(len(pages)),
@@ -195,7 +195,7 @@ def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
 
 
 def money(text: pl.Expr) -> pl.Expr:
-    """A number as the vendor wrote it, exact to the tenth decimal.
+    """Convert a number as the vendor wrote it, exact to the tenth decimal.
 
     Null where it is not a number or does not fit.
     """
@@ -203,7 +203,7 @@ def money(text: pl.Expr) -> pl.Expr:
 
 
 def time(text: pl.Expr) -> pl.Expr:
-    """effectiveStartDate and effectiveEndDate: 2018-06-01T00:00:00Z. Null where it is not one."""
+    """Read a time such as 2018-06-01T00:00:00Z; null where it is not written so."""
     return text.str.to_datetime(
         "%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False
     ).dt.replace_time_zone("UTC")
