@@ -100,7 +100,8 @@ def test_ec2_tokens_without_end_are_noticed(fetch, monkeypatch):
 
     def page(_request):
         token = "x" * next(numbers)
-        text = f"<DescribeRegionsResponse><nextToken>{token}y</nextToken></DescribeRegionsResponse>"
+        body = f"<instanceTypeSet/><nextToken>{token}y</nextToken>"
+        text = f"<DescribeInstanceTypesResponse>{body}</DescribeInstanceTypesResponse>"
         return Reply(text.encode(), content_type=XML)
 
     monkeypatch.setattr(ec2, "_land", lambda *_args, **_more: None)

@@ -35,10 +35,6 @@ CHINA_REGIONS = ("cn-north-1", "cn-northwest-1")
 REGION_NAME = re.compile(r"[a-z0-9-]{1,64}")
 """What can be the code of a region, a local zone or a Wavelength zone: it becomes a folder."""
 
-MAX_LOST_SHARE = 0.10
-"""Share of the last run's price list that may be gone. A CSV cut at the end of a line looks whole:
-the format has no end mark, and the index states no size."""
-
 Source = Mapping[str, str]
 """``params`` of a unit: ``url`` of its file, or ``error``, why the index does not give it."""
 
@@ -76,30 +72,14 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one bulk file as it was received.
 
     Raises:
-        FetchError: it could not be had complete, the index does not give it, or it is a price list
-            that lost too much since the last run.
+        FetchError: it could not be had complete, or the index does not give it.
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
     suffix: Expect = "csv" if unit.kind == PRICE_LIST else "json"
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=suffix)
-        page = context.landing.land(unit, body, suffix=suffix)
-    if unit.kind == PRICE_LIST:
-        _check_lost(context, unit, page)
-    return [page]
-
-
-def _check_lost(context: Context, unit: Unit, page: Page) -> None:
-    """Compare a price list's length with that in the newest live run."""
-    run = context.landing.latest_run(unit.provider)
-    pages = run.of(unit.kind, unit.region) if run is not None and run.origin == "live" else []
-    before = pages[-1].content_bytes if pages else 0
-    if page.content_bytes < (1 - MAX_LOST_SHARE) * before:
-        raise FetchError(
-            f"{public_url(page.url)} has {page.content_bytes} bytes, the last run {before}",
-            "Its last good pages stay in use; look at what the price list endpoint serves.",
-        )
+        return [context.landing.land(unit, body, suffix=suffix)]
 
 
 def _savings_plans(
