@@ -2,9 +2,10 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
+from tests.helpers.gcp_pages import Tables, machine_type, n2_skus, n2_zones, normalise_skus, sku
 
 from hwprices.errors import HwpricesError
 from hwprices.providers.gcp.prices.skus import UNKNOWN_FLOOR
@@ -140,3 +141,38 @@ def test_g11_too_many_unknown_fail_the_provider(tmp_path: Path) -> None:
     ]
     with pytest.raises(HwpricesError, match="21 of 23 machine SKUs are not understood"):
         normalise_skus(tmp_path, [*n2_skus(), *odd], n2_zones())
+
+
+@pytest.mark.parametrize(
+    ("unit", "by_gib", "line_unit"),
+    [("GBy.h", "0.003753348", "gb"), ("GBy.mo", "2.739944", "gb_month")],
+)
+def test_g13_memory_sold_by_the_decimal_gigabyte(
+    tmp_path: Path, unit: str, by_gib: str, line_unit: str
+) -> None:
+    """C4D in Iowa: 0.003495578 for a GB is 0.003753348 for a GiB, 2^30 / 10^9 times as much.
+
+    Known wrong number G13 (docs/known-wrong-numbers.md).
+    """
+    per_gb = {"GBy.h": "0.003495578", "GBy.mo": "2.55177194"}[unit]
+    core = sku("C4D Instance Core running in Iowa", "0.035")
+    zones = {"us-central1-a": [machine_type("c4d-standard-2", 2, 8192)]}
+
+    def tables(memory: dict[str, Any], folder: str) -> Tables:
+        return normalise_skus(tmp_path / folder, [core, memory], zones)
+
+    words = "C4D Instance Ram running in Iowa"
+    decimal = tables(sku(words, per_gb, unit=unit), "gb")
+    binary = tables(sku(words, by_gib, unit=unit.replace("GBy", "GiBy")), "gib")
+    hourly = decimal.hourly("c4d-standard-2")
+    assert decimal.refused == []
+    assert abs(hourly - binary.hourly("c4d-standard-2")) < Decimal("1e-8")
+    price = decimal.prices("c4d-standard-2")[("on_demand", 0)]
+    line = decimal.components(price["price_id"])["ram"]
+    assert (line["unit"], line["unit_price"]) == (line_unit, Decimal(per_gb))
+    if unit == "GBy.h":
+        assert line["quantity"] == Decimal("8.589934592")
+        assert hourly == Decimal("0.1000267864")  # 2 × 0.035 + 8.589934592 × 0.003495578
+    rates = decimal.table("component_prices").filter(component="ram")
+    assert abs(rates["hourly"][0] * 8 + Decimal("0.07") - hourly) < Decimal("1e-9")
+    assert rates["unit"].to_list() == ["gib"]

@@ -41,17 +41,18 @@ def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
     """Return every rate for one unit and one hour, in the columns of component_prices.
 
     ``rates`` is ``rates.Rates.rates``. A month is 730 hours, and the price of a TPU SKU of four
-    chips is divided by four; the quotient is rounded at the tenth decimal. price_components keeps
-    Google's undivided figure.
+    chips is divided by four; memory sold by the decimal gigabyte is for one GiB. Results are
+    rounded at the tenth decimal. price_components keeps Google's undivided figure.
     """
     is_monthly = pl.col("per") == "month"
     hours = pl.when(is_monthly).then(pl.lit(HOURS_PER_MONTH)).otherwise(pl.lit(1))
     divisor = (hours * pl.col("units_per_sku")).cast(Money)
+    price = (pl.col("price") * pl.col("sku_units")).cast(Money)
     is_committed = pl.col("purchase_option") == "committed_use"
     rows = rates.join(_descriptions(rates["component_id"], sheets), on="component_id").with_columns(
         provider=pl.lit("gcp"),
         component=pl.col("component_id"),
-        hourly=(pl.col("price") / divisor).cast(Money),
+        hourly=(price / divisor).cast(Money),
         commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
     )
     columns = [name for name in frames.dtypes(ComponentPrices) if name in rows.columns]

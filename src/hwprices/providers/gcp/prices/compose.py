@@ -30,7 +30,11 @@ PURCHASE_OPTIONS = pl.DataFrame(
 
 OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
 
-RATE_COLUMNS = [*RATE_KEY, "price", "per", "sku_id", "currency", "effective_from", *ORIGIN]
+RATE_COLUMNS = [
+    *RATE_KEY,
+    *("price", "per", "sku_units", "sku_id", "currency", "effective_from"),
+    *ORIGIN,
+]
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,17 @@ def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
 def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
     """Add the hourly cost of each line, with the quantity in the SKU's own unit.
 
-    A monthly price is for 730 hours, so one hour uses 1/730 of the unit.
+    A monthly price is for 730 hours, so one hour uses 1/730 of the unit. Memory sold by the decimal
+    gigabyte is counted in them: 8 GiB are 8.589934592 GB.
     """
     is_monthly = pl.col("per") == "month"
-    hourly_share = pl.col("quantity") / pl.lit(HOURS_PER_MONTH).cast(Money)
-    quantity = pl.when(is_monthly).then(hourly_share).otherwise(pl.col("quantity")).cast(Money)
-    unit = pl.when(is_monthly).then(pl.col("unit") + "_month").otherwise(pl.col("unit"))
+    is_by_gb = pl.col("sku_units") != 1
+    in_gb = (pl.col("quantity") * pl.col("sku_units")).cast(Money)
+    sold = pl.when(is_by_gb).then(in_gb).otherwise(pl.col("quantity"))
+    hourly_share = sold / pl.lit(HOURS_PER_MONTH).cast(Money)
+    quantity = pl.when(is_monthly).then(hourly_share).otherwise(sold).cast(Money)
+    sold_unit = pl.when(is_by_gb).then(pl.lit("gb")).otherwise(pl.col("unit"))
+    unit = pl.when(is_monthly).then(sold_unit + "_month").otherwise(sold_unit)
     cost = (pl.col("quantity") * pl.col("price")).cast(Money)
     return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=cost)
 

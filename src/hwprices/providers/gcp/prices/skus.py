@@ -7,6 +7,7 @@ https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -30,8 +31,31 @@ Above it the provider fails, because the catalog has changed its words.
 UNKNOWN_FLOOR = 20
 """So few unknown SKUs never fail a provider, however small the catalog; they are quarantined."""
 
-USAGE_UNITS: Final = {"h": "hour", "GiBy.h": "hour", "GiBy.mo": "month", "mo": "month"}
-"""usageUnit → the time that the price is for. Other units are not those of a component."""
+GB_PER_GIB = Decimal(2**30) / Decimal(10**9)
+"""Decimal gigabytes in one GiB, 1.073741824."""
+
+
+@dataclass(frozen=True)
+class UsageUnit:
+    """What a price is for: hour or month, and how many of the SKU's units one of ours is.
+
+    Ours are vCPU, GiB, GPU and so on. Memory sold by the decimal gigabyte has 1.073741824 units for
+    each GiB.
+    """
+
+    per: str
+    per_unit: Decimal = Decimal(1)
+
+
+USAGE_UNITS: Final = {
+    "h": UsageUnit("hour"),
+    "mo": UsageUnit("month"),
+    "GiBy.h": UsageUnit("hour"),
+    "GiBy.mo": UsageUnit("month"),
+    "GBy.h": UsageUnit("hour", GB_PER_GIB),
+    "GBy.mo": UsageUnit("month", GB_PER_GIB),
+}
+"""usageUnit → what the price is for. Other units are not those of a component."""
 
 NANOS = 10**9
 """Nanos in one unit of the currency (Money in the reference above)."""
@@ -45,6 +69,7 @@ COLUMNS: Final[dict[str, Any]] = {
     "regions": pl.List(pl.String),
     "currency": pl.String,
     "per": pl.String,
+    "sku_units": Money,
     "units": pl.Int64,
     "nanos": pl.Int64,
     "effective_from": pl.String,
@@ -128,8 +153,8 @@ class SkuCatalog:
 
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` with ``price`` (Decimal, for the time
-    in ``per``: hour or month) instead of units and nanos, and effective_from as a time. ``counts``
-    says how many others there were, by reason.
+    in ``per``: hour or month, ``sku_units`` of the SKU being one of our units) instead of units and
+    nanos, and effective_from as a time. ``counts`` says how many others there were, by reason.
     """
 
     components: pl.DataFrame
@@ -143,7 +168,7 @@ class _Price:
 
     fault: str | None
     currency: str | None = None
-    per: str | None = None
+    usage_unit: UsageUnit | None = None
     units: int | None = None
     nanos: int | None = None
     effective_from: str | None = None
@@ -206,7 +231,8 @@ def _row(sku: _Sku, meaning: PricedComponent | None, page: Page) -> dict[str, An
         "usage": sku.category.usage_type,
         "regions": sku.regions,
         "currency": price.currency,
-        "per": price.per,
+        "per": price.usage_unit.per if price.usage_unit else None,
+        "sku_units": price.usage_unit.per_unit if price.usage_unit else None,
         "units": price.units,
         "nanos": price.nanos,
         "effective_from": price.effective_from,
@@ -240,22 +266,22 @@ def _current_price(sku: _Sku) -> _Price:
     money = rate.unit_price if rate else None
     if rate is None or money is None:
         return _Price("no_price")
-    per = USAGE_UNITS.get(newest.pricing_expression.usage_unit)
+    usage_unit = USAGE_UNITS.get(newest.pricing_expression.usage_unit)
     return _Price(
-        _price_fault(money, per),
+        _price_fault(money, usage_unit),
         money.currency_code,
-        per,
+        usage_unit,
         money.units,
         money.nanos,
         newest.effective_time,
     )
 
 
-def _price_fault(money: _Money, per: str | None) -> str | None:
+def _price_fault(money: _Money, usage_unit: UsageUnit | None) -> str | None:
     """Return why an amount is no price: dollars are asked for, and no component is free."""
     if money.currency_code != "USD":
         return "not_usd"
-    if per is None:
+    if usage_unit is None:
         return "unknown_unit"
     return None if money.units or money.nanos else "zero_price"
 
