@@ -86,8 +86,10 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
     """Add the license's fee to each known Linux price, for each system the machine can run."""
     newest, refused = _newest_releases(rates.licenses)
     fees = _fees(machines, newest)
-    known = pl.col("hourly").is_not_null() & pl.col("purchase_option").is_in(LICENSED_OPTIONS)
-    base = linux.prices.filter(known)
+    is_licensable = pl.col("hourly").is_not_null() & pl.col("purchase_option").is_in(
+        LICENSED_OPTIONS
+    )
+    base = linux.prices.filter(is_licensable)
     joined = base.join(fees, on="instance_type", suffix="_fee")
     fee = (pl.col("quantity") * pl.col("price")).cast(Money)
     prices = joined.with_columns(hourly=(pl.col("hourly") + fee).cast(Money))
