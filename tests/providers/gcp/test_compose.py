@@ -112,6 +112,21 @@ def test_g4_every_type_with_disks_is_dearer_than_its_diskless_twin(
     assert checked > 60
 
 
+@pytest.mark.parametrize(
+    ("name", "hourly"), [("z3-highmem-88", "13.0000"), ("z3-highmem-176", "22.0548")]
+)
+def test_g14_z3_without_a_suffix_has_36000_gib_of_disk(
+    sample: Tables, name: str, hourly: str
+) -> None:
+    """Known wrong number G14: 9.0548 and 18.1096 are without the disks."""
+    assert sample.instance_type(name)["local_disk_gib"] == 36000
+    price = sample.prices(name)[("on_demand", 0)]
+    assert round(price["hourly"], 4) == Decimal(hourly)
+    disks = sample.components(price["price_id"])["local_ssd"]
+    assert disks["unit"] == "gib_month"
+    assert abs(disks["quantity"] * 730 - 36000) < Decimal("1e-6")
+
+
 def test_g6_m2_is_m1_and_a_premium(sample: Tables) -> None:
     price = sample.prices("m2-ultramem-208")
     assert set(price) == {

@@ -93,16 +93,16 @@ def test_g8_the_second_page_and_a_zone_with_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> None:
-    free, odd, other = (
+    free, by_byte_second, in_rupiah = (
         sku("N2 Instance Core running in Iowa", "0"),
         sku("N2 Instance Ram running in Iowa", "0.01", unit="By.s"),
         sku("C3 Instance Core running in Iowa", "1"),
     )
-    other["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]["currencyCode"] = (
-        "IDR"
-    )
+    in_rupiah["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"][
+        "currencyCode"
+    ] = "IDR"
     tables = normalise_skus(
-        tmp_path, [free, odd, other, {**n2_skus()[0], "pricingInfo": []}], n2_zones()
+        tmp_path, [free, by_byte_second, in_rupiah, {**n2_skus()[0], "pricingInfo": []}], n2_zones()
     )
     assert sorted(r["reason"] for r in tables.refused) == [
         "no_price",
@@ -117,12 +117,12 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> 
 
 
 def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
-    odd = [
+    unknown = [
         sku("N9 Instance Core running in Iowa", "0.03", sku_id="ODD"),
         sku("Storage PD Capacity", "0.04", family="Storage", group="PDStandard"),
     ]
     tables = normalise_skus(
-        tmp_path, [*n2_skus(), *odd, sku("Reserved N2 Core in Iowa", "0")], n2_zones()
+        tmp_path, [*n2_skus(), *unknown, sku("Reserved N2 Core in Iowa", "0")], n2_zones()
     )
     assert [
         (r["reason"], r["table"], "N9 Instance Core" in r["message"]) for r in tables.refused
@@ -135,12 +135,12 @@ def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
 
 
 def test_g11_too_many_unknown_fail_the_provider(tmp_path: Path) -> None:
-    odd = [
+    unknown = [
         sku(f"N9 Instance Core running in place {i}", "0.03", sku_id=str(i))
         for i in range(UNKNOWN_FLOOR + 1)
     ]
     with pytest.raises(HwpricesError, match="21 of 23 machine SKUs are not understood"):
-        normalise_skus(tmp_path, [*n2_skus(), *odd], n2_zones())
+        normalise_skus(tmp_path, [*n2_skus(), *unknown], n2_zones())
 
 
 @pytest.mark.parametrize(
