@@ -4,6 +4,7 @@ The short run belongs to the suite; the long one is marked ``slow``. Inputs that
 are in tests/providers/test_hostile_pages.py.
 """
 
+import os
 from collections.abc import Callable
 from functools import cache
 
@@ -181,6 +182,9 @@ def test_a_mutated_page_gives_rows_or_an_error_of_our_own(make: Callable[[], Pag
     fuzz(make, SHORT)
 
 
+@pytest.mark.skipif(
+    "HWPRICES_NIGHTLY" not in os.environ, reason="takes hours: set HWPRICES_NIGHTLY=1 to run it"
+)
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("make", PAGE_KINDS)
