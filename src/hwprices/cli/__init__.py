@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, status
+from hwprices.cli import answers, explain, pipeline, releases, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -62,7 +62,7 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 # in the order in which the help lists them
 _add(releases.show)
 _add(releases.query)
-_add(answers.explain)
+_add(explain.explain)
 _add(answers.device)
 _add(answers.recommend)
 _add(answers.tco)
