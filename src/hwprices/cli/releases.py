@@ -11,7 +11,6 @@ from hwprices.cli.common import (
     Release,
     ReleaseArgument,
     Root,
-    console,
     default_root,
     open_dataset,
     print_json,
@@ -48,7 +47,7 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     """
     from hwprices.read import summary
 
-    print_table(summary.render(open_dataset(root, version)), summary.WIDE)
+    print_table(summary.render(open_dataset(root, version)))
 
 
 def query(
@@ -86,6 +85,7 @@ def query(
 
 def _print_result(result: "DuckDBPyRelation", as_json: bool) -> None:
     """Print the rows of a query as JSON or as DuckDB's table."""
+    from hwprices.read.terminal.console import console
     from hwprices.read.terminal.tables import escaped
 
     if as_json:

@@ -31,6 +31,6 @@ def status(root: Root = "", max_age: MaxAge = "", as_json: AsJson = False) -> No
     if as_json:
         print_json(read_status.to_json(status, verdicts))
     else:
-        print_table(read_status.render(verdicts), read_status.WIDE)
+        print_table(read_status.render(verdicts))
     if not all(verdict.well for verdict in verdicts):
         raise typer.Exit(1)

@@ -15,8 +15,6 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
 
-WIDE = 110  # columns of the table, with the reason broken into lines
-
 WELL = ("published", "unchanged")
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}

@@ -95,16 +95,21 @@ def why_not_sold(
     lists = dataset.scan("availability").filter(searching.pairs("region", frozenset(regions)))
     offered = _regions(lists.filter("offered").join(machines.lazy(), on=on))
     names = _listed(sorted(set(machines["instance_type"])))
+    if offered:
+        return _offered_without_price(names, offered, priced)
+    listed = _regions(lists) & priced
+    lack = "Not sold: the vendor's lists of" if listed else "The release has no price there:"
+    places = _pairs(listed or priced)
+    sentence = f"{lack} {places} do not have {names}." if listed else f"{lack} {names}, {places}."
+    return f"{sentence} {extent(covered, providers)}"
+
+
+def _offered_without_price(
+    names: str, offered: set[tuple[str, str]], priced: set[tuple[str, str]]
+) -> str:
     if offered & priced:
         return f"{names}: offered in {_pairs(offered & priced)}, but no price is listed there."
-    if offered:
-        return f"Not in this release: {names} is offered in {_pairs(offered)}, not covered here."
-    listed = _regions(lists) & priced
-    if listed:
-        return f"Not sold: the vendor's lists of {_pairs(listed)} do not have {names}. " + extent(
-            covered, providers
-        )
-    return f"No price of {names} in {_pairs(priced)}. " + extent(covered, providers)
+    return f"Not in this release: {names}, offered in {_pairs(offered)}, not covered here."
 
 
 def _regions(rows: pl.LazyFrame) -> set[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import words
-from hwprices.read.find.search import COMMITMENT, Range, Search
+from hwprices.read.find.search import ANY, COMMITMENT, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.words import Vocabulary
 from hwprices.schemas.vocabulary import (
@@ -20,8 +20,6 @@ from hwprices.schemas.vocabulary import (
     TENANCIES,
     TERMS_IN_MONTHS,
 )
-
-ANY = "any"
 
 _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 
@@ -70,7 +68,7 @@ def request(
         option: purchase options; "commitment" stands for all that have a term.
         term: 1y, 3y, or months.
         os: an operating system, or "any".
-        software: software whose license the price includes.
+        software: software whose license the price includes, or "any".
         license: included, byol or any.
         tenancy: shared, dedicated, host or any.
         max_price: USD for an hour of the machine.
@@ -88,7 +86,7 @@ def request(
         "max_price": None if max_price is None else _decimal("max-price", max_price),
         "usd_per": rates(usd_per or {}),
         "os": _code("os", os, [*OPERATING_SYSTEMS, ANY]),
-        "software": _code("software", software, SOFTWARE),
+        "software": _code("software", software, [*SOFTWARE, ANY]),
     }
     given = {name: value for name, value in fields.items() if value is not None}
     for name, value, known in (
@@ -201,8 +199,8 @@ def _named(
     names: Vocabulary,
     *,
     accelerator: str | None,
-    type: str | None,
-    provider: str | None,  # noqa: A002
+    type: str | None,  # noqa: A002
+    provider: str | None,
 ) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}

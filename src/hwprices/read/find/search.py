@@ -11,6 +11,9 @@ from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.tables import Tables
 from hwprices.units import Money, WideMoney
 
+ANY = "any"
+"""Stands for every operating system, or every software."""
+
 COMMITMENT = "commitment"
 """Stands for every purchase option with a term: reservations, savings plans, committed use."""
 
@@ -192,8 +195,8 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
 
 def _of_prices(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table prices."""
-    conditions = [pl.col("software") == search.software]
-    if search.os != "any":
+    conditions = [] if search.software == ANY else [pl.col("software") == search.software]
+    if search.os != ANY:
         conditions.append(pl.col("os") == search.os)
     if search.license_model:
         conditions.append(pl.col("license_model") == search.license_model)

@@ -21,10 +21,9 @@ from hwprices.schemas.vocabulary import ARCHITECTURES, OPERATING_SYSTEMS, PURCHA
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
-SKIPPED = frozenset(
-    "a all and at by cheapest cloud clouds cost costs for from gpu gpus in instance instances "
-    "lowest machine machines of on or per price prices the what which with".split()
-)
+_SKIPPED = """a all and at by cheapest cloud clouds cost costs for from gpu gpus in instance
+instances lowest machine machines of on or per price prices the what which with"""
+SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing."""
 
 OTHER_NAMES = {

@@ -1,9 +1,9 @@
 """Read a file of own discounts: an ordered list of rules in YAML.
 
     - name: enterprise agreement       # without a name: rule 1, rule 2 …
-      match:                           # all must hold; a list means any of them; * stands for any text
+      match:                           # all must hold; a list means any of them
         provider: aws
-        region: [us-east-1, eu-*]
+        region: [us-east-1, eu-*]      # * stands for any text; quote a text that begins with it
         family: p5*
         option: [on_demand, reserved]
       discount: 18%                    # or: change: -0.50 · or: price: 31.00
@@ -54,8 +54,8 @@ HUNDRED = Decimal(100)
 class Rule:
     """One rule. Exactly one of ``factor``, ``change`` and ``price`` is not None.
 
-    ``factor``: what the price is multiplied by. ``change`` and ``price`` are amounts for an hour, in
-    ``currency``; prices in other currencies stay as they are. ``first`` and ``last`` are days.
+    ``factor``: what the price is multiplied by. ``change`` and ``price`` are amounts for an hour,
+    in ``currency``; prices in other currencies stay as they are. ``first`` and ``last`` are days.
     """
 
     name: str
