@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import Release, Root, open_dataset, print_table
+from hwprices.cli.common import (
+    AsJson,
+    Release,
+    Root,
+    open_dataset,
+    print_frame,
+    print_json,
+    print_table,
+)
 
 PriceOrType = Annotated[
     str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
@@ -22,19 +30,23 @@ PurchaseOption = Annotated[
     ),
 ]
 
+Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
+
 
 def explain(
     price: PriceOrType,
     region: Region = None,
     os: System = None,
     purchase_option: PurchaseOption = None,
+    raw: Raw = False,
     root: Root = "",
     version: Release = "latest",
+    as_json: AsJson = False,
 ) -> None:
     """Trace a price back to the vendor's line.
 
-    Prints how the price is computed, from which SKUs, and the line about each SKU on the landed
-    page. If several prices match, it lists them with their ids; call it again with one of the ids.
+    Prints the sum, the parts it is computed from, and what the vendor's page says about each SKU.
+    If several prices match, it lists them with their ids; call it again with one of the ids.
 
     Example:
 
@@ -47,7 +59,11 @@ def explain(
     prices = tracing.find_prices(
         dataset, price, region=region, os=os, purchase_option=purchase_option
     )
-    if prices.height == 1:
-        print_table(render_explanation(tracing.explain(dataset, prices["price_id"][0])))
+    if prices.height > 1:
+        print_frame(prices, as_json, render_prices)
+        return
+    explanation = tracing.explain(dataset, prices["price_id"][0])
+    if as_json:
+        print_json(tracing.to_json(explanation))
     else:
-        print_table(render_prices(prices))
+        print_table(render_explanation(explanation, raw=raw))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hwprices.errors import HwpricesError
 from hwprices.read.terminal.tables import table
+from hwprices.read.terminal.words import ago
 from hwprices.storage import layout, manifests
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
@@ -18,11 +19,6 @@ from hwprices.storage.store import Store
 WELL = ("published", "unchanged")
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-
-AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=1), "min"))
-"""From which age on it is told in which unit."""
-
-SECONDS = {"d": 86_400, "h": 3_600, "min": 60}
 
 HEADINGS = ["provider", "outcome", "last success", "tables from", "units", "reason"]
 
@@ -91,20 +87,11 @@ def _since(time: str | None, now: datetime) -> timedelta | None:
     return now - (then if then.tzinfo else then.replace(tzinfo=UTC))
 
 
-def ago(age: timedelta | None) -> str:
-    """Write an age as people say it: ``5 h ago``."""
-    if age is None:
-        return "never"
-    for least, unit in AGES:
-        if age >= least:
-            return f"{int(age.total_seconds()) // SECONDS[unit]} {unit} ago"
-    return "just now"
-
-
 def render(verdicts: list[Verdict]) -> RenderableType:
     """Draw a table of the providers, and below it a line for each unit that gave trouble."""
     rows = [_row(verdict) for verdict in verdicts]
-    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"])]
+    least = ["units", "reason"]
+    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"], least=least)]
     parts += [Text(line, "yellow") for verdict in verdicts for line in _trouble_lines(verdict)]
     return Group(*parts)
 

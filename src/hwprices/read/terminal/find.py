@@ -14,8 +14,8 @@ from hwprices.read.find import machine as machines
 from hwprices.read.find import overview
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
-from hwprices.read.status import ago
 from hwprices.read.terminal.tables import listing, money, number, table
+from hwprices.read.terminal.words import ago, purchase, system
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 
@@ -32,34 +32,6 @@ OFFER_HEADINGS = [
     "note",
 ]
 LEAST_OF_OFFER = ["GiB", "vCPU", "USD/acc·h", "note", "cloud", "accelerators"]
-
-
-USUAL_PLANS = ("standard", "resource")
-"""Plans that the purchase option alone says."""
-
-
-def purchase(row: Mapping[str, Any]) -> str:
-    """Write how something is bought: ``reserved convertible 3y, all upfront``."""
-    words = [row["purchase_option"].replace("_", " ")]
-    if row["commitment_plan"] and row["commitment_plan"] not in USUAL_PLANS:
-        words.append(row["commitment_plan"].replace("_", " "))
-    if row["term_months"]:
-        words.append(f"{row['term_months'] // 12}y")
-    upfront = row["payment_option"] in ("partial_upfront", "all_upfront")
-    return " ".join(words) + (f", {row['payment_option'].replace('_', ' ')}" if upfront else "")
-
-
-def system(row: Mapping[str, Any]) -> str:
-    """Write operating system, software, license and tenancy, without what is usual."""
-    words = [row["os"]]
-    if row["software"] != "none":
-        words.append(f"+ {row['software']}")
-    words += [
-        code
-        for code in (row["license_model"], row["tenancy"])
-        if code not in ("included", "shared")
-    ]
-    return " ".join(words)
 
 
 def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:
