@@ -58,7 +58,7 @@ def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     assert {r["check"] for r in aws["gate"]} >= {"baseline", "spot_below_on_demand"}
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
-    assert prices["path"] == "prices/provider=aws/all.parquet"
+    assert prices["path"] == "prices/aws/all.parquet"
     assert (
         next(f for f in prices["schema"]["fields"] if f["name"] == "hourly")["unit"] == "currency/h"
     )
@@ -132,14 +132,14 @@ def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)
     base = tmp_path / "releases/20260801T041700Z"
-    file = base / "prices/provider=aws/all.parquet"
+    file = base / "prices/aws/all.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    (base / "regions/provider=aws/all.parquet").unlink()
+    (base / "regions/aws/all.parquet").unlink()
     (base / "stray.txt").write_text("x")
     faults = sorted(hwprices.open(tmp_path).verify())
     altered, missing, foreign = faults
     assert altered.startswith(f"{file} was altered")
-    assert missing == f"{base / 'regions/provider=aws/all.parquet'} is missing"
+    assert missing == f"{base / 'regions/aws/all.parquet'} is missing"
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
 
 
