@@ -5,6 +5,7 @@ Interrupted publishers are known wrong number R2 (docs/known-wrong-numbers.md).
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.helpers import make
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -45,6 +47,40 @@ def test_a_reader_gets_the_published_rows(store, tmp_path):
     assert data.duckdb.sql("select count(*), min(provider) from prices").fetchall() == [
         (300, "aws")
     ]
+    assert data.verify() == []
+
+
+def test_tables_without_rows_are_there(store, tmp_path):
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    data = hwprices.open(tmp_path)
+    assert data.tables == list(TABLES)
+    for table, model in TABLES.items():
+        assert list(data.scan(table).collect_schema()) == list(model.to_schema().columns)
+    assert data.duckdb.sql("select count(*) from quarantine").fetchall() == [(0,)]
+    assert data.verify() == []
+
+
+def test_a_release_with_older_folder_names_is_read_and_kept(store, tmp_path):
+    """Folders of a provider were once named provider=aws."""
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    older = tmp_path / "releases/20260801T041700Z"
+    for folder in list(older.glob("*/aws")):
+        folder.rename(folder.with_name("provider=aws"))
+    manifest = older / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("/aws/", "/provider=aws/"))
+    assert hwprices.open(tmp_path).verify() == []
+    assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 300
+    shutil.rmtree(tmp_path / "staged/aws")
+    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
+    publish(store, minutes=5)
+    data = hwprices.open(tmp_path)
+    assert data.manifest["providers"]["aws"]["status"] == "kept"
+    assert {file["key"] for file in data.manifest["tables"]["prices"]["files"]} == {
+        "prices/aws/all.parquet",
+        "prices/gcp/all.parquet",
+    }
     assert data.verify() == []
 
 
@@ -173,6 +209,7 @@ import sys
 {setup}
 from datetime import datetime, UTC
 from hwprices.publish import release
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
