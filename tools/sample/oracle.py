@@ -18,6 +18,7 @@ from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
 from hwprices.providers.oracle import kinds
+from hwprices.providers.oracle.fetch import CURRENCY, PRODUCTS_PATH
 from hwprices.providers.oracle.settings import Settings
 
 SOURCES = Path(__file__).parent / "sources"
@@ -69,7 +70,7 @@ def _product_lists(research: Path) -> Iterator[tuple[bytes, datetime]]:
 
 
 def _land_products(landing: Landing, unit: Unit, body: bytes, day: datetime) -> Page:
-    url, params = _default("oracle_products_url"), {"currencyCode": "USD"}
+    url, params = _default("oracle_prices_url") + PRODUCTS_PATH, {"currencyCode": CURRENCY}
     return landing.land_bytes(unit, body, url=url, retrieved_at=day, params=params)
 
 

@@ -14,6 +14,8 @@ from hwprices.providers.oracle.api.public_files import land_list
 CURRENCY = "USD"
 """What prices are asked for in. Without it the list has several currencies."""
 
+PRODUCTS_PATH = "/products/"
+
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
     """List the units: the product list and the shapes."""
@@ -29,8 +31,8 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     settings = context.settings
     if unit.kind == kinds.PRODUCTS:
-        params = {"currencyCode": CURRENCY}
-        return [land_list(context, unit, settings.oracle_products_url, params)]
+        url = settings.oracle_prices_url + PRODUCTS_PATH
+        return [land_list(context, unit, url, {"currencyCode": CURRENCY})]
     if unit.kind == kinds.SHAPES:
         return [land_list(context, unit, settings.oracle_shapes_url, {})]
     raise HwpricesError(

@@ -16,6 +16,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import kinds
+from hwprices.providers.oracle.members import exact, text
 from hwprices.providers.oracle.sheets import Series, Sheets
 from hwprices.rows import quarantine
 from hwprices.rows.origin import origin
@@ -84,7 +85,7 @@ def read_shapes(pages: Pages, sheets: Sheets) -> Shapes:
                 elif sizes := list(_machines(item, page, sheets)):
                     machines += sizes
                 else:
-                    refused.append(_without_size(item["name"], page))
+                    refused.append(_without_size(text(item, "name"), page))
     return Shapes(machines, quarantine.merge_refused(refused), dict(counts))
 
 
@@ -100,7 +101,7 @@ def _out_of_scope(item: dict[str, Any]) -> str | None:
 
 def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Machine]:
     """Yield the machine of a shape, or the sizes of a flexible one."""
-    shape = str(item["name"])
+    shape = text(item, "name")
     if not shape.endswith(FLEXIBLE):
         yield _machine(shape, _listed_quantities(item), item, page, sheets)
         return
@@ -117,13 +118,13 @@ def _machine(
     memory = _quantity(item.get("gpuMemoryQty"))
     return Machine(
         name=name,
-        shape=str(item["name"]),
-        series=sheets.series_of(str(item["name"])),
+        shape=text(item, "name"),
+        series=sheets.series_of(text(item, "name")),
         processor=(item.get("processorType") or {}).get("value"),
         bare_metal=item["shapeType"]["value"] == "bm",
         preemptible=item.get("allowPreemptible") is True,
         parts={
-            str(part["partNumber"]): QUANTITY_KINDS[part["type"]["value"]]
+            text(part, "partNumber"): QUANTITY_KINDS[part["type"]["value"]]
             for part in item["products"]
         },
         quantities=quantities,
@@ -154,7 +155,7 @@ def _quantity(number: Any) -> Decimal | None:
         raise ValueError(f"{number!r} is no quantity")
     if not 0 < number <= LARGEST_QUANTITY:
         raise ValueError(f"no machine has {number} of a part")
-    return Decimal(number)
+    return exact(Decimal(number))
 
 
 def _without_size(shape: str, page: Page) -> pl.DataFrame:

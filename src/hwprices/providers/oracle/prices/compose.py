@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from hwprices.providers.oracle.inventory.instance_types import arch
 from hwprices.providers.oracle.inventory.shapes import Machine
+from hwprices.providers.oracle.members import DECIMALS
 from hwprices.providers.oracle.prices.products import WINDOWS, Products, Rate
 
 PREEMPTIBLE_SHARE = Decimal("0.5")
@@ -51,7 +52,7 @@ def compose(machines: list[Machine], products: Products) -> Iterator[MachinePric
         if on_demand.hourly is None:
             continue
         if machine.preemptible:
-            half = on_demand.hourly * PREEMPTIBLE_SHARE
+            half = round(on_demand.hourly * PREEMPTIBLE_SHARE, DECIMALS)
             yield MachinePrice(machine, "linux", "spot", "derived", half, None, ())
         if windows := _windows(on_demand, products):
             yield windows
@@ -83,12 +84,13 @@ def _line(machine: Machine, rate: Rate | None, listed_kind: str) -> Line | str:
 
     The unit of the rate decides what is counted: a GPU's part is listed with the OCPUs of the host.
     """
-    kind = "gpu" if listed_kind == "core" and machine.gpus else listed_kind
-    if rate is None or rate.kind not in (kind, listed_kind):
-        return kind
+    if rate is None:
+        return "gpu" if listed_kind == "core" and machine.gpus else listed_kind
+    if rate.kind != listed_kind and (rate.kind, listed_kind) != ("gpu", "core"):
+        return listed_kind
     counted = {**machine.quantities, "gpu": Decimal(machine.gpus)}
     quantity = counted.get(rate.kind)
-    return Line(quantity, rate) if quantity else kind
+    return Line(quantity, rate) if quantity else rate.kind
 
 
 def _windows(linux: MachinePrice, products: Products) -> MachinePrice | None:
@@ -104,4 +106,4 @@ def _windows(linux: MachinePrice, products: Products) -> MachinePrice | None:
 
 
 def _sum(lines: tuple[Line, ...] | list[Line]) -> Decimal:
-    return sum((line.quantity * line.rate.price for line in lines), Decimal(0))
+    return round(sum((line.quantity * line.rate.price for line in lines), Decimal(0)), DECIMALS)

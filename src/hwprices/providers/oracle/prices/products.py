@@ -5,7 +5,6 @@ of machines are in four categories, and told from licenses and from hardware in 
 buildings, which have the same unit. A part is known by its number: its name changes.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import kinds
 from hwprices.providers.oracle.fetch import CURRENCY
+from hwprices.providers.oracle.members import exact, text
 from hwprices.providers.oracle.sheets import Sheets
 from hwprices.rows import quarantine
 from hwprices.rows.origin import origin
-from hwprices.rows.prices import LARGEST_PRICE
 
 CATEGORIES = (
     "Compute - Bare Metal",
@@ -47,6 +46,9 @@ UNITS = {
 """metricName → kind of component."""
 
 PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
+
+LARGEST_RATE = 10_000
+"""Above this a figure is no hourly price of one part. The dearest part is a GPU at 18 dollars."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ def read_products(pages: Pages) -> Products:
 
 def _out_of_scope(item: dict[str, Any]) -> str | None:
     """Say why a product is no part of a machine, None where it is one."""
-    category = str(item["serviceCategory"])
-    if LICENSE_WORDS in str(item["displayName"]).lower():
+    category = text(item, "serviceCategory")
+    if LICENSE_WORDS in text(item, "displayName").lower():
         return "out_of_scope:displayName=NVIDIA AI Enterprise"
     if category in CATEGORIES or item["partNumber"] == WINDOWS:
         return None
@@ -139,7 +141,7 @@ def _rate(item: dict[str, Any], page: Page) -> Rate:
     Raises:
         _Refusal: unit, currency, model or tiers are not those of a part's price.
     """
-    metric = " ".join(str(item["metricName"]).split())
+    metric = " ".join(text(item, "metricName").split())
     kind = UNITS.get(metric.lower())
     if kind is None:
         raise _Refusal("unknown_unit", f"priced per {metric}")
@@ -152,8 +154,8 @@ def _rate(item: dict[str, Any], page: Page) -> Rate:
     if not prices:
         raise _Refusal("not_usd", f"there is no price in {CURRENCY}")
     return Rate(
-        part_number=str(item["partNumber"]),
-        name=re.sub(r"\s+", " ", str(item["displayName"])).strip(),
+        part_number=text(item, "partNumber"),
+        name=" ".join(text(item, "displayName").split()),
         kind="license" if item["partNumber"] == WINDOWS else kind,
         price=_price(prices),
         page=page,
@@ -186,13 +188,13 @@ def _range_start(price: dict[str, Any]) -> Decimal:
 def _money(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError(f"{value!r} is no price")
-    if not 0 <= value <= LARGEST_PRICE:
+    if not 0 <= value <= LARGEST_RATE:
         raise ValueError(f"{value} is no price of a part")
-    return Decimal(value)
+    return exact(Decimal(value))
 
 
 def _refused(item: dict[str, Any], refusal: _Refusal, page: Page) -> pl.DataFrame:
-    words = {name: str(item[name]) for name in ("partNumber", "displayName", "metricName")}
+    words = {name: text(item, name) for name in ("partNumber", "displayName", "metricName")}
     frame = pl.LazyFrame([{"provider": "oracle", "region": "commercial", **words}])
     return quarantine.refused(
         frame.with_columns(*origin(page)),
