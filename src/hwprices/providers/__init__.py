@@ -14,6 +14,9 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
 
 It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
 that use them. docs/a-provider.md walks through a new one.
+
+A cloud that has its prices on a web page only needs no folder: a sheet ``data/price_sheets/<name>``
+makes it a provider, and the folder ``price_sheets`` reads them all.
 """
 
 import importlib
@@ -37,6 +40,10 @@ from hwprices.settings import Settings, extend
 
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
+
+
+PRICE_SHEETS = "price_sheets"
+"""The folder here that serves the providers whose prices are a sheet in data/price_sheets."""
 
 
 class SkippedError(HwpricesError):
@@ -85,11 +92,15 @@ class UnreadablePage:
 
 @dataclass(frozen=True)
 class About:
-    """A provider in words: its title, and what is collected with and without an account."""
+    """A provider in words: its title, and what is collected with and without an account.
+
+    ``is_price_sheet``: a person read its prices from a web page; they grow old until read again.
+    """
 
     title: str
     without_account: str
     with_credentials: str
+    is_price_sheet: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,23 +209,24 @@ class Provider:
     """One provider's folder. Its modules are imported when they are used."""
 
     def __init__(self, package: str) -> None:
-        self._package = package
+        self.package = package
+        """The Python package with its code; price sheets share one."""
         self.name = package.rpartition(".")[2]
         """Its id in every table: the folder's name."""
 
     def _module(self, name: str) -> ModuleType:
-        return importlib.import_module(f"{self._package}.{name}")
+        return importlib.import_module(f"{self.package}.{name}")
 
     @property
     def about(self) -> About:
         """Its title and what it needs."""
-        about: About = importlib.import_module(self._package).ABOUT
+        about: About = importlib.import_module(self.package).ABOUT
         return about
 
     @property
     def settings_class(self) -> type[Settings]:
         """The class of its settings: the common ones, and its own where it has some."""
-        if importlib.util.find_spec(f"{self._package}.settings") is None:
+        if importlib.util.find_spec(f"{self.package}.settings") is None:
             return Settings
         own: type[Settings] = self._module("settings").Settings
         return own
@@ -274,9 +286,34 @@ class Provider:
         return parts
 
 
+class SheetProvider(Provider):
+    """A provider that is a price sheet: the folder ``price_sheets`` does its work."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{__name__}.{PRICE_SHEETS}")
+        self.name = name
+
+    @property
+    def about(self) -> About:
+        """Its title, as the sheet has it."""
+        about: About = importlib.import_module(self.package).about(self.name)
+        return about
+
+    def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
+        """List the one unit there is; ``regions`` narrows nothing, a sheet has all of them."""
+        units: list[Unit] = self._module("fetch").plan(self.name)
+        return units
+
+
+def _sheets() -> list[str]:
+    names: list[str] = importlib.import_module(f"{__name__}.{PRICE_SHEETS}").names()
+    return names
+
+
 def names() -> list[str]:
-    """List every provider there is, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+    """List every provider there is, sorted: the folders here, and the price sheets."""
+    folders = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
+    return sorted(folders - {PRICE_SHEETS} | set(_sheets()))
 
 
 def get(name: str) -> Provider:
@@ -287,4 +324,4 @@ def get(name: str) -> Provider:
     """
     if name not in names():
         raise HwpricesError(f"no provider {name!r}", f"There are: {', '.join(names())}.")
-    return Provider(f"{__name__}.{name}")
+    return SheetProvider(name) if name in _sheets() else Provider(f"{__name__}.{name}")
