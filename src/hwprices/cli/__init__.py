@@ -16,6 +16,7 @@ from hwprices.cli import (
     explain,
     find,
     pipeline,
+    preflight,
     price,
     releases,
     status,
@@ -91,6 +92,7 @@ _add(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
+_add(preflight.preflight)
 _add(pipeline.serve)
 
 

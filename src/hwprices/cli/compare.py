@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import completion, filters
-from hwprices.cli.common import AsCsv, AsJson, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 MachineTypes = Annotated[
     list[str],
@@ -28,7 +28,7 @@ def compare(
     country: filters.Country = None,
     continent: filters.Continent = None,
     os: filters.System = None,
-    usd_per: filters.UsdPer = None,
+    usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     root: Root = "",
     version: Release = "latest",
@@ -40,7 +40,7 @@ def compare(
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ. Prices are the cheapest of all regions, or of those that are named.
 
-    Examples:
+    Example:
 
         hwprices compare g6.xlarge g2-standard-4 NC4as_T4_v3
 

@@ -70,14 +70,6 @@ License = Annotated[
 ]
 Tenancy = Annotated[str | None, typer.Option(help="shared (the default), dedicated, host or any.")]
 MaxPrice = Annotated[str | None, typer.Option(help="At most so many USD for an hour.")]
-UsdPer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--usd-per",
-        metavar="EUR=1.08",
-        help="What a unit of another currency is worth in USD; may be given several times.",
-    ),
-]
 OverlayFile = Annotated[
     Path | None,
     typer.Option(
@@ -99,6 +91,6 @@ def load_overlays(file: Path | None) -> "Overlays | None":
 
 def usd_rates(texts: list[str] | None) -> dict[str, Any]:
     """Read the rates of --usd-per."""
-    from hwprices.read.find.request import parse_rates
+    from hwprices.read.currency import parse_rates
 
-    return parse_rates(texts or [])
+    return dict(parse_rates(texts))

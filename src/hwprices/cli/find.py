@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
 
 Sort = Annotated[
     str,
@@ -38,7 +47,7 @@ def find(
     max_price: filters.MaxPrice = None,
     sort: Sort = "price",
     descending: Descending = False,
-    usd_per: filters.UsdPer = None,
+    usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     limit: Limit = None,
     root: Root = "",
@@ -52,7 +61,7 @@ def find(
     Linux on shared hardware unless another system or tenancy is asked for. Says why, if there is
     nothing: not sold, or not in this release.
 
-    Examples:
+    Example:
 
         hwprices find 8xH100 europe 1y
 

@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import completion, filters
-from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
 
 MachineType = Annotated[
     str,
@@ -28,7 +37,7 @@ def price(
     os: filters.System = None,
     license_: filters.License = None,
     tenancy: filters.Tenancy = None,
-    usd_per: filters.UsdPer = None,
+    usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     limit: Limit = None,
     root: Root = "",
@@ -42,7 +51,7 @@ def price(
     for each operating system. Without --os all systems are shown. --json and --csv give every price
     in a row of its own.
 
-    Examples:
+    Example:
 
         hwprices price d4s_v5
 

@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hwprices.errors import HwpricesError
+from hwprices.read import currency
 from hwprices.read.find import words
 from hwprices.read.find.search import ANY, COMMITMENT, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
@@ -46,7 +47,7 @@ def request(
     license: str | None = None,  # noqa: A002
     tenancy: str | None = None,
     max_price: str | float | Decimal | None = None,
-    usd_per: Mapping[str, Decimal | str | float] | None = None,
+    usd_per: Mapping[str, object] | None = None,
 ) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
@@ -84,7 +85,7 @@ def request(
         "memory_gib": _range("memory", memory),
         "arch": _code("arch", arch, ARCHITECTURES),
         "max_price": None if max_price is None else _decimal("max-price", max_price),
-        "usd_per": rates(usd_per or {}),
+        "usd_per": _rates(usd_per),
         "os": _code("os", os, [*OPERATING_SYSTEMS, ANY]),
         "software": _code("software", software, [*SOFTWARE, ANY]),
     }
@@ -102,34 +103,9 @@ def request(
     return words.understand(text, names, Search(**given, **named, **bought, **placed))
 
 
-def rates(usd_per: Mapping[str, Decimal | str | float]) -> dict[str, Decimal]:
-    """Read what a unit of each currency is worth in USD.
-
-    Raises:
-        HwpricesError: a currency is no code of three letters, or a rate no positive number.
-    """
-    read: dict[str, Decimal] = {}
-    for currency, rate in usd_per.items():
-        if not re.fullmatch(r"[A-Za-z]{3}", currency):
-            raise HwpricesError(f"--usd-per: {currency!r} is no currency", "Write EUR=1.08.")
-        amount = _decimal("usd-per", rate)
-        if amount <= 0:
-            raise HwpricesError(f"--usd-per: {rate} is no rate", "Write EUR=1.08.")
-        read[currency.upper()] = amount
-    return read
-
-
-def parse_rates(texts: list[str]) -> dict[str, Decimal | str | float]:
-    """Read rates as they are written in a terminal: EUR=1.08.
-
-    Raises:
-        HwpricesError: one is not of this form.
-    """
-    pairs = [text.partition("=") for text in texts]
-    for (currency, equals, rate), text in zip(pairs, texts, strict=True):
-        if not (currency and equals and rate):
-            raise HwpricesError(f"--usd-per {text}: this is no rate", "Write EUR=1.08.")
-    return {currency: rate for currency, _, rate in pairs}
+def _rates(usd_per: Mapping[str, object] | None) -> currency.Rates:
+    """Read exchange rates as those of ``--usd-per``, with the same errors."""
+    return currency.parse_rates(f"{name}={rate}" for name, rate in (usd_per or {}).items())
 
 
 def _decimal(name: str, value: object) -> Decimal:

@@ -1,12 +1,12 @@
 """Find prices by what a machine has, where it stands and how it is bought."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read import currency
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.tables import Tables
 from hwprices.units import Money, WideMoney
@@ -116,7 +116,7 @@ class Search:
     license_model: str | None = "included"
     tenancy: str | None = "shared"
     max_price: Decimal | None = None
-    usd_per: Mapping[str, Decimal] = field(default_factory=dict)
+    usd_per: currency.Rates = field(default_factory=dict)
 
 
 def find(dataset: Tables, search: Search) -> pl.LazyFrame:
@@ -147,7 +147,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
     """Add the price in USD and the prices per part to rows of ``prices``; filter by max_price."""
-    usd = to_usd(search.usd_per)
+    usd = currency.to_usd(pl.col("effective_hourly"), pl.col("currency"), search.usd_per)
     per_part = rows.with_columns(usd_per_hour=usd).with_columns(
         usd_per_accelerator_hour=_per("accelerator_count"),
         usd_per_vcpu_hour=_per("vcpus"),
@@ -156,16 +156,6 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
         limit = pl.lit(search.max_price).cast(Money)
         per_part = per_part.filter(pl.col("usd_per_hour") <= limit)
     return per_part
-
-
-def to_usd(usd_per: Mapping[str, Decimal], column: str = "effective_hourly") -> pl.Expr:
-    """Write a price in USD: null where its currency has no rate."""
-    rates = {"USD": Decimal(1), **usd_per}
-    usd = pl.lit(None, dtype=Money)
-    for currency, rate in rates.items():
-        amount = pl.col(column) if rate == 1 else pl.col(column) * pl.lit(rate).cast(Money)
-        usd = pl.when(pl.col("currency") == currency).then(amount.cast(Money)).otherwise(usd)
-    return usd
 
 
 def _per(column: str) -> pl.Expr:
