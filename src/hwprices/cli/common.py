@@ -105,6 +105,13 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, default=str))
 
 
+def print_csv(rows: "pl.DataFrame") -> None:
+    """Print rows as CSV."""
+    from hwprices.read.export.cells import to_csv
+
+    typer.echo(to_csv(rows), nl=False)
+
+
 def print_frame(
     frame: "pl.DataFrame",
     as_json: bool,
@@ -128,8 +135,6 @@ def print_frame(
     if as_json:
         print_json(rows.to_dicts())
     elif as_csv:
-        from hwprices.read.export.cells import to_csv
-
-        typer.echo(to_csv(rows), nl=False)
+        print_csv(rows)
     else:
         print_table(render(frame))

@@ -55,7 +55,7 @@ def find(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Find offers: which machine, where, how bought, for how much.
+    """Find offers by words or options.
 
     Say it in words, with options, or both. Prints one line for each price, the cheapest first; of
     Linux on shared hardware unless another system or tenancy is asked for. Says why, if there is

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,6 +15,9 @@ from hwprices.read.terminal.words import ago
 from hwprices.storage import layout, manifests
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WELL = ("published", "unchanged")
 
@@ -128,6 +131,38 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"
             yield f"{trouble.unit} {trouble.status}{when}: {trouble.reason}"
+
+
+def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":
+    """Give the status as a table: one row for each provider, ages in seconds."""
+    import polars as pl
+
+    rows = [
+        {
+            "provider": verdict.name,
+            "title": verdict.status.title or verdict.name,
+            "outcome": verdict.status.outcome,
+            "reason": verdict.status.reason,
+            "checks": list(verdict.status.checks),
+            "origin": verdict.status.origin,
+            "last_try": verdict.status.last_try,
+            "last_success": verdict.status.last_success,
+            "complete_since": verdict.status.complete_since,
+            "seconds_since_success": _seconds(verdict.since_success),
+            "age_seconds": _seconds(verdict.age),
+            "release": verdict.status.release,
+            "units_fetched": verdict.status.units.fetched,
+            "units_failed": verdict.status.units.failed,
+            "well": verdict.well,
+        }
+        for verdict in judge(status, now, max_age)
+    ]
+    texts = dict.fromkeys(TEXT_COLUMNS, pl.String)
+    lists = {"checks": pl.List(pl.String)}
+    return pl.DataFrame(rows, schema_overrides={**texts, **lists})
+
+
+TEXT_COLUMNS = ("origin", "last_try", "last_success", "complete_since", "release")
 
 
 def to_json(status: Status, verdicts: list[Verdict]) -> dict[str, Any]:
