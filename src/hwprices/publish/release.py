@@ -61,6 +61,7 @@ def publish(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     accepted: Collection[str] = (),
     progress: Progress = lambda _: None,
+    with_database: bool = False,
 ) -> Published:
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
@@ -69,6 +70,7 @@ def publish(
         now: the clock; names the version.
         accepted: results of the gate that a person lets through. See ``gate.check``.
         progress: is called with the name of each step.
+        with_database: write hwprices.duckdb too, which takes longer than the tables themselves.
 
     Raises:
         HwpricesError: nothing is staged, another publisher is at work or was faster, the root
@@ -102,6 +104,7 @@ def publish(
             digest=digest,
             previous=current.version,
             created_at=created_at,
+            with_database=with_database,
         )
         progress("point")
         pointer.move(store, manifest, current.tag)

@@ -331,9 +331,11 @@ class Dataset:
         expected = {
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
+            layout.release_croissant(self.version),
         }
-        for entry in self.manifest["tables"].values():
-            for file in entry["files"]:
+        listed = [entry["files"] for entry in self.manifest["tables"].values()]
+        for files in (*listed, self.manifest.get("derived", [])):
+            for file in files:
                 key = layout.release_file(self.version, file["key"])
                 expected.add(key)
                 if self.store.leads_out(key):

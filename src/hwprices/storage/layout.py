@@ -4,7 +4,8 @@
     raw/<provider>/runs/<run_id>.json                       the manifest of a collection run
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
-    releases/<version>/manifest.json, datapackage.json      and the table files of the release
+    releases/<version>/manifest.json, datapackage.json,     and the table files of the release
+        croissant.json, hwprices.duckdb
     latest.json                                             the release in force
     gate-history.json                                       what the gate saw in past releases
     status.json                                             how each provider fares
@@ -28,6 +29,8 @@ STATUS_LOCK = ".status.lock"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"
+_CROISSANT = "croissant.json"
+DATABASE = "hwprices.duckdb"
 _LATEST = "latest.json"
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
 
@@ -120,6 +123,16 @@ def release_manifest(version: str) -> str:
 def release_datapackage(version: str) -> str:
     """Return the key of a release's Frictionless descriptor."""
     return f"{release_directory(version)}/{_DATAPACKAGE}"
+
+
+def release_croissant(version: str) -> str:
+    """Return the key of a release's Croissant description."""
+    return f"{release_directory(version)}/{_CROISSANT}"
+
+
+def release_database(version: str) -> str:
+    """Return the key of the DuckDB file of a release."""
+    return f"{release_directory(version)}/{DATABASE}"
 
 
 def release_file(version: str, file: str) -> str:

@@ -48,6 +48,15 @@ class TableEntry:
     files: tuple[TableFile, ...]
 
 
+@dataclass(frozen=True)
+class DerivedFile:
+    """A file made of the tables, for other programs: the DuckDB file. ``key``: below a release."""
+
+    key: str
+    bytes: int
+    sha256: str
+
+
 Outcome = Literal["pass", "warn", "stop", "accepted"]
 
 
@@ -143,6 +152,7 @@ class ReleaseManifest:
     tables: Mapping[str, TableEntry]
     providers: Mapping[str, ProviderEntry]
     unmatched_accelerators: tuple[UnmatchedAccelerator, ...] = ()
+    derived: tuple[DerivedFile, ...] = ()
 
     def files_of(self, provider: str) -> tuple[TableFile, ...]:
         """List the files that hold one provider's rows alone."""
@@ -204,6 +214,9 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
         yield "version", f"{_shown(manifest.version)} in the directory of {version}"
     if manifest.previous is not None and not layout.is_version(manifest.previous):
         yield "previous", f"{_shown(manifest.previous)} is no version"
+    for index, derived in enumerate(manifest.derived):
+        if derived.key != layout.DATABASE:
+            yield f"derived[{index}].key", f"{_shown(derived.key)} is no file of a release"
     keys: set[str] = set()
     for name, entry in manifest.tables.items():
         if not layout.is_table_name(name):
