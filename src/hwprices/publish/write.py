@@ -13,6 +13,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
+from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.rows import parquet
 from hwprices.schemas.tables import TABLES
@@ -84,6 +85,7 @@ def content_digest(content: Content) -> str:
 def write(
     store: Store,
     content: Content,
+    past: Record,
     *,
     version: str,
     digest: str,
@@ -95,6 +97,7 @@ def write(
     Args:
         store: the root.
         content: what to write.
+        past: its history.
         version: the name of the release.
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
@@ -105,7 +108,11 @@ def write(
     """
     if store.exists(layout.release_manifest(version)):
         raise _exists(version)
-    files = [*_copy_vendor_files(store, content, version), *_write_joined(store, content, version)]
+    files = [
+        *_copy_vendor_files(store, content, version),
+        *_write_joined(store, content, version),
+        *past.write(store, layout.release_directory(version)),
+    ]
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
         version=version,
@@ -177,4 +184,5 @@ def _provider_entry(source: Source) -> ProviderEntry:
         rows=rows,
         report=source.report,
         gate=source.results,
+        inputs=source.inputs,
     )
