@@ -468,7 +468,7 @@ INTERVAL_STARTS = Vocabulary(
     "interval_starts",
     {
         "first_release": "The provider is in a release for the first time.",
-        "first_collected": "Its unit was collected for the first time; it may have been sold before.",
+        "first_collected": "Its unit was collected for the first time; it may be older.",
         "added": "The vendor began to sell it.",
         "returned": "The vendor sells it again: an earlier interval had ended.",
         "price_changed": "The vendor changed the price.",

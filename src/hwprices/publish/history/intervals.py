@@ -54,7 +54,7 @@ def step(
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
-        return Step(history, pl.concat([ended, kept]), _no_moves(), waiting, waiting.clear())
+        return Step(history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows))
     both = _side_by_side(open_rows, after)
     is_same = pl.col("old_there") & pl.col("new_there") & ~judge.differs("old", "new", VALUE)
     same = both.filter(is_same)
@@ -73,9 +73,7 @@ def step(
         _begun(moves, moment),
     ]
     carried = _with_accelerators(pl.concat(parts), after)
-    back = seen.join(
-        open_rows.select("price_id", was_state="state", was_for="waits_for"), on="price_id"
-    ).filter(pl.col("was_state") != "current")
+    back = _back(seen, open_rows)
     return Step(history, carried, moves, waiting, back)
 
 
@@ -168,6 +166,12 @@ def _seen(open_rows: pl.DataFrame, same: pl.DataFrame, moment: Moment) -> pl.Dat
         state=pl.lit("current"),
         waits_for=pl.lit(None, dtype=pl.String),
     ).drop(f"now_{name}" for name in ORIGIN)
+
+
+def _back(seen: pl.DataFrame, open_rows: pl.DataFrame) -> pl.DataFrame:
+    """Select the prices that were missing in the release before, and say what they waited for."""
+    were = open_rows.select("price_id", was_state="state", was_for="waits_for")
+    return seen.join(were.filter(pl.col("was_state") != "current"), on="price_id")
 
 
 def _judged(

@@ -11,6 +11,7 @@ from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
 from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
 from hwprices.rows import frames, parquet
+from hwprices.schemas.columns import Table
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.stage import validate
@@ -103,13 +104,18 @@ def advance(
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory))
         step = intervals.step(rows, then, now, moment, read.prices)
-        histories[name] = validate.check(step.history, PriceHistory)
+        histories[name] = _checked(step.history, PriceHistory)
         listed += changes.of_provider(name, step)
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
-    return Record(histories, validate.check(pl.concat(listed), Changes), problems)
+    return Record(histories, _checked(pl.concat(listed), Changes), problems)
+
+
+def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    """Check the rows against their model and sort them by key; no rows need no check."""
+    return rows if rows.is_empty() else validate.check(rows, model)
 
 
 def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.DataFrame]:
