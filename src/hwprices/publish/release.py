@@ -15,6 +15,8 @@ from hwprices.errors import HwpricesError
 from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
 from hwprices.publish.accepted import check_names
 from hwprices.publish.history.record import record
+from hwprices.publish.history.snapshot import Moment
+from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
 from hwprices.read.dataset import latest_version, read_manifest, versions
 from hwprices.specs import sheets
@@ -99,10 +101,14 @@ def publish(
         version = created_at.strftime("%Y%m%dT%H%M%SZ")
         past = record(store, previous, sources, joined.tables["accelerators"], version)
         progress("write")
+        moment = Moment(version, current.version)
+        titles = {source.provider: write.provider_title(source.provider) for source in sources}
+        notes = make.make(moment, sources, results, past, titles)
         manifest = write.write(
             store,
             content,
             past,
+            notes,
             version=version,
             digest=digest,
             previous=current.version,
@@ -111,6 +117,7 @@ def publish(
         progress("point")
         pointer.move(store, manifest, current.tag)
         gate_history.append(store, figures, results)
+        changelog.update(store)
         fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         return Published(manifest, True, results, fares)
 

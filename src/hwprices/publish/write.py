@@ -15,6 +15,7 @@ from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
+from hwprices.publish.notes import markdown
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
@@ -26,6 +27,7 @@ from hwprices.storage.release_manifest import (
     TableFile,
     UnmatchedAccelerator,
 )
+from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store
 
 COMPLETED = ("regions",)
@@ -88,6 +90,7 @@ def write(
     store: Store,
     content: Content,
     past: Record,
+    notes: ReleaseNotes,
     *,
     version: str,
     digest: str,
@@ -100,6 +103,7 @@ def write(
         store: the root.
         content: what to write.
         past: its history.
+        notes: its notes.
         version: the name of the release.
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
@@ -128,11 +132,23 @@ def write(
         unmatched_accelerators=tuple(
             UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
         ),
+        notes=_write_notes(store, notes),
     )
     store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
+
+
+def _write_notes(store: Store, notes: ReleaseNotes) -> dict[str, str]:
+    """Write the release notes; return the SHA-256 of each file."""
+    texts = (markdown.notes(notes).encode(), manifests.encode(notes))
+    for name, text in zip(layout.NOTES, texts, strict=True):
+        store.put(layout.release_file(notes.version, name), text)
+    return {
+        name: hashlib.sha256(text).hexdigest()
+        for name, text in zip(layout.NOTES, texts, strict=True)
+    }
 
 
 def _exists(version: str) -> HwpricesError:

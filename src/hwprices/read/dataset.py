@@ -232,13 +232,28 @@ class Dataset:
             )
         connection.register(table, self.scan(table))
 
+    def _altered_notes(self) -> list[str]:
+        """List the release notes that are missing or altered."""
+        faults = []
+        for name, sha256 in self.release.notes.items():
+            key = layout.release_file(self.version, name)
+            data = self.store.get(key)
+            if data is None:
+                faults.append(f"{self.store.uri(key)} is missing")
+            elif hashlib.sha256(data).hexdigest() != sha256:
+                fault = "was altered: its checksum does not match the manifest"
+                faults.append(f"{self.store.uri(key)} {fault}")
+        return faults
+
     def verify(self) -> list[str]:
         """List each file that is missing, altered, or not in the manifest; none means complete."""
         faults = []
         expected = {
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
+            *(layout.release_file(self.version, name) for name in self.release.notes),
         }
+        faults += self._altered_notes()
         for entry in self.manifest["tables"].values():
             for file in entry["files"]:
                 key = layout.release_file(self.version, file["key"])

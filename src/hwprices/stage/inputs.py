@@ -33,7 +33,7 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, beside those of the provider."""
 
-FETCHERS = ("api", "fetch.py", "settings.py")
+FETCHERS = ("access.py", "api", "fetch.py", "settings.py")
 """What a provider's folder has for fetching: it touches no landed page."""
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "ijson", "defusedxml", "pandera")
@@ -60,7 +60,7 @@ def reading(provider: str) -> Reading:
 
 
 def _source_files(provider: str) -> list[Path]:
-    folder = PACKAGE / "providers" / provider
+    folder = PACKAGE.joinpath(*providers.get(provider).package.split(".")[1:])
     own = [path for path in folder.iterdir() if path.name not in FETCHERS]
     return _below([*(PACKAGE / name for name in READERS), *own], ".py")
 

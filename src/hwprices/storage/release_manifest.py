@@ -266,6 +266,9 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
         yield "version", f"{_shown(manifest.version)} in the directory of {version}"
     if manifest.previous is not None and not layout.is_version(manifest.previous):
         yield "previous", f"{_shown(manifest.previous)} is no version"
+    for name in manifest.notes:
+        if name not in layout.NOTES:
+            yield "notes", f"{_shown(name)} is no file of notes"
     keys: set[str] = set()
     for name, entry in manifest.tables.items():
         if not layout.is_table_name(name):

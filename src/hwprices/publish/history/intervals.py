@@ -54,7 +54,9 @@ def step(
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
-        return Step(history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows))
+        return Step(
+            history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows)
+        )
     both = _side_by_side(open_rows, after)
     is_same = pl.col("old_there") & pl.col("new_there") & ~judge.differs("old", "new", VALUE)
     same = both.filter(is_same)

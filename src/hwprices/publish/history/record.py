@@ -150,9 +150,9 @@ def from_release(
     }
     listed = _table(store, release, CHANGES)
     again = {name: from_changes(listed, name) for name in after} if listed is not None else {}
-    sheets = (_accelerators(store, previous), _accelerators(store, release))
-    if sheets[1] is None:
-        sheets = (None, frames.empty(SoldAccelerators))
+    own = _accelerators(store, release)
+    older = _accelerators(store, previous) if own is not None else None
+    sheets = (older, frames.empty(SoldAccelerators) if own is None else own)
     return advance(past, _befores(store, previous), after, moment, again, sheets)
 
 
