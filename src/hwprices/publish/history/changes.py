@@ -22,6 +22,8 @@ def of_provider(provider: str, step: Step) -> list[pl.DataFrame]:
 
     A provider that is in a release for the first time is one row.
     """
+    if step.before.is_empty() and step.history.is_empty():
+        return []
     if step.before.is_empty():
         return [_first_release(provider, step.history.height)]
     listed = step.moves.filter(~pl.col("start_reason").is_in(PER_PRICE).fill_null(False))

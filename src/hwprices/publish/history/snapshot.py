@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 import polars as pl
 
+from hwprices.read.history.moment import version_time
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import PRICE_KEY, Prices
@@ -15,8 +16,6 @@ from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInp
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 """The columns that are a price's value. Where one of them differs, an interval ends."""
-
-VERSION_FORMATS = ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S.%fZ")
 
 
 @dataclass(frozen=True)
@@ -30,16 +29,6 @@ class Moment:
     def at(self) -> datetime:
         """When it was made: its version is a time."""
         return version_time(self.version)
-
-
-def version_time(version: str) -> datetime:
-    """Read the time in the name of a release.
-
-    Raises:
-        ValueError: it is no version.
-    """
-    with_fraction = "." in version
-    return datetime.strptime(version, VERSION_FORMATS[with_fraction]).replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from hwprices.read.history import news
+from hwprices.read.history.news import WORDS
 from hwprices.storage.release_notes import Move, ProviderNote, ReleaseNotes, Sold
 
 MAX_NAMES = 20
@@ -17,23 +19,6 @@ MAX_LENGTH = 300
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
-WORDS = {
-    "added": "new",
-    "removed": "gone",
-    "returned": "back",
-    "price_up": "dearer",
-    "price_down": "cheaper",
-    "price_known": "with a price at last",
-    "price_unknown": "without a price now",
-    "terms_changed": "with other terms",
-    "restated": "restated by us",
-    "unclear": "unclear",
-    "refused": "refused",
-    "not_collected": "not collected; prices stay as they were",
-    "collected_again": "collected again",
-    "first_collected": "collected for the first time",
-}
 
 
 def escaped(text: object) -> str:
@@ -81,37 +66,7 @@ def changelog_entry(release: ReleaseNotes) -> str:
 
 def _summary(release: ReleaseNotes) -> list[str]:
     """Say in a few lines what a reader wants to know first."""
-    lines = []
-    for name in release.new_providers:
-        count = sum(release.providers[name].prices.values()) if name in release.providers else 0
-        title = release.providers[name].title if name in release.providers else name
-        lines.append(f"- {escaped(title)} is in a release for the first time: {count:,} prices.")
-    counts = [
-        f"{count:,} {WORDS[change]}"
-        for change in WORDS
-        if (count := release.changes.get(change)) is not None
-    ]
-    if counts:
-        lines.append(f"- Prices: {', '.join(counts)}.")
-    for subject, rows in (("Machine types", release.instance_types), ("Regions", release.regions)):
-        by_change = {word: sum(row.change == word for row in rows) for word in WORDS}
-        told = [f"{count:,} {WORDS[change]}" for change, count in by_change.items() if count]
-        if told:
-            lines.append(f"- {subject}: {', '.join(told)}.")
-    if release.spec_changes:
-        lines.append(f"- Figures of machine types that the vendor changed: {release.spec_changes}.")
-    for name, provider in release.providers.items():
-        if provider.status == "kept":
-            lines.append(
-                f"- {escaped(provider.title)} is unchanged since release"
-                f" {escaped(provider.kept_from)}: the gate held the new tables of `{name}` back,"
-                " or there were none."
-            )
-    missing = [row for row in release.collection if row.change == "not_collected"]
-    if missing:
-        names = ", ".join(escaped(row.unit or row.provider) for row in missing[:MAX_NAMES])
-        lines.append(f"- Not collected: {names}. Its prices stay in force.")
-    return [*(lines or ["- No price changed."]), ""]
+    return [*(f"- {line}" for line in news.lines(release, escaped)), ""]
 
 
 def _providers(release: ReleaseNotes) -> list[str]:
