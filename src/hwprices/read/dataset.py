@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hwprices.read.history.moment import When
+    from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
 
 
@@ -290,6 +291,98 @@ class Dataset:
                 faults.append(f"{self.store.uri(key)} {fault}")
         return faults
 
+    def find(
+        self,
+        text: str = "",
+        *,
+        sort: str = "price",
+        descending: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Find offers, in words or by options: one row for each price, the cheapest first.
+
+        Args:
+            text: such as "8xH100 europe 1y".
+            sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
+            descending: the highest figure first.
+            overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
+            options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
+                continent, option, term, os, tenancy, max_price, usd_per …: those of
+                ``read.find.request.request``.
+
+        Raises:
+            HwpricesError: a word or option is not understood; the line names near ones.
+        """
+        from hwprices.read.find import offers
+
+        rules = _overlays(overlays)
+        answer = offers.answer(
+            self, text, sort=sort, descending=descending, overlays=rules, **options
+        )
+        return answer.rows
+
+    def price(
+        self, name: str, *, overlays: "str | Path | Overlays | None" = None, **options: Any
+    ) -> pl.DataFrame:
+        """Give every price of a machine type, known or not, the cheapest first.
+
+        The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
+        ``find``; without them all systems and tenancies are given.
+
+        Raises:
+            HwpricesError: there is no such machine type, or it has no price; the line says whether
+                it is not sold or not in this release.
+        """
+        from hwprices.read.find import machine
+
+        return machine.require_prices(
+            machine.answer(self, name, overlays=_overlays(overlays), **options)
+        )
+
+    def compare(
+        self,
+        *names: str,
+        equals: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Give one row for each machine type: its specification and cheapest prices.
+
+        ``equals``: add the machine of every other provider that is most like the first one.
+        ``options`` as in ``find``.
+
+        Raises:
+            HwpricesError: a name or option is not understood, or there is nothing to compare.
+        """
+        from hwprices.read.find.compare import compare
+
+        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+
+    def coverage(self) -> pl.DataFrame:
+        """Give one row for each region: how many prices it has, of which kinds, how old."""
+        from hwprices.read.find import overview
+
+        return overview.coverage(self)
+
+    def refused(self) -> pl.DataFrame:
+        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them."""
+        from hwprices.read.find import overview
+
+        return overview.quarantine(self)
+
+    def status(self) -> pl.DataFrame:
+        """Give one row for each provider: how its last try ended, and how old its tables are.
+
+        Raises:
+            HwpricesError: the dataset has no ``status.json``.
+        """
+        from datetime import UTC, datetime
+
+        from hwprices.read import status
+
+        return status.frame(status.read(self.store.root), datetime.now(UTC))
+
     def verify(self) -> list[str]:
         """List each file that is missing, altered, or not in the manifest; none means complete."""
         faults = []
@@ -320,6 +413,15 @@ class Dataset:
             if key not in expected
         ]
         return faults
+
+
+def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
+    """Load rules where the path of a file is given."""
+    if not isinstance(rules, str | Path):
+        return rules
+    from hwprices.read.overlays.rules import load
+
+    return load(rules)
 
 
 def open(root: str | Path, version: str = "latest") -> Dataset:
