@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend import model_memory
-from hwprices.read.recommend.model_memory import WORKLOADS, Memory, Workload
-from hwprices.read.recommend.model_shape import ModelShape, model_shape
+from hwprices.formulas import language_model
+from hwprices.formulas.language_model import WORKLOADS, Memory, Workload
+from hwprices.formulas.language_model import ModelShape
+from hwprices.read.recommend.model_shape import model_shape
 
 MFU = 0.4
 """Model FLOPs utilisation: share of the peak rate that training reaches. 38-43 % on H100,
@@ -59,7 +60,7 @@ class Job:
     @property
     def memory(self) -> Memory:
         """Bytes that the job needs."""
-        return model_memory.memory(
+        return language_model.memory(
             self.model, self.workload, self.precision, self.context, self.batch
         )
 
@@ -68,7 +69,7 @@ class Job:
         """Operations of a training; None for inference."""
         if self.tokens is None:
             return None
-        return model_memory.training_flops(self.model, self.workload, self.tokens)
+        return language_model.training_flops(self.model, self.workload, self.tokens)
 
 
 def make_job(
@@ -127,10 +128,10 @@ def _workload(name: str) -> Workload:
 
 def _check_precision(precision: str, workload: Workload) -> None:
     """Raise HwpricesError if the workload cannot use the precision."""
-    if precision not in model_memory.BYTES_PER_WEIGHT:
+    if precision not in language_model.BYTES_PER_WEIGHT:
         raise HwpricesError(
             f"there is no precision {precision!r}",
-            f"Choose one of {', '.join(model_memory.BYTES_PER_WEIGHT)}.",
+            f"Choose one of {', '.join(language_model.BYTES_PER_WEIGHT)}.",
         )
     if precision in STORAGE_FORMATS and workload in ("pretrain", "full_finetune"):
         raise HwpricesError(

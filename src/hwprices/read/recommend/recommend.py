@@ -201,7 +201,7 @@ def _hours_and_speed(job: Job) -> tuple[pl.Expr, pl.Expr]:
     if job.flops is not None:
         hours = job.flops / (col.rate * job.mfu * col.total_accelerators) / 3600
         return hours, pl.lit(job.tokens) / (hours * 3600)
-    bytes_read = model_memory.bytes_read_per_step(job.model, job.precision, job.context, job.batch)
+    bytes_read = language_model.bytes_read_per_step(job.model, job.precision, job.context, job.batch)
     flops = 2 * job.model.active_parameters * job.batch
     read_seconds = bytes_read / (col.memory_bandwidth_gbs * 1e9 * col.total_accelerators)
     compute_seconds = flops / (col.rate * col.total_accelerators)
