@@ -79,6 +79,9 @@ class Efficiencies(Table):
     )
     compute: pl.Float64 = column("Share of the peak rate, or the figure.", gt=0)
     bandwidth: pl.Float64 = column("Share of the memory bandwidth.", nullable=True, gt=0, le=1)
+    single_user_bandwidth: pl.Float64 = column(
+        "The same of programs for one user, such as llama.cpp.", nullable=True, gt=0, le=1
+    )
     measurements: pl.Int32 = column("Measurements it was fitted on.", ge=0)
     devices: pl.Int32 = column("Accelerators they are of.", ge=0)
 

@@ -8,7 +8,7 @@ import io
 import math
 import statistics
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -28,11 +28,12 @@ PLOT = PROJECT / "docs" / "calibration.svg"
 BEGIN = "<!-- calibration: written by tools/calibration.py -->"
 END = "<!-- end of calibration -->"
 
-COMPUTE = [0.03 * 1.12**step for step in range(32)]
-BANDWIDTH = [0.30 + 0.05 * step for step in range(13)]
+COMPUTE = [round(0.05 * 1.16**step, 4) for step in range(20)]
+BANDWIDTH = [0.4, 0.5, 0.6, 0.7, 0.8]
+SINGLE_USER_BANDWIDTH = [round(0.2 + 0.03 * step, 2) for step in range(27)]
 """Efficiencies that are tried."""
 
-EXPERTS = [0.3 + 0.05 * step for step in range(15)]
+EXPERTS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 
 USUAL = Efficiency(0.35, 0.65)
 """Where the measurements of a family do not tell two efficiencies apart, the nearer to these is
@@ -88,10 +89,10 @@ def points(accelerators: pl.DataFrame, benchmarks: pl.DataFrame) -> list[Point]:
 class Grid:
     """The error of every point for every efficiency that is tried, computed once."""
 
-    def __init__(self, listed: list[Point], flops_per_byte: float) -> None:
+    def __init__(self, listed: list[Point], kind: str, flops_per_byte: float) -> None:
         self.flops_per_byte = flops_per_byte
-        self.points = [p for p in listed if p.measurement.kind != "prompt"]
-        self.cells = [Efficiency(c, b) for c in COMPUTE for b in BANDWIDTH]
+        self.points = [p for p in listed if p.measurement.kind == kind]
+        self.cells = serving_cells() if kind == "serving" else single_user_cells()
         self._errors: dict[tuple[int, float], list[float | None]] = {}
 
     def errors(self, index: int, experts: float) -> list[float | None]:
@@ -118,9 +119,19 @@ class Grid:
         return best, cost
 
 
+def serving_cells() -> list[Efficiency]:
+    """List the efficiencies that are tried for a filled machine."""
+    return [Efficiency(compute, bandwidth) for compute in COMPUTE for bandwidth in BANDWIDTH]
+
+
+def single_user_cells() -> list[Efficiency]:
+    """List those tried for one user, whose tokens wait for the memory alone."""
+    return [Efficiency(1.0, bandwidth) for bandwidth in SINGLE_USER_BANDWIDTH]
+
+
 def single(cell: Efficiency, experts: float, flops_per_byte: float) -> Calibration:
-    """Make a calibration with one efficiency for every family."""
-    return Calibration({"other": cell}, experts, flops_per_byte, {})
+    """Make a calibration with one efficiency for every family and kind."""
+    return Calibration({"other": cell}, {"other": cell.bandwidth}, experts, flops_per_byte, {})
 
 
 def fit_flops_per_byte(listed: list[Point]) -> float:
@@ -153,58 +164,72 @@ def fit_experts(grid: Grid) -> float:
     return min(EXPERTS, key=cost)
 
 
-def pooled(efficiencies: dict[str, Efficiency]) -> Efficiency:
+def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
+    """Fit every family on all its points; ``other`` is the median of the families."""
+    fitted = {
+        name: grid.fit(indices, experts)[0]
+        for name, indices in by_family(grid).items()
+        if name != "other"
+    }
+    return fitted | {"other": pooled(fitted)}
+
+
+def pooled(fitted: dict[str, Efficiency]) -> Efficiency:
     """Give the efficiency of a family that nobody measured: the median of the others."""
     return Efficiency(
-        round(statistics.median(e.compute for e in efficiencies.values()), 4),
-        round(statistics.median(e.bandwidth for e in efficiencies.values()), 4),
+        round(statistics.median(e.compute for e in fitted.values()), 4),
+        round(statistics.median(e.bandwidth for e in fitted.values()), 4),
     )
 
 
-def efficiencies_sheet(grid: Grid, experts: float) -> pl.DataFrame:
-    """Fit every family on all its points."""
-    families = by_family(grid)
-    fitted = {name: grid.fit(indices, experts)[0] for name, indices in families.items()}
-    measured = {name: e for name, e in fitted.items() if name != "other"}
+def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
+    """Fit every family. One that was measured for one kind alone has the median for the other."""
+    filled, alone = fit_families(serving, experts), fit_families(single_user, experts)
     rows = []
-    for name in sorted({*measured, "other"}):
-        efficiency = measured.get(name) or pooled(measured)
-        indices = families.get(name, [])
-        used = {grid.points[index].device.accelerator_id for index in indices}
-        rows.append((name, efficiency.compute, efficiency.bandwidth, len(indices), len(used)))
-    with_experts = [p for p in grid.points if p.has_experts]
-    used = {p.device.accelerator_id for p in with_experts}
-    rows.append(("experts", experts, None, len(with_experts), len(used)))
-    rows.append(("flops_per_byte", grid.flops_per_byte, None, 0, 0))
+    for name in sorted({*filled, *alone}):
+        both = filled.get(name, filled["other"])
+        bandwidth = alone.get(name, alone["other"]).bandwidth
+        used = [p for grid in (serving, single_user) for p in grid.points]
+        used = [p for p in used if p.device.family == name]
+        devices = len({p.device.accelerator_id for p in used})
+        rows.append((name, both.compute, both.bandwidth, bandwidth, len(used), devices))
+    mixtures = [p for p in serving.points if p.has_experts]
+    devices = len({p.device.accelerator_id for p in mixtures})
+    rows.append(("experts", experts, None, None, len(mixtures), devices))
+    rows.append(("flops_per_byte", serving.flops_per_byte, None, None, 0, 0))
     return pl.DataFrame(
-        [(n, round(c, 4), b and round(b, 4), m, d) for n, c, b, m, d in rows],
-        schema=["family", "compute", "bandwidth", "measurements", "devices"],
+        rows,
+        schema=[
+            "family",
+            "compute",
+            "bandwidth",
+            "single_user_bandwidth",
+            "measurements",
+            "devices",
+        ],
         orient="row",
     )
 
 
-def left_out(
-    grid: Grid, experts: float, fitted: Calibration
-) -> dict[str, list[tuple[Point, float]]]:
+Predictions = dict[str, list[tuple[Point, float]]]
+"""Basis: measurements, and the logarithm of predicted over measured."""
+
+
+def left_out(grid: Grid, experts: float, fitted: Calibration) -> Predictions:
     """Predict every point without itself: scaled, modelled, and as of a family never measured."""
-    answers: dict[str, list[tuple[Point, float]]] = {
-        "scaled": [],
-        "modelled": [],
-        "unmeasured_family": [],
-    }
-    everything = by_family(grid)
+    answers: Predictions = {"scaled": [], "modelled": [], "unmeasured_family": []}
+    complete = fit_families(grid, experts)
     for index, point in enumerate(grid.points):
         scaled = _scaled(grid, index, fitted)
         if scaled is not None:
             answers["scaled"].append((point, scaled))
-        families = by_family(grid, point.device.accelerator_id)
-        family = families.get(point.device.family)
+        family = by_family(grid, point.device.accelerator_id).get(point.device.family)
         if family and point.device.family != "other":
             cell, _ = grid.fit(family, experts)
             answers["modelled"].append((point, _at(grid, index, cell, experts)))
         others = {
-            name: grid.fit(indices, experts)[0]
-            for name, indices in everything.items()
+            name: cell
+            for name, cell in complete.items()
             if name not in (point.device.family, "other")
         }
         nearest = _nearest_cell(grid, pooled(others))
@@ -274,14 +299,14 @@ def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
 
 
 def errors_sheet(
-    answers: dict[str, list[tuple[Point, float]]], spreads: dict[str, list[float]]
+    answers: dict[str, Predictions], spreads: dict[str, list[float]]
 ) -> pl.DataFrame:
     """Summarise the errors by basis and kind."""
     rows = []
-    for kind in KIND_NAMES:
+    for kind, of_kind in answers.items():
         by_basis = {"measured": spreads[kind]} | {
-            basis: [abs(math.exp(e) - 1) for p, e in listed if p.measurement.kind == kind]
-            for basis, listed in answers.items()
+            basis: [abs(math.exp(error) - 1) for _, error in listed]
+            for basis, listed in of_kind.items()
         }
         for basis, values in by_basis.items():
             rows.append((basis, kind, len(values), *_quantiles(values)))
@@ -301,16 +326,16 @@ def _quantiles(values: list[float]) -> tuple[float, float]:
     return round(statistics.median(ordered), 3), round(ordered[at], 3)
 
 
-def build() -> tuple[pl.DataFrame, pl.DataFrame, dict[str, list[tuple[Point, float]]]]:
-    """Fit everything: the two sheets, and the predictions behind them."""
+def build() -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Predictions]]:
+    """Fit everything: the two sheets, and the predictions behind them by kind."""
     benchmarks = sheets.load("benchmarks")
     listed = points(sheets.load("accelerators"), benchmarks)
-    grid = Grid(listed, fit_flops_per_byte(listed))
-    experts = fit_experts(grid)
-    efficiencies = efficiencies_sheet(grid, experts)
-    empty = pl.DataFrame(schema={"basis": pl.String, "kind": pl.String})
-    fitted = throughput.calibration_from(efficiencies, empty)
-    answers = left_out(grid, experts, replace(fitted, errors={}))
+    flops_per_byte = fit_flops_per_byte(listed)
+    grids = {kind: Grid(listed, kind, flops_per_byte) for kind in KIND_NAMES}
+    experts = fit_experts(grids["serving"])
+    efficiencies = efficiencies_sheet(grids["serving"], grids["single_user"], experts)
+    fitted = throughput.calibration_from(efficiencies, None)
+    answers = {kind: left_out(grid, experts, fitted) for kind, grid in grids.items()}
     return efficiencies, errors_sheet(answers, spread(benchmarks)), answers
 
 
@@ -327,13 +352,14 @@ def table(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> str:
         )
     lines += [
         "",
-        "| family | compute | bandwidth | measurements | accelerators |",
-        "|---|---|---|---|---|",
+        "| family | compute | bandwidth | bandwidth, one user | measurements | accelerators |",
+        "|---|---|---|---|---|---|",
     ]
     for row in efficiencies.iter_rows(named=True):
-        bandwidth = "" if row["bandwidth"] is None else f"{row['bandwidth']:.2f}"
+        shares = [row["bandwidth"], row["single_user_bandwidth"]]
+        cells = " | ".join("" if share is None else f"{share:.2f}" for share in shares)
         lines.append(
-            f"| {row['family']} | {row['compute']:.3g} | {bandwidth} | {row['measurements']} |"
+            f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['measurements']} |"
             f" {row['devices']} |"
         )
     return "\n".join(lines)
@@ -405,7 +431,7 @@ def main(arguments: list[str]) -> int:
     files = {
         SHEETS / "efficiencies.csv": csv_text(efficiencies),
         SHEETS / "calibration.csv": csv_text(errors),
-        PLOT: plot(answers["modelled"]),
+        PLOT: plot([pair for of_kind in answers.values() for pair in of_kind["modelled"]]),
         METHOD: method,
     }
     return max(write_or_check(target, text, arguments) for target, text in files.items())

@@ -121,16 +121,22 @@ class Calibration:
     """What was fitted on the measurements: the sheets efficiencies and calibration."""
 
     efficiencies: dict[str, Efficiency]
-    """By family; ``other`` for those that nobody has measured."""
+    """Of a filled machine, by family; ``other`` for those that nobody has measured."""
+    single_user_bandwidth: dict[str, float]
+    """Share of the memory bandwidth that programs for one user reach, by family."""
     experts: float
     """Share of the compute efficiency that a mixture of experts keeps: its matrices are small."""
     flops_per_byte: float
     """Operations that a device without a published rate does in the time it reads a byte."""
     errors: dict[str, tuple[float, float]]
-    """Basis: median and 90th percentile of the error, as shares of the measured figure."""
+    """basis/kind: median and 90th percentile of the error, as shares of the measured figure."""
 
-    def efficiency(self, family: str, *, has_experts: bool) -> Efficiency:
-        """Give the efficiency of a family for a dense model, or for a mixture of experts."""
+    def efficiency(self, family: str, *, has_experts: bool, single_user: bool) -> Efficiency:
+        """Give the efficiency of a family, for a dense model or a mixture of experts."""
         fitted = self.efficiencies.get(family, self.efficiencies["other"])
         share = self.experts if has_experts else 1.0
-        return Efficiency(fitted.compute * share, fitted.bandwidth)
+        bandwidth = fitted.bandwidth
+        if single_user:
+            other = self.single_user_bandwidth["other"]
+            bandwidth = self.single_user_bandwidth.get(family, other)
+        return Efficiency(fitted.compute * share, bandwidth)

@@ -17,6 +17,10 @@ from hwprices.specs import sheet_directory
 MEASURED_BATCHED = 8
 """From this many sequences at once, a filled machine is nearer than a single user."""
 
+TRUST = {"serving": 0.5, "single_user": 0.5}
+"""Exponent of measured over modelled speed of another model on the same accelerator. Chosen by the
+error of predicting each measurement from the others (docs/method.md)."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -80,8 +84,8 @@ def calibration() -> Calibration:
     return load_calibration()
 
 
-def calibration_from(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> Calibration:
-    """Make a calibration from the two sheets."""
+def calibration_from(efficiencies: pl.DataFrame, errors: pl.DataFrame | None) -> Calibration:
+    """Make a calibration from the two sheets; without errors while they are being computed."""
     figures = {row["family"]: row for row in efficiencies.iter_rows(named=True)}
     families = {
         name: Efficiency(row["compute"], row["bandwidth"])
@@ -90,11 +94,12 @@ def calibration_from(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> Calibr
     }
     return Calibration(
         efficiencies=families,
+        single_user_bandwidth={name: figures[name]["single_user_bandwidth"] for name in families},
         experts=figures["experts"]["compute"],
         flops_per_byte=figures["flops_per_byte"]["compute"],
         errors={
             f"{row['basis']}/{row['kind']}": (row["median_error"], row["p90_error"])
-            for row in errors.iter_rows(named=True)
+            for row in ([] if errors is None else errors.iter_rows(named=True))
         },
     )
 
@@ -115,7 +120,9 @@ def roofline(
             return None
         request = _request(machine.device, demand, bits)
         efficiency = fitted.efficiency(
-            machine.device.family, has_experts=demand.model.active_expert_share < 1
+            machine.device.family,
+            has_experts=demand.model.active_expert_share < 1,
+            single_user=is_single_user(demand),
         )
         most = serving.largest_batch(demand.model, copy, request)
         if demand.concurrency is not None:
@@ -133,6 +140,11 @@ def roofline(
         busy = copies if demand.concurrency is None else min(copies, demand.concurrency)
         results.append((_times(found, busy), devices))
     return max(results, key=lambda result: result[0].tokens_per_second, default=None)
+
+
+def is_single_user(demand: Demand) -> bool:
+    """Tell whether so few sequences are served that the memory alone decides."""
+    return demand.concurrency is not None and demand.concurrency < MEASURED_BATCHED
 
 
 def divisions(count: int, heads: int) -> Iterator[int]:
@@ -267,8 +279,7 @@ class Estimator:
         accelerator is the answer, in its own format and with its own lengths.
         """
         device = machine.device
-        single = demand.concurrency is not None and demand.concurrency < MEASURED_BATCHED
-        kind: Kind = "single_user" if single else "serving"
+        kind: Kind = "single_user" if is_single_user(demand) else "serving"
         exact = self.measurement(device.accelerator_id, demand.model, kind)
         if as_measured and exact is not None:
             answer = self._measured(machine, exact)
@@ -345,13 +356,19 @@ class Estimator:
     def nearest_factor(self, machine: Machine, model: ModelShape, kind: Kind) -> float:
         """Compute measured over modelled speed of the nearest measurement; 1 without one."""
         nearest = self._nearest(machine.device, model, kind)
-        return 1.0 if nearest is None else self._factor(machine, nearest)
+        if nearest is None:
+            return 1.0
+        return self._factor(machine, nearest, exact=_same(nearest, model))
 
-    def _factor(self, machine: Machine, measurement: Measurement) -> float:
-        """Compute measured over modelled speed of an accelerator: what the roofline misses."""
+    def _factor(self, machine: Machine, measurement: Measurement, *, exact: bool) -> float:
+        """Compute measured over modelled speed of an accelerator: what the roofline misses.
+
+        ``exact``: the measurement is of the same model. Of another one a part of it is believed.
+        """
         usable = self.memory.get(machine.device.accelerator_id, machine.usable_bytes)
         modelled = predicted(measurement, machine.device, usable, self.fitted)
-        return 1.0 if not modelled else measurement.per_device / modelled
+        ratio = 1.0 if not modelled else measurement.per_device / modelled
+        return float(ratio if exact else ratio ** TRUST[measurement.kind])
 
     def _capped(self, machine: Machine, demand: Demand, found: Speed, kind: Kind) -> Speed:
         """Hold the speed below the most work that was ever measured on the accelerator.
