@@ -12,11 +12,20 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.formulas import language_model, training
 from hwprices.formulas.serving import Efficiency
+from hwprices.formulas.training import Cluster
 from hwprices.read.recommend import throughput
 from hwprices.read.recommend.devices import Calibration, Device, device
 from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
-from hwprices.read.recommend.measurements import Measurement, measurements
+from hwprices.read.recommend.measurements import (
+    TUNING_BENCHMARK,
+    TUNING_CONTEXT,
+    TUNING_TOKENS,
+    Measurement,
+    measurements,
+    tunings,
+)
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import sheets
 from tools.generated import PROJECT, write_or_check
@@ -48,6 +57,9 @@ BASES = {
     "unmeasured_family": "no accelerator of its family measured",
 }
 KIND_NAMES = {"serving": "filled machine", "single_user": "one user"}
+NAMES = KIND_NAMES | {"training": "fine-tuning"}
+
+ONE_MACHINE = 8  # accelerators; larger systems are compared with nothing that is recommended
 
 
 @dataclass(frozen=True)
@@ -165,7 +177,7 @@ def fit_experts(grid: Grid) -> float:
 
 
 def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
-    """Fit every family on all its points; ``other`` is the median of the families."""
+    """Fit every family on all its points; ``other`` is the lowest of the families."""
     fitted = {
         name: grid.fit(indices, experts)[0]
         for name, indices in by_family(grid).items()
@@ -175,15 +187,18 @@ def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
 
 
 def pooled(fitted: dict[str, Efficiency]) -> Efficiency:
-    """Give the efficiency of a family that nobody measured: the median of the others."""
+    """Give the efficiency of a family that nobody measured: the lowest of the others.
+
+    So a device that nobody measured does not go before one that was.
+    """
     return Efficiency(
-        round(statistics.median(e.compute for e in fitted.values()), 4),
-        round(statistics.median(e.bandwidth for e in fitted.values()), 4),
+        min(e.compute for e in fitted.values()),
+        min(e.bandwidth for e in fitted.values()),
     )
 
 
 def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
-    """Fit every family. One that was measured for one kind alone has the median for the other."""
+    """Fit every family. One that was measured for one kind alone has the lowest for the other."""
     filled, alone = fit_families(serving, experts), fit_families(single_user, experts)
     rows = []
     for name in sorted({*filled, *alone}):
@@ -299,7 +314,9 @@ def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
 
 
 def errors_sheet(
-    answers: dict[str, Predictions], spreads: dict[str, list[float]]
+    answers: dict[str, Predictions],
+    spreads: dict[str, list[float]],
+    tuning: dict[str, list[float]],
 ) -> pl.DataFrame:
     """Summarise the errors by basis and kind."""
     rows = []
@@ -310,11 +327,41 @@ def errors_sheet(
         }
         for basis, values in by_basis.items():
             rows.append((basis, kind, len(values), *_quantiles(values)))
+    for basis, values in tuning.items():
+        rows.append((basis, "training", len(values), *_quantiles(values)))
     return pl.DataFrame(
         rows,
         schema=["basis", "kind", "measurements", "median_error", "p90_error"],
         orient="row",
     ).sort("basis", "kind")
+
+
+def tuning_spread(benchmarks: pl.DataFrame) -> list[float]:
+    """List how far each system's fine-tuning is from the one that stands for its size."""
+    chosen = tunings(benchmarks)
+    rows = benchmarks.filter(model=TUNING_BENCHMARK).drop_nulls(["accelerator_count", "result"])
+    return [
+        abs(chosen[row["accelerator_id"], row["accelerator_count"]].minutes / row["result"] - 1)
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def training_errors(accelerators: pl.DataFrame, benchmarks: pl.DataFrame) -> list[tuple[str, float]]:
+    """Compare the measured fine-tuning with the assumed share of the peak rate."""
+    rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
+    model = model_shape("llama-2-70b")
+    flops = language_model.training_flops(model, "lora", TUNING_TOKENS, TUNING_CONTEXT)
+    errors = []
+    for (accelerator_id, count), tuning in tunings(benchmarks).items():
+        accelerator = device(rows[accelerator_id])
+        rate = accelerator.rate("fp8")
+        if rate is None or count > ONE_MACHINE:
+            continue
+        cluster = Cluster(1, count, rate, accelerator.link_bytes_per_second, None)
+        mfu = training.utilisation(cluster, narrow=True, unpacked=False)
+        hours = training.hours(flops, cluster, mfu)
+        errors.append((accelerator_id, abs(hours * 60 / tuning.minutes - 1)))
+    return errors
 
 
 def _quantiles(values: list[float]) -> tuple[float, float]:
@@ -329,14 +376,19 @@ def _quantiles(values: list[float]) -> tuple[float, float]:
 def build() -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Predictions]]:
     """Fit everything: the two sheets, and the predictions behind them by kind."""
     benchmarks = sheets.load("benchmarks")
-    listed = points(sheets.load("accelerators"), benchmarks)
+    accelerators = sheets.load("accelerators")
+    listed = points(accelerators, benchmarks)
     flops_per_byte = fit_flops_per_byte(listed)
     grids = {kind: Grid(listed, kind, flops_per_byte) for kind in KIND_NAMES}
     experts = fit_experts(grids["serving"])
     efficiencies = efficiencies_sheet(grids["serving"], grids["single_user"], experts)
     fitted = throughput.calibration_from(efficiencies, None)
     answers = {kind: left_out(grid, experts, fitted) for kind, grid in grids.items()}
-    return efficiencies, errors_sheet(answers, spread(benchmarks)), answers
+    tuning = {
+        "measured": tuning_spread(benchmarks),
+        "modelled": [error for _, error in training_errors(accelerators, benchmarks)],
+    }
+    return efficiencies, errors_sheet(answers, spread(benchmarks), tuning), answers
 
 
 def table(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> str:
@@ -347,7 +399,7 @@ def table(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> str:
     ]
     for row in errors.iter_rows(named=True):
         lines.append(
-            f"| {row['basis']} | {BASES[row['basis']]} | {KIND_NAMES[row['kind']]} |"
+            f"| {row['basis']} | {BASES[row['basis']]} | {NAMES[row['kind']]} |"
             f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
         )
     lines += [

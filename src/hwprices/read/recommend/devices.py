@@ -92,13 +92,13 @@ class Device:
 
 def device(row: dict[str, Any]) -> Device:
     """Make a device from a row of the accelerator sheet."""
-    rates = {f: row[column] * 1e12 for f, column in NUMBER_FORMATS.items() if row[column]}
+    rates = {f: row[c] * 1e12 for f, c in NUMBER_FORMATS.items() if row.get(c)}
     link = row["interconnect_gbs"]
     return Device(
         accelerator_id=row["accelerator_id"],
         family=_family(row["kind"], row["architecture"]),
         rates=rates,
-        support={f: row[f"{f}_support"] for f in NUMBER_FORMATS},
+        support={f: row[f"{f}_support"] for f in NUMBER_FORMATS if f"{f}_support" in row},
         bytes_per_second=None
         if row["memory_bandwidth_gbs"] is None
         else row["memory_bandwidth_gbs"] * 1e9,

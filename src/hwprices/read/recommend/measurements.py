@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -37,6 +37,23 @@ SINGLE_USER_TOKENS = (1, 512)
 PROMPT_TOKENS = 1024
 
 
+TUNED_MODEL = "Llama 2 70B"
+TUNING_BENCHMARK = "llama2_70b_lora"
+TUNING_TOKENS = 3072 * 8192.0
+"""MLPerf Training's LoRA reaches its quality after about 3,072 sequences of 8,192 tokens:
+https://github.com/mlcommons/training/tree/master/llama2_70b_lora"""
+
+TUNING_CONTEXT = 8192
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A measured time of MLPerf Training's fine-tuning."""
+
+    minutes: float
+    label: str
+
+
 @dataclass(frozen=True)
 class Workload:
     """The model of a benchmark, and the mean lengths of its requests."""
@@ -57,6 +74,7 @@ class Measurement:
     precision: str | None
     """Number format of the weights; None where it is not known."""
     devices: int
+    """Accelerators of the system; 8 for a median over systems of unknown size."""
     per_device: float
     """Tokens/s of one accelerator: generated, or read for kind prompt."""
     highest: float
@@ -81,12 +99,13 @@ def software_name(software: str | None) -> str:
     return match[0].lower() if match else ""
 
 
-def measurements(benchmarks: pl.DataFrame) -> list[Measurement]:
+def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Measurement]:
     """Choose one measurement per accelerator, benchmark and kind.
 
-    ``benchmarks`` is the sheet. The newest round counts, in it official results before copies, of
-    those the fastest software (by its median system), and of it the middle system. Benchmarks whose
-    lengths are not known are left out, as is the open division.
+    ``benchmarks`` is the sheet. Systems of known size go before medians over unknown ones. Of them
+    the newest round counts, in it official results before copies, of those the fastest software (by
+    its median system), and of it the middle system. Benchmarks whose lengths are not known are left
+    out, as is the open division. ``by_size``: one for each number of accelerators.
     """
     rows = benchmarks.filter(
         pl.col("scenario").is_in(list(KINDS)),
@@ -95,19 +114,21 @@ def measurements(benchmarks: pl.DataFrame) -> list[Measurement]:
         pl.col("division").ne_missing("open"),
         pl.col("model").is_in(list(workloads())),
     )
-    groups = rows.sort("system").group_by(
-        "accelerator_id", "model", "scenario", maintain_order=True
-    )
+    key = ["accelerator_id", "model", "scenario"]
+    if by_size:
+        rows = rows.drop_nulls("accelerator_count")
+        key.append("accelerator_count")
+    groups = rows.sort("system").group_by(key, maintain_order=True)
     chosen = [_choose(list(group.iter_rows(named=True))) for _, group in groups]
-    return sorted(chosen, key=lambda m: (m.accelerator_id, m.kind, m.benchmark))
+    return sorted(chosen, key=lambda m: (m.accelerator_id, m.kind, m.benchmark, m.devices))
 
 
 def _choose(rows: list[dict[str, Any]]) -> Measurement:
     """Choose the row that stands for a group of one accelerator, benchmark and scenario."""
-    newest = max(_round_order(row["round"]) for row in rows)
-    candidates = [row for row in rows if _round_order(row["round"]) == newest]
-    if any(row["official"] for row in candidates):
-        candidates = [row for row in candidates if row["official"]]
+    candidates = _preferred(rows, lambda row: row["accelerator_count"] is not None)
+    newest = max(_round_order(row["round"]) for row in candidates)
+    candidates = [row for row in candidates if _round_order(row["round"]) == newest]
+    candidates = _preferred(candidates, lambda row: bool(row["official"]))
     names = {software_name(row["software"]) for row in candidates}
     by_name = {
         name: [row for row in candidates if software_name(row["software"]) == name]
@@ -128,6 +149,34 @@ def _choose(rows: list[dict[str, Any]]) -> Measurement:
         highest=max(row["per_accelerator_best"] or row["per_accelerator"] for row in rows),
         label=f"{row['model']}/{row['round']}/{row['system']}",
     )
+
+
+def tunings(benchmarks: pl.DataFrame) -> dict[tuple[str, float], Tuning]:
+    """Choose a time of the fine-tuning for each accelerator and number of accelerators.
+
+    That of the newest round; of several systems the middle one.
+    """
+    rows = benchmarks.filter(
+        pl.col("model") == TUNING_BENCHMARK,
+        pl.col("result_unit") == "minutes",
+        pl.col("division").ne_missing("open"),
+    ).drop_nulls(["accelerator_count", "result"])
+    chosen = {}
+    for key, group in rows.group_by("accelerator_id", "accelerator_count", maintain_order=True):
+        listed = list(group.iter_rows(named=True))
+        newest = max(_round_order(row["round"]) for row in listed)
+        times = [row for row in listed if _round_order(row["round"]) == newest]
+        row = sorted(times, key=lambda row: (row["result"], row["system"]))[(len(times) - 1) // 2]
+        label = f"{row['model']}/{row['round']}/{row['system']}"
+        chosen[str(key[0]), float(str(key[1]))] = Tuning(row["result"], label)
+    return chosen
+
+
+def _preferred(
+    rows: list[dict[str, Any]], condition: Callable[[dict[str, Any]], bool]
+) -> list[dict[str, Any]]:
+    """Keep the rows that meet the condition, or all where none does."""
+    return [row for row in rows if condition(row)] or rows
 
 
 def _workload(benchmark: str, kind: Kind) -> Workload:

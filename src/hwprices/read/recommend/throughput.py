@@ -10,7 +10,7 @@ from hwprices.formulas import language_model, serving
 from hwprices.formulas.language_model import KV_BYTES, ModelShape
 from hwprices.formulas.serving import Efficiency, Replica, Request, Speed
 from hwprices.read.recommend.devices import Calibration, Device
-from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, Kind, Measurement
+from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, Kind, Measurement, Tuning
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import sheet_directory
 
@@ -257,13 +257,23 @@ class Estimator:
         measured: Iterable[Measurement],
         memory: dict[str, float],
         fitted: Calibration | None = None,
+        by_size: Iterable[Measurement] = (),
+        tunings: dict[tuple[str, float], Tuning] | None = None,
     ) -> None:
-        """Take the measurements, and the usable bytes of one accelerator by its id."""
+        """Take the measurements, and the usable bytes of one accelerator by its id.
+
+        ``by_size``: one for each number of accelerators, for machines with as many. ``tunings``:
+        measured times of fine-tuning, by accelerator and their number.
+        """
         self.fitted = fitted or calibration()
         self.memory = memory
         self.by_device: dict[str, list[Measurement]] = {}
         for measurement in measured:
             self.by_device.setdefault(measurement.accelerator_id, []).append(measurement)
+        self.tunings = tunings or {}
+        self.same_size = {
+            (m.accelerator_id, m.workload.model_id, m.kind, m.devices): m for m in by_size
+        }
 
     def measurement(self, accelerator_id: str, model: ModelShape, kind: Kind) -> Measurement | None:
         """Find the measurement of that model on that accelerator."""
@@ -295,8 +305,13 @@ class Estimator:
         capped = self._capped(machine, demand, scaled, kind)
         return self._answer(machine, demand, capped, devices, nearest, kind)
 
-    def _measured(self, machine: Machine, measurement: Measurement) -> Answer | None:
-        """Answer with the measurement itself: that of one accelerator, times their number."""
+    def _measured(self, machine: Machine, nearest: Measurement) -> Answer | None:
+        """Answer with the measurement itself: that of one accelerator, times their number.
+
+        A system with as many accelerators goes before the one that stands for all sizes.
+        """
+        key = (nearest.accelerator_id, nearest.workload.model_id, nearest.kind, machine.count)
+        measurement = self.same_size.get(key, nearest)
         demand, bits = measured_demand(machine.device, measurement)
         result = roofline(machine, demand, self.fitted, bits)
         if result is None:
