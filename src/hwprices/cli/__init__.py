@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, status
+from hwprices.cli import answers, pipeline, recommend, releases, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -64,7 +64,7 @@ _add(releases.show)
 _add(releases.query)
 _add(answers.explain)
 _add(answers.device)
-_add(answers.recommend)
+_add(recommend.recommend)
 _add(answers.tco)
 _add(releases.releases)
 _add(releases.verify)

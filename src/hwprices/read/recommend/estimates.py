@@ -226,10 +226,6 @@ def _add_memory(fitted: Estimate, machine: Machine, demand: Demand, nodes: int) 
 def _served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
     """Fill in the speed, of as many machines side by side as are needed."""
     speed = answer.speed
-    minimum = job.serving.min_tokens_per_second
-    if minimum is not None and speed.tokens_per_second_per_user < minimum * serving_margin(answer):
-        fitted.reason = "too_slow"
-        return fitted
     wanted_users = job.serving.concurrency or 0.0
     wanted_tokens = (job.serving.requests_per_second or 0.0) * job.output_tokens
     copies = max(
@@ -251,11 +247,6 @@ def _served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate
     fitted.basis, fitted.measurement = answer.basis, answer.label
     fitted.error, fitted.error_p90 = answer.error, answer.error_p90
     return fitted
-
-
-def serving_margin(answer: Answer) -> float:
-    """Give the share of a speed asked for that an answer must promise: less by its median error."""
-    return 1.0 / (1.0 + answer.error)
 
 
 # Training

@@ -20,7 +20,7 @@ from hwprices.read.recommend.job import Job, Limits, Serving, assumptions, make_
 from hwprices.read.recommend.measurements import measurements, tunings
 from hwprices.read.recommend.throughput import Estimator
 from hwprices.read.tables import Tables
-from hwprices.units import WideMoney
+from hwprices.units import Money, WideMoney
 
 HOURLY_PRICES = [
     "usd_per_hour",
@@ -45,6 +45,8 @@ JOB_FIGURES = [
     "operational_gco2e",
     "gco2e_per_million_tokens",
     "payback_hours",
+    "samples_per_second",
+    "usd_per_thousand_samples",
     "basis",
     "error",
     "error_p90",
@@ -84,6 +86,7 @@ OUTPUT = [
 - usd_per_million_tokens, gco2e_per_million_tokens: for a million generated tokens, with the prompts
   they answer. The columns of input and output divide the same money by the time that reading
   prompts and generating take.
+- samples_per_second, usd_per_thousand_samples: of models of images and speech (media.py).
 - payback_hours: hours of this work after which the machine has cost as much as renting the best
   machine for it; null for machines to rent.
 - basis: measured (this model on this accelerator), scaled (from the nearest measurement of it),
@@ -167,7 +170,11 @@ def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.Dat
     frame = with_estimates(frame, job, estimator(dataset))
     frame = with_exclusions(_with_figures(frame, job), job)
     frame = _with_payback(_best_regions(frame, job), job)
-    frame = frame.with_columns(assumed=pl.lit(assumptions(job)))
+    frame = frame.with_columns(
+        assumed=pl.lit(assumptions(job)),
+        samples_per_second=pl.lit(None, dtype=pl.Float64),
+        usd_per_thousand_samples=pl.lit(None, dtype=Money),
+    )
     return _in_order(_hide_figures(frame, job)).select(OUTPUT)
 
 
@@ -257,16 +264,24 @@ def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add payback_hours: purchase price / (rent of the same work - electricity), in hours of it."""
+    """Add payback_hours, counted in the work of this job."""
     col = pl.col
-    cost = "usd" if job.is_training else "usd_per_million_tokens"
-    rented = frame.filter(pl.col("where") == "cloud", pl.col("excluded_reason").is_null())
-    cheapest = rented[cost].cast(pl.Float64).min() if rented.height else None
     if job.is_training:
-        rent_per_hour = pl.lit(cheapest, dtype=pl.Float64) / col.hours
-    else:
-        millions = col.tokens_per_second * formulas.SECONDS_PER_HOUR / 1e6
-        rent_per_hour = pl.lit(cheapest, dtype=pl.Float64) * millions
+        return with_payback(frame, "usd", 1 / col.hours)
+    millions_per_hour = col.tokens_per_second * formulas.SECONDS_PER_HOUR / 1e6
+    return with_payback(frame, "usd_per_million_tokens", millions_per_hour)
+
+
+def with_payback(frame: pl.DataFrame, cost: str, work_per_hour: pl.Expr) -> pl.DataFrame:
+    """Add payback_hours: purchase price / (rent of the same work - electricity), in hours of work.
+
+    ``cost`` is the column with the price of a piece of work; the cheapest rented machine counts.
+    Null for rented machines, and where the electricity alone costs more than the rent.
+    """
+    col = pl.col
+    rented = frame.filter(col.where == "cloud", col.excluded_reason.is_null())
+    cheapest = rented[cost].cast(pl.Float64).min() if rented.height else None
+    rent_per_hour = pl.lit(cheapest, dtype=pl.Float64) * work_per_hour
     saved = rent_per_hour - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
     price = pl.when(col.where == "local").then(col.purchase_price_usd.cast(pl.Float64))
     return frame.with_columns(payback_hours=price / formulas.known_positive(saved))

@@ -295,12 +295,12 @@ class Estimator:
             answer = self._measured(machine, exact)
             if answer is not None:
                 return answer
-        result = roofline(machine, demand, self.fitted)
+        nearest = self._nearest(device, demand.model, kind)
+        factor = self.nearest_factor(machine, demand.model, kind)
+        result = roofline(machine, _before_scaling(demand, factor), self.fitted)
         if result is None:
             return None
         found, devices = result
-        nearest = self._nearest(device, demand.model, kind)
-        factor = self.nearest_factor(machine, demand.model, kind)
         scaled = _times_rate(found, factor)
         capped = self._capped(machine, demand, scaled, kind)
         return self._answer(machine, demand, capped, devices, nearest, kind)
@@ -415,6 +415,16 @@ def work_per_token(model: ModelShape, input_tokens: float, output_tokens: float)
 
 def _same(measurement: Measurement, model: ModelShape) -> bool:
     return model_shape(measurement.workload.model_id).name == model.name
+
+
+def _before_scaling(demand: Demand, factor: float) -> Demand:
+    """Give the demand on the roofline whose speeds, times the factor, are those asked for."""
+    latest = demand.max_seconds_to_first_token
+    return replace(
+        demand,
+        min_tokens_per_second=demand.min_tokens_per_second / factor,
+        max_seconds_to_first_token=None if latest is None else latest * factor,
+    )
 
 
 def _times_rate(found: Speed, factor: float) -> Speed:
