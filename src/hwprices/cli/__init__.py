@@ -18,6 +18,7 @@ from hwprices.cli import (
     pipeline,
     preflight,
     price,
+    recommend,
     releases,
     status,
 )
@@ -78,7 +79,7 @@ _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
 _add(answers.device)
-_add(answers.recommend)
+_add(recommend.recommend)
 _add(answers.tco)
 _add(releases.releases)
 _add(coverage.coverage)

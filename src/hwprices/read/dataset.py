@@ -28,6 +28,7 @@ from hwprices.storage.store import Store, storage_options
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
 
@@ -158,6 +159,50 @@ class Dataset:
             storage_options=storage_options(self.store.root),
         )
 
+    def at(self, when: "When") -> "Dataset":
+        """Open the release that was in force at a day, time or version.
+
+        A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
+
+        Raises:
+            HwpricesError: no release that is kept is so old.
+        """
+        from hwprices.read.history import moment
+
+        return Dataset(self.store, moment.version_at(versions(self.store), when))
+
+    def history(self, name: str, **only: Any) -> pl.DataFrame:
+        """List what the prices of a machine type or accelerator were, and in which time.
+
+        ``only``: provider, region, purchase_option, os, plain. See
+        ``read.history.intervals.history``.
+
+        Raises:
+            HwpricesError: no release has had a price of this name; the line names the nearest.
+        """
+        from hwprices.read.history import intervals
+
+        return intervals.history(self, name, **only)
+
+    def diff(self, since: "When | None" = None) -> pl.DataFrame:
+        """List the prices of this release that differ from those at an earlier time.
+
+        Without ``since`` from those of the release before. The earlier release need not be kept.
+
+        Raises:
+            HwpricesError: the history does not go back so far, or there is no release before.
+        """
+        from hwprices.read.history import diff, moment
+
+        earlier = self.release.previous if since is None else since
+        if earlier is None:
+            raise HwpricesError(
+                f"release {self.version} is the first: there is none to compare it with",
+                "Compare again when there is another.",
+            )
+        until = moment.version_time(self.version)
+        return diff.diff(self, moment.instant(earlier), until)
+
     def __getattr__(self, name: str) -> pl.LazyFrame:
         if name.startswith("_") or name not in self.manifest["tables"]:
             raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
@@ -232,6 +277,19 @@ class Dataset:
                 "pip install pyarrow, or use scan(table), which does not.",
             )
         connection.register(table, self.scan(table))
+
+    def _altered_notes(self) -> list[str]:
+        """List the release notes that are missing or altered."""
+        faults = []
+        for name, sha256 in self.release.notes.items():
+            key = layout.release_file(self.version, name)
+            data = self.store.get(key)
+            if data is None:
+                faults.append(f"{self.store.uri(key)} is missing")
+            elif hashlib.sha256(data).hexdigest() != sha256:
+                fault = "was altered: its checksum does not match the manifest"
+                faults.append(f"{self.store.uri(key)} {fault}")
+        return faults
 
     def find(
         self,
@@ -332,7 +390,9 @@ class Dataset:
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
             layout.release_croissant(self.version),
+            *(layout.release_file(self.version, name) for name in self.release.notes),
         }
+        faults += self._altered_notes()
         listed = [entry["files"] for entry in self.manifest["tables"].values()]
         for files in (*listed, self.manifest.get("derived", [])):
             for file in files:
