@@ -14,6 +14,7 @@ from hwprices.cli import (
     compare,
     coverage,
     explain,
+    export,
     find,
     pipeline,
     preflight,
@@ -78,6 +79,7 @@ _add(price.price)
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
+_add(export.export)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)

@@ -84,9 +84,9 @@ def croissant(
         "description": f"{package['title']}. Release {version}.",
         "version": semantic_version(version),
         "datePublished": package["created"],
-        "license": "https://www.apache.org/licenses/LICENSE-2.0",
+        "license": [entry["path"] for entry in package["licenses"]],
         "url": "https://pypi.org/project/hwprices/",
-        "creator": {"@type": "Organization", "name": "hwprices"},
+        "creator": {"@type": "Organization", "name": "The hwprices authors"},
         "citeAs": f"hwprices, release {version}",
         "isLiveDataset": True,
         "distribution": [

@@ -6,7 +6,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 import hashlib
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,13 +251,15 @@ class Dataset:
         On an object store polars reads the files: DuckDB would have to download an extension, and
         would need the credentials a second time.
         """
-        from hwprices.read import sql
+        from hwprices.read import focus, sql
 
         for table in self.tables:
             if self.store.is_local:
                 sql.create_view(connection, table, self._local_files(table))
             else:
                 self._register(connection, table)
+        if "prices" in self.tables:
+            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
 
     def _local_files(self, table: str) -> list[str]:
         """Return the absolute paths of a table's files; none on an object store."""
@@ -370,6 +372,28 @@ class Dataset:
         from hwprices.read.find import overview
 
         return overview.quarantine(self)
+
+    def export(
+        self,
+        target: str | Path,
+        tables: Sequence[str] = (),
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+    ) -> Path:
+        """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
+
+        Raises:
+            HwpricesError: see ``read.export.files.export``.
+        """
+        from hwprices.read.export import files
+
+        return files.export(self, target, tables, overlays=_overlays(overlays))
+
+    def focus_sku_prices(self) -> pl.LazyFrame:
+        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft."""
+        from hwprices.read.export import files
+
+        return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
