@@ -13,6 +13,7 @@ from hwprices.cli import (
     answers,
     compare,
     coverage,
+    demo,
     explain,
     export,
     find,
@@ -74,6 +75,7 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(demo.demo)
 _add(find.find)
 _add(price.price)
 _add(compare.compare)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
@@ -453,11 +454,13 @@ def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
 def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 
+    ``open("sample")`` opens the small release that comes with the package.
+
     Raises:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
             what to do.
     """
-    return Dataset(Store(root), version)
+    return Dataset(Store(resolve(str(root))), version)
 
 
 def releases(root: str | Path) -> list[dict[str, Any]]:
