@@ -204,7 +204,7 @@ def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path)
     screen = run("compare", "g6.xlarge", "--equals", root=market).stdout
     marked = {line.split()[1] for line in screen.splitlines() if line.startswith("≠")}
     assert marked == {"cloud", "on"}
-    assert "azure has no machine with 1 × nvidia-l4" in screen
+    assert "No machine with 1 × nvidia-l4 and a price: azure." in screen
     with pytest.raises(HwpricesError, match="nothing to compare"):
         data.compare("g6.xlarge")
 

@@ -181,4 +181,4 @@ def lacking(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
     has = f"{count:g} × {device}" if device else f"{first['arch']} and no accelerator"
-    return [f"{name} has no machine with {has} and a price in this release." for name in others]
+    return [f"No machine with {has} and a price: {', '.join(others)}."] if others else []

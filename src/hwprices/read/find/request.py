@@ -182,7 +182,9 @@ def _named(
     named: dict[str, Any] = {}
     if accelerator:
         ids = [key for part in _split(accelerator) for key in _accelerators(names, part)]
+        unknown = (words.unknown_machines(part.lower(), names) for part in _split(accelerator))
         named["accelerators"] = frozenset(ids)
+        named["unknown_accelerators"] = frozenset().union(*unknown)
     if type:
         found = [pair for part in _split(type) for pair in _machines(names, part)]
         named["machines"] = frozenset(found)
@@ -195,7 +197,7 @@ def _accelerators(names: Vocabulary, text: str) -> list[str]:
     ids = words.accelerators(text.lower(), names.accelerators) or words.accelerators(
         text.lower(), names.accelerators, start=True
     )
-    if not ids:
+    if not ids and not words.unknown_machines(text.lower(), names):
         spellings = [*names.accelerators, *words.short_names(names.accelerators)]
         raise HwpricesError(
             f"no machine of this release has an accelerator {text!r}",
