@@ -112,7 +112,7 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
-    assert answer.notes == ("1 in EUR come last: --usd-per EUR=… makes them comparable.",)
+    assert answer.notes == ("1 prices in EUR are not comparable without --usd-per EUR=…",)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2

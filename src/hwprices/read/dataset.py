@@ -360,7 +360,8 @@ class Dataset:
         """
         from hwprices.read.find.compare import compare
 
-        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+        rules = _overlays(overlays)
+        return compare(self, *names, equals=equals, overlays=rules, **options).rows
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old."""

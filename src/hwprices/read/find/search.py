@@ -95,8 +95,8 @@ class Range:
 class Search:
     """What to look for. A field that is None or empty asks for nothing.
 
-    ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has no
-    id, but a name of the vendor's that fits. ``accelerator_gib`` is the memory of one of them.
+    ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has
+    no id, but a name of the vendor's that fits. ``accelerator_gib`` is the memory of one of them.
     ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
     ``purchase_options`` may have ``commitment``. ``max_price`` is USD for an hour of the machine.
     """
