@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 import polars as pl
 
@@ -142,7 +143,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
-    keep_all = "left" if _any_machine(search) else "inner"
+    keep_all: Literal["left", "inner"] = "left" if _any_machine(search) else "inner"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
 

@@ -14,10 +14,16 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
+from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import COMMITMENT, Range, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.tables import Tables
-from hwprices.schemas.vocabulary import ARCHITECTURES, OPERATING_SYSTEMS, PURCHASE_OPTIONS
+from hwprices.schemas.vocabulary import (
+    ARCHITECTURES,
+    CONTINENTS,
+    OPERATING_SYSTEMS,
+    PURCHASE_OPTIONS,
+)
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
@@ -338,7 +344,7 @@ def _suggestions(word: str, names: Vocabulary) -> str:
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},
         **{name: name for name in (*names.providers, *PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
-        **{name: name for name in (*place_names.CONTINENTS, *place_names.CODES)},
+        **{name: name for name in (*CONTINENTS, *CODES)},
     }
     matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, 0.65))
     if matches:
