@@ -43,7 +43,7 @@ class Sample:
         """
         result = self._results[unit.name]
         for page in result.pages:
-            if not landing.store.exists(page.key):
+            if not landing.store.renew(page.key):
                 with self._landing.file(page) as path:
                     landing.store.put(page.key, path)
         return result

@@ -142,7 +142,7 @@ class Landing:
                 content_bytes = body.path.stat().st_size
             sha256 = sha256_of(stored)
             key = layout.page(unit.provider, unit.kind, unit.region, sha256, suffix)
-            if not self.store.exists(key):
+            if not self.store.renew(key):
                 self.store.put(key, stored)
             return Page(
                 key=key,
