@@ -84,7 +84,7 @@ KINDS: dict[str, Callable[[Request, Reply], Reply]] = {
 
 
 class Faults:
-    """Faults of one kind in a share of a server's requests, and in one of the first seven for sure.
+    """Faults of one kind in a share of a server's requests, and in one of the first twelve.
 
     Which requests fail depends on the seed and on their order, so a client that asks for one page
     after the other has the same faults every time. ``count`` says how many there were.
@@ -94,7 +94,7 @@ class Faults:
         self.count = 0
         self._fault, self._share = KINDS[kind], share
         self._random = random.Random(seed)
-        self._sure, self._asked = self._random.randrange(7), 0
+        self._sure, self._asked = self._random.randrange(12), 0
         self._lock = threading.Lock()
         for path, handler in list(server.routes.items()):
             server.on(path, self._wrapped(handler))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hwprices.errors import HwpricesError
-from hwprices.providers import Pages, Part
+from hwprices.providers import Pages, Part, check_regions
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory import instance_types, regions
 from hwprices.providers.gcp.inventory.availability import availability_rows
@@ -22,8 +22,8 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     ``sheets`` are Google's rules that are data; None loads those of the checkout or package.
 
     Raises:
-        HwpricesError: there is no page of the SKU catalog, a page is not what it should be, or too
-            many SKUs are not understood.
+        HwpricesError: there is no page of the SKU catalog, a page is not what it should be, a
+            requested region does not exist, or too many SKUs are not understood.
     """
     _check_catalog(pages)
     sheets = sheets or Sheets.load()
@@ -31,7 +31,9 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
 
     machines = instance_types.read_machines(pages, sheets)
     zones = regions.read_zones(pages, machines)
-    region_rows = regions.region_rows(regions.read_regions(pages, zones), requested, sheets)
+    listed = regions.read_regions(pages, zones)
+    check_regions("gcp", requested or (), {place.region for place in listed})
+    region_rows = regions.region_rows(listed, requested, sheets)
     yield Part("regions", region_rows)
     yield Part("zones", regions.zone_rows(zones, region_rows))
     yield Part("instance_types", instance_types.instance_type_rows(machines, sheets))
