@@ -24,6 +24,7 @@ import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish.prune import prune
+from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 KILLS = 200 if os.environ.get("HWPRICES_NIGHTLY") == "1" else 10
@@ -129,6 +130,8 @@ def named_files(root: Path) -> set[str]:
     return {
         *listed,
         *(f"{release}/{name}" for name in ("manifest.json", "datapackage.json")),
+        *(f"{release}/{name}" for name in layout.NOTES),
+        layout.CHANGELOG,
         *("latest.json", "status.json", "gate-history.json", ".publish.lock", ".status.lock"),
         "staged/aws/latest.json",
         *(key for path in staged for key in files_beside(root, path)),

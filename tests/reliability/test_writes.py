@@ -40,12 +40,14 @@ KEYS = {
     "claim of a version": r"releases/.*/datapackage\.json",
     "released table": r"releases/.*/prices/.*",
     "joined table": r"releases/.*/offers\.parquet",
+    "release notes": r"releases/.*/notes\.json",
     "release manifest": r"releases/.*/manifest\.json",
     "pointer": r"latest\.json",
+    "changelog": r"releases/CHANGELOG\.md",
     "gate history": r"gate-history\.json",
     "status": r"status\.json",
 }
-AFTER_THE_POINTER = ("gate history", "status")
+AFTER_THE_POINTER = ("changelog", "gate history", "status")
 
 
 @pytest.fixture

@@ -15,8 +15,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, gate, history, join, pointer, status, write
+from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
 from hwprices.publish.accepted import check_names
+from hwprices.publish.history.record import record
+from hwprices.publish.history.snapshot import Moment
+from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
 from hwprices.read.dataset import read_manifest
 from hwprices.specs import sheets
@@ -82,8 +85,8 @@ def publish(
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        figures = history.read(store)
-        month = tuple(history.of_last_month(store, now()))
+        figures = gate_history.read(store)
+        month = tuple(gate_history.of_last_month(store, now()))
         choice = choose.choose(store, choose.Past(previous, month, figures), accepted)
         sources, results = choice.sources, choice.results
         if not sources:
@@ -96,12 +99,20 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)
-        progress("write")
+        progress("history")
         created_at = now()
+        version = write.claim_version(store, created_at)
+        past = record(store, previous, sources, joined.tables["accelerators"], version)
+        progress("write")
+        moment = Moment(version, current.version)
+        titles = {source.provider: write.provider_title(source.provider) for source in sources}
+        notes = make.make(moment, sources, results, past, titles)
         manifest = write.write(
             store,
             content,
-            version=write.claim_version(store, created_at),
+            past,
+            notes,
+            version=version,
             digest=digest,
             previous=current.version,
             created_at=created_at,
@@ -109,7 +120,8 @@ def publish(
         progress("point")
         pointer.move(store, manifest, current.tag)
         with _published(manifest.version):
-            history.append(store, figures, results)
+            gate_history.append(store, figures, results)
+            changelog.update(store)
             fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         return Published(manifest, True, results, fares)
 
