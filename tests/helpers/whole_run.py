@@ -22,7 +22,7 @@ from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
 
-PHASES = ("start", "fetch", "record", "stage", "gate", "join", "write", "point", "done")
+PHASES = ("start", "fetch", "record", "stage", "gate", "join", "history", "write", "point", "done")
 
 FAILED = 3
 """Exit code of a run that ended with one line; the line is in the file ``said`` of its folder."""

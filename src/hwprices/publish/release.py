@@ -99,31 +99,47 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)
-        progress("history")
-        created_at = now()
-        version = write.claim_version(store, created_at)
-        past = record(store, previous, sources, joined.tables["accelerators"], version)
-        progress("write")
-        moment = Moment(version, current.version)
-        titles = {source.provider: write.provider_title(source.provider) for source in sources}
-        notes = make.make(moment, sources, results, past, titles)
-        manifest = write.write(
-            store,
-            content,
-            past,
-            notes,
-            version=version,
-            digest=digest,
-            previous=current.version,
-            created_at=created_at,
-        )
-        progress("point")
-        pointer.move(store, manifest, current.tag)
+        manifest = _release(store, content, choice, current, previous, now(), digest, progress)
         with _published(manifest.version):
             gate_history.append(store, figures, results)
             changelog.update(store)
             fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         return Published(manifest, True, results, fares)
+
+
+def _release(
+    store: Store,
+    content: write.Content,
+    choice: choose.Choice,
+    current: pointer.Current,
+    previous: ReleaseManifest | None,
+    created_at: datetime,
+    digest: str,
+    progress: Progress,
+) -> ReleaseManifest:
+    """Write a release with its history and notes, and put it in force."""
+    progress("history")
+    sources = content.sources
+    version = write.claim_version(store, created_at)
+    accelerators = content.joined.tables["accelerators"]
+    past = record(store, previous, sources, accelerators, version)
+    progress("write")
+    moment = Moment(version, current.version)
+    titles = {source.provider: write.provider_title(source.provider) for source in sources}
+    notes = make.make(moment, sources, choice.results, past, titles)
+    manifest = write.write(
+        store,
+        content,
+        past,
+        notes,
+        version=version,
+        digest=digest,
+        previous=current.version,
+        created_at=created_at,
+    )
+    progress("point")
+    pointer.move(store, manifest, current.tag)
+    return manifest
 
 
 @contextmanager
