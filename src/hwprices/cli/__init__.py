@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, status
+from hwprices.cli import answers, check_sheet, pipeline, releases, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -70,6 +70,7 @@ _add(releases.releases)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,

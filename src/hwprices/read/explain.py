@@ -1,5 +1,6 @@
 """Trace a price back to the vendor: how it is computed, from which SKUs, on which landed pages."""
 
+import csv
 import gzip
 import hashlib
 import io
@@ -144,13 +145,28 @@ def _trace(dataset: Dataset, provider: str, sku: str, sha256: str) -> Trace:
 def _line(data: bytes, key: str, sku: str) -> str:
     """Find the vendor's words about the SKU: an object of a JSON page, a line of any other page.
 
-    Lines are read one by one: a price list unpacks to more than a gigabyte.
+    Lines are read one by one: a price list unpacks to more than a gigabyte. A line that has the SKU
+    as a cell goes before one that only contains it.
     """
     if key.endswith(".json.gz"):
         item = _object_with(json.loads(gzip.decompress(data)), sku)
         return json.dumps(item, ensure_ascii=False) if item is not None else ""
     with gzip.open(io.BytesIO(data), "rt", encoding="utf-8", errors="replace") as lines:
-        return next((line.strip() for line in lines if sku in line), "")
+        containing = ""
+        for line in lines:
+            if sku in line:
+                if sku in _cells(line):
+                    return line.strip()
+                containing = containing or line.strip()
+        return containing
+
+
+def _cells(line: str) -> list[str]:
+    """Split a line of CSV; one of another format, or with a cell too long, has no cells."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
 
 
 def _object_with(page: Any, sku: str) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
@@ -21,6 +23,9 @@ SHOWN_GPU = "nvidia-h100"  # every provider rents it out
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
 
 ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
+
+PER_GPU_RATE = "per_gpu_rate"
+"""A flag that is no reason to leave out a price of one GPU."""
 
 GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand from"]
 
@@ -51,7 +56,7 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
             pl.col("tenancy") == "shared",
             pl.col("currency") == "USD",
             pl.col("effective_hourly").is_not_null(),
-            pl.col("flags").list.len() == 0,
+            pl.col("flags").list.set_difference([PER_GPU_RATE]).list.len() == 0,
         )
         .join(machines, on=["provider", "instance_type"])
         .with_columns(usd_per_accelerator_hour=price)
@@ -170,6 +175,9 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
         first, last = ((entry[name] or "?")[:10] for name in ("observed_from", "observed_to"))
         age = f"seen {first} to {last}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
+        sheet = sheet_seen(entry)
+        if sheet is not None:
+            age = f"price sheet, read {seen_words(sheet, datetime.now(UTC))}"
         title = provider_title(manifest, provider)
         notes.append(f"{title:<14}{entry['origin']}, {age}{kept}")
         notes += [

@@ -1,11 +1,13 @@
 """Draw prices, and the explanation of one."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.age import is_stale, seen_words
 from hwprices.read.explain import Explanation, Trace, arithmetic
 from hwprices.read.terminal.tables import place, table
 
@@ -66,7 +68,7 @@ def render_explanation(explanation: Explanation) -> Table:
         ("what", _terms(price)),
         ("price", arithmetic(explanation)),
         ("flags", ", ".join(price["flags"])),
-        ("seen", f"{price['observed_at']:%Y-%m-%d %H:%M} UTC at {price['source_url']}"),
+        ("seen", f"{_seen(price['observed_at'])} at {price['source_url']}"),
         ("holds from", f"{valid_from:%Y-%m-%d}" if valid_from else ""),
         *((f"SKU {trace.sku}", _source(trace)) for trace in explanation.traces),
     ]
@@ -74,6 +76,12 @@ def render_explanation(explanation: Explanation) -> Table:
         if value:
             drawn.add_row(heading, Text(value, overflow="fold"))
     return drawn
+
+
+def _seen(seen: datetime) -> str:
+    """Write the time at which a price was seen, and that it is stale."""
+    now = datetime.now(UTC)
+    return seen_words(seen, now) if is_stale(seen, now) else f"{seen:%Y-%m-%d %H:%M} UTC"
 
 
 def _terms(price: dict[str, Any]) -> str:
