@@ -270,6 +270,8 @@ PARTS = Vocabulary(
         "premium_ram": "A surcharge on each GiB of memory.",
         "local_ssd": "One GiB of local SSD.",
         "instance": "A whole machine.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
+        "local_nvme": "One decimal terabyte of local NVMe disk.",
     },
     {
         r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
@@ -282,7 +284,9 @@ COMPONENT_UNITS = Vocabulary(
     "component_units",
     {
         "vcpu": "One vCPU.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
         "gib": "One GiB.",
+        "tb": "One decimal terabyte.",
         "gpu": "One GPU.",
         "eighth_gpu": "One eighth of a GPU.",
         "chip": "One TPU chip.",

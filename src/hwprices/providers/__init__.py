@@ -8,6 +8,8 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
+- ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
+  account may do (see ``Check``);
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
 It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
@@ -26,7 +28,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -99,6 +101,21 @@ class About:
     without_account: str
     with_credentials: str
     is_price_sheet: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at before a run.
+
+    ``absent`` is what a run can do without, such as an account; ``failed`` is not. ``detail`` says
+    what is there and what it adds, or what is missing without it; ``remedy`` what to do then.
+    Neither has a credential in it.
+    """
+
+    what: str
+    outcome: Literal["ok", "absent", "failed"]
+    detail: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -251,6 +268,15 @@ class Provider:
         """
         pages: list[Page] = self._module("fetch").fetch(context, unit)
         return pages
+
+    def check_access(self, context: Context) -> Iterator[Check]:
+        """Ask the vendor what the account may do. Nothing is yielded where no account is needed.
+
+        Raises:
+            HwpricesError: the check itself cannot be made.
+        """
+        if importlib.util.find_spec(f"{self._package}.access") is not None:
+            yield from self._module("access").check_access(context)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Read landed pages into tables, region by region.
