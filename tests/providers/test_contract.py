@@ -204,8 +204,12 @@ def test_a_kind_that_nobody_has_is_refused(provider: Provider) -> None:
 
 
 def test_a_region_that_nobody_has_adds_no_unit(provider: Provider) -> None:
-    """Units without a region are needed for any region, so they stay."""
+    """Units without a region are needed for any region, so they stay; having none is an error."""
     with Collector(provider.name, load(source="sample")) as collector:
+        if all(unit.region != "global" for unit in collector.plan()):
+            with pytest.raises(HwpricesError, match="nothing to collect"):
+                collector.plan(regions=["no-such-region"])
+            return
         units = collector.plan(regions=["no-such-region"])
     assert {unit.region for unit in units} == {"global"}
 
