@@ -275,7 +275,7 @@ class Provider:
         Raises:
             HwpricesError: the check itself cannot be made.
         """
-        if importlib.util.find_spec(f"{self._package}.access") is not None:
+        if importlib.util.find_spec(f"{self.package}.access") is not None:
             yield from self._module("access").check_access(context)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from hwprices import settings
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
+from hwprices.providers.scaleway.api import products
 
 PATH = "/zones/fr-par-2/products/servers"
 
@@ -79,12 +80,16 @@ def test_a_server_that_ignores_the_page_is_noticed(server: StubServer) -> None:
     assert len(server.requests) == 2
 
 
-def test_pages_without_an_end_are_given_up(server: StubServer) -> None:
+def test_pages_without_an_end_are_given_up(
+    server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "MOST_PAGES", 2)
+
     def endless(request: Request) -> Reply:
         return Reply.json(servers(100, 100 * int(request.query["page"])))
 
     server.on(PATH, endless)
-    assert "no end after 50 pages" in fetch().reason
+    assert "no end after 2 pages" in fetch().reason
 
 
 @pytest.mark.parametrize(

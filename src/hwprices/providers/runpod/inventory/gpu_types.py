@@ -97,17 +97,19 @@ def region_rows(types: list[GpuType]) -> pl.DataFrame:
 
 def instance_type_rows(types: list[GpuType], match: Matcher) -> pl.DataFrame:
     """Make a row of instance_types for each machine."""
-    frames_by_page = [
+    made = [
         _complete(
             pl.LazyFrame(
-                list(_machines(gpu_type, match)), schema_overrides={"accelerators": Accelerators}
+                [row for gpu_type in of_page for row in _machines(gpu_type, match)],
+                schema_overrides={"accelerators": Accelerators, "corrections": pl.List(pl.String)},
+                infer_schema_length=None,
             ).with_columns(accelerator_totals()),
-            gpu_type.page,
+            of_page[0].page,
             InstanceTypes,
         )
-        for gpu_type in types
+        for of_page in by_page(types)
     ]
-    return pl.concat([frames.empty(InstanceTypes), *frames_by_page])
+    return pl.concat([frames.empty(InstanceTypes), *made])
 
 
 def _machines(gpu_type: GpuType, match: Matcher) -> Iterator[dict[str, Any]]:
@@ -125,23 +127,34 @@ def _machines(gpu_type: GpuType, match: Matcher) -> Iterator[dict[str, Any]]:
             "accelerators": [device],
             "accelerator_kind": "gpu",
             "spec_source": "api",
-            "corrections": pl.Series([], dtype=pl.String),
+            "corrections": [],
         }
 
 
 def availability_rows(types: list[GpuType]) -> pl.DataFrame:
     """Make a row of availability for each machine and cloud, where the list says it."""
     made = []
-    for gpu_type in types:
-        rows = [
-            {"region": cloud, "instance_type": name, "offered": gpu_type.offered(cloud)}
-            for cloud in kinds.CLOUDS
-            if gpu_type.offered(cloud) is not None
-            for _, name in gpu_type.machines
-        ]
+    for of_page in by_page(types):
+        rows = [row for gpu_type in of_page for row in _offers(gpu_type)]
         if rows:
-            made.append(_complete(pl.LazyFrame(rows), gpu_type.page, Availability))
+            made.append(_complete(pl.LazyFrame(rows), of_page[0].page, Availability))
     return pl.concat([frames.empty(Availability), *made])
+
+
+def _offers(gpu_type: GpuType) -> Iterator[dict[str, Any]]:
+    for cloud in kinds.CLOUDS:
+        offered = gpu_type.offered(cloud)
+        if offered is not None:
+            for _, name in gpu_type.machines:
+                yield {"region": cloud, "instance_type": name, "offered": offered}
+
+
+def by_page(types: list[GpuType]) -> list[list[GpuType]]:
+    """Group GPU types by the page that they are from."""
+    groups: dict[str, list[GpuType]] = {}
+    for gpu_type in types:
+        groups.setdefault(gpu_type.page.key, []).append(gpu_type)
+    return list(groups.values())
 
 
 def _complete(rows: pl.LazyFrame, page: Page, model: Any) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.providers.runpod import kinds
-from hwprices.providers.runpod.inventory.gpu_types import GpuType
+from hwprices.providers.runpod.inventory.gpu_types import GpuType, by_page
 from hwprices.rows import frames, quarantine
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import LARGEST_PRICE, PriceRows, price_rows
@@ -47,14 +47,15 @@ def read_prices(types: list[GpuType]) -> tuple[PriceRows, pl.DataFrame]:
     counts: Counter[str] = Counter()
     refused: list[pl.DataFrame] = []
     lines: list[pl.DataFrame] = []
-    for gpu_type in types:
-        rates = [rate for cloud in kinds.CLOUDS for rate in _rates(gpu_type, cloud, counts)]
-        bad = [rate for rate in rates if not 0 < rate.per_gpu < LARGEST_PRICE]
-        refused += [_refused(gpu_type, rate) for rate in bad]
-        rows = [row for rate in rates if rate not in bad for row in _rows(gpu_type, rate)]
+    for of_page in by_page(types):
+        rows: list[dict[str, Any]] = []
+        for gpu_type in of_page:
+            rates = [rate for cloud in kinds.CLOUDS for rate in _rates(gpu_type, cloud, counts)]
+            bad = [rate for rate in rates if not 0 < rate.per_gpu < LARGEST_PRICE]
+            refused += [_refused(gpu_type, rate) for rate in bad]
+            rows += [row for rate in rates if rate not in bad for row in _rows(gpu_type, rate)]
         if rows:
-            frame = pl.DataFrame(rows, schema=LINE).with_columns(origin(gpu_type.page))
-            lines.append(frame)
+            lines.append(pl.DataFrame(rows, schema=LINE).with_columns(origin(of_page[0].page)))
     if not lines:
         empty = PriceRows(frames.empty(Prices).lazy(), _all(refused), counts)
         return empty, frames.empty(PriceComponents)

@@ -4,7 +4,7 @@ A zone is a region here, because products and prices are listed by zone.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from hwprices.providers.scaleway import kinds
 from hwprices.rows import frames
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin
-from hwprices.schemas.columns import Accelerators
+from hwprices.schemas.columns import Accelerators, Table, key
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.specs.accelerator_names import Matcher
 
@@ -80,8 +80,7 @@ def _server(name: str, zone: str, row: dict[str, Any], page: Page) -> Server:
 def region_rows(servers: list[Server]) -> pl.DataFrame:
     """Make a row of regions for each zone."""
     first = {server.zone: server for server in reversed(servers)}
-    made = [_of_page([_region(zone)], first[zone].page, Regions) for zone in sorted(first)]
-    return pl.concat([frames.empty(Regions), *made])
+    return _table(first.values(), lambda server: _region(server.zone), Regions)
 
 
 def _region(zone: str) -> dict[str, Any]:
@@ -99,8 +98,7 @@ def _region(zone: str) -> dict[str, Any]:
 def instance_type_rows(servers: list[Server], match: Matcher) -> pl.DataFrame:
     """Make a row of instance_types for each machine type, from the first zone that lists it."""
     first = {server.name: server for server in reversed(servers)}
-    made = [_of_page([_machine(first[n], match)], first[n].page, InstanceTypes) for n in first]
-    return pl.concat([frames.empty(InstanceTypes), *made]).sort("instance_type")
+    return _table(first.values(), lambda server: _machine(server, match), InstanceTypes)
 
 
 def _machine(server: Server, match: Matcher) -> dict[str, Any]:
@@ -145,27 +143,31 @@ def _accelerator(server: Server, match: Matcher) -> dict[str, Any]:
 
 def availability_rows(servers: list[Server]) -> pl.DataFrame:
     """Make a row of availability for each type in each zone that lists it."""
+    first = {(server.zone, server.name): server for server in reversed(servers)}
+    return _table(first.values(), _listed, Availability)
+
+
+def _listed(server: Server) -> dict[str, Any]:
+    return {"region": server.zone, "instance_type": server.name, "offered": True}
+
+
+def _table(
+    servers: Iterable[Server], row: Callable[[Server], dict[str, Any]], model: type[Table]
+) -> pl.DataFrame:
+    """Make the rows of a table, sorted by its key: provider, page, columns in order."""
+    by_page: dict[str, list[Server]] = {}
+    for server in servers:
+        by_page.setdefault(server.page.key, []).append(server)
     made = [
-        _of_page(
-            [{"region": server.zone, "instance_type": server.name, "offered": True}],
-            server.page,
-            Availability,
-        )
-        for server in _unique(servers)
+        _of_page([row(server) for server in of_page], of_page[0].page, model)
+        for of_page in by_page.values()
     ]
-    return pl.concat([frames.empty(Availability), *made])
+    return pl.concat([frames.empty(model), *made]).sort(key(model))
 
 
-def _unique(servers: Iterable[Server]) -> list[Server]:
-    """Keep the first of several lines about one type in one zone."""
-    first = {(server.zone, server.name): server for server in reversed(list(servers))}
-    return [first[key] for key in sorted(first)]
-
-
-def _of_page(rows: list[dict[str, Any]], page: Page, model: Any) -> pl.DataFrame:
-    """Complete rows of a table: provider, page, columns in order."""
+def _of_page(rows: list[dict[str, Any]], page: Page, model: type[Table]) -> pl.DataFrame:
     overrides: dict[str, Any] = {"accelerators": Accelerators} if model is InstanceTypes else {}
-    frame = pl.LazyFrame(rows, schema_overrides=overrides).with_columns(
+    frame = pl.LazyFrame(rows, schema_overrides=overrides, infer_schema_length=None).with_columns(
         pl.lit("scaleway").alias("provider"), *origin(page)
     )
     if model is InstanceTypes:

@@ -27,22 +27,29 @@ LINE: dict[str, Any] = {
 
 def read_prices(servers: list[Server], zone: str) -> PriceRows:
     """Make the price rows of a zone, and refuse prices that are none."""
-    good, refused = [], [frames.empty(Quarantine)]
+    good: dict[str, list[Server]] = {}
+    refused = [frames.empty(Quarantine)]
     for server in (server for server in servers if server.zone == zone):
         price = _price(server)
         if price is None or not 0 < price < LARGEST_PRICE:
             refused.append(_refused(server, price))
         else:
-            good.append(_row(server, price))
+            good.setdefault(server.page.key, []).append(server)
     if not good:
         return PriceRows(frames.empty(Prices).lazy(), pl.concat(refused))
     rows = price_rows(
-        pl.concat(good).lazy(),
+        pl.concat(_lines(of_page) for of_page in good.values()).lazy(),
         provider="scaleway",
         purchase_option="on_demand",
         currency=CURRENCY,
     )
     return PriceRows(rows, pl.concat(refused))
+
+
+def _lines(servers: list[Server]) -> pl.DataFrame:
+    """Make the columns of LINE and those of the page that the servers share."""
+    rows = [_row(server) for server in servers]
+    return pl.DataFrame(rows, schema=LINE).with_columns(origin(servers[0].page))
 
 
 def _price(server: Server) -> Decimal | None:
@@ -52,15 +59,14 @@ def _price(server: Server) -> Decimal | None:
     return Decimal(value) if is_number and value is not None else None
 
 
-def _row(server: Server, price: Decimal) -> pl.DataFrame:
-    row = {
+def _row(server: Server) -> dict[str, Any]:
+    return {
         "region": server.zone,
         "instance_type": server.name,
         "os": "windows" if server.has_windows else "linux",
-        "hourly": price,
+        "hourly": _price(server),
         "sku_id": server.name,
     }
-    return pl.DataFrame([row], schema=LINE).with_columns(origin(server.page))
 
 
 def _refused(server: Server, price: Decimal | None) -> pl.DataFrame:
