@@ -120,6 +120,7 @@ def test_the_json_of_a_release_keeps_its_fields():
         "rows",
         "report",
         "gate",
+        "inputs",
         "price_sheet",
     ]
     assert list(release["tables"]["prices"]) == ["rows", "bytes", "files"]
