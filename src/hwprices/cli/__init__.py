@@ -11,6 +11,7 @@ import typer
 
 from hwprices.cli import (
     answers,
+    check_sheet,
     compare,
     coverage,
     explain,
@@ -87,6 +88,7 @@ _add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,

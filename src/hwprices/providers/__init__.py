@@ -37,7 +37,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
-from hwprices.settings import Settings, extend
+from hwprices.settings import Settings, describe, extend
 
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
@@ -251,6 +251,12 @@ class Provider:
             return Settings
         own: type[Settings] = self._module("settings").Settings
         return own
+
+    @property
+    def own_settings(self) -> list[tuple[str, str, str]]:
+        """List its own settings as ``settings.describe`` does; none where it has none."""
+        model = self.settings_class
+        return [] if model is Settings else describe(model)
 
     def settings(self, common: Settings) -> Settings:
         """Add its own settings, read from the environment, to the common ones.

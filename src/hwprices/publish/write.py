@@ -205,6 +205,11 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     return entries
 
 
+def is_price_sheet(provider: str) -> bool:
+    """Tell whether a person read the provider's prices from a web page."""
+    return provider in providers.names() and providers.get(provider).about.is_price_sheet
+
+
 def provider_title(provider: str) -> str:
     """Return a provider's name for people; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
@@ -228,4 +233,5 @@ def _provider_entry(source: Source) -> ProviderEntry:
         report=source.report,
         gate=source.results,
         inputs=source.inputs,
+        price_sheet=is_price_sheet(source.provider),
     )
