@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, preflight, releases, status
+from hwprices.cli import answers, diff, history, pipeline, preflight, releases, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -66,6 +66,8 @@ _add(answers.explain)
 _add(answers.device)
 _add(answers.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
 _add(releases.releases)
 _add(releases.verify)
 _add(status.status)

@@ -12,8 +12,8 @@
     status.json                                             how each provider fares
 
 A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
-and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root (``raw/``, or the bundled sample) is a root of
-its own: keys of pages and runs are relative to it.
+and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root
+(``raw/``, or the bundled sample) is a root of its own: keys of pages and runs are relative to it.
 """
 
 import re
