@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.dataset import Dataset
+from hwprices.read.history import news
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
@@ -93,6 +94,7 @@ def render(
         "",
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
+        *_news(dataset),
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
@@ -125,6 +127,17 @@ def _row_counts(name: str, total: int, by_provider: list[Mapping[str, int]]) -> 
     refused = name == "quarantine"
     heading = "quarantine (refused, with reasons)" if refused else name
     return [Text(cell, "yellow" if refused else "") for cell in (heading, *cells, f"{total:,}")]
+
+
+def _news(dataset: Dataset) -> list[RenderableType]:
+    """Say what is new against the release before, in a few lines."""
+    notes = news.read(dataset)
+    if notes is None:
+        return []
+    before = f" since release {notes.previous}" if notes.previous else ""
+    lines = [Text(f"  {line}") for line in news.lines(notes)]
+    more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
+    return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
 def _gpus(dataset: Dataset) -> Table:
