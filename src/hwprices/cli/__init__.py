@@ -14,8 +14,10 @@ from hwprices.cli import (
     check_sheet,
     compare,
     coverage,
+    diff,
     explain,
     find,
+    history,
     pipeline,
     preflight,
     price,
@@ -82,6 +84,8 @@ _add(explain.explain)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
 _add(releases.releases)
 _add(coverage.coverage)
 _add(coverage.quarantine)
