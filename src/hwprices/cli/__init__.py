@@ -16,6 +16,7 @@ from hwprices.cli import (
     coverage,
     diff,
     explain,
+    export,
     find,
     history,
     pipeline,
@@ -81,6 +82,7 @@ _add(price.price)
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
+_add(export.export)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
