@@ -24,9 +24,7 @@ Model = Annotated[
 ]
 Workload = Annotated[
     str,
-    typer.Option(
-        help="inference, lora, full_finetune or pretrain.", rich_help_panel=ASKED
-    ),
+    typer.Option(help="inference, lora, full_finetune or pretrain.", rich_help_panel=ASKED),
 ]
 Precision = Annotated[
     str | None,
@@ -120,13 +118,9 @@ Batch = Annotated[
 ]
 MaxNodes = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="Most machines that share one model.", rich_help_panel=TRAINING
-    ),
+    typer.Option(min=1, help="Most machines that share one model.", rich_help_panel=TRAINING),
 ]
-Optimizer = Annotated[
-    str, typer.Option(help="adam, adam8bit or sgd.", rich_help_panel=TRAINING)
-]
+Optimizer = Annotated[str, typer.Option(help="adam, adam8bit or sgd.", rich_help_panel=TRAINING)]
 Checkpointing = Annotated[
     bool,
     typer.Option(
@@ -158,7 +152,9 @@ BuyingBudget = Annotated[
 ]
 Where = Annotated[
     str | None,
-    typer.Option(help="cloud (to rent) or local (to buy); without it both.", rich_help_panel=LIMITS),
+    typer.Option(
+        help="cloud (to rent) or local (to buy); without it both.", rich_help_panel=LIMITS
+    ),
 ]
 Provider = Annotated[
     str | None, typer.Option(help="Only this cloud: aws, azure, gcp …", rich_help_panel=LIMITS)
