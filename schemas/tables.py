@@ -20,6 +20,7 @@ from hwprices.schemas.check import (
 )
 from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.footprint import PowerCoefficients, RegionFootprint
+from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Zones
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
@@ -69,6 +70,8 @@ TABLES = _by_name(
     LocalHardware,
     Benchmarks,
     PowerCoefficients,
+    PriceHistory,
+    Changes,
 )
 
 SHEETS = _by_name(

@@ -9,7 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, recommend, releases, status
+from hwprices.cli import (
+    answers,
+    compare,
+    coverage,
+    explain,
+    find,
+    pipeline,
+    preflight,
+    price,
+    recommend,
+    releases,
+    status,
+)
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -48,7 +60,7 @@ def hwprices(
 
         hwprices show
 
-        hwprices device "H100 SXM"
+        hwprices find 8xH100 europe
 
         hwprices recommend --help
     """
@@ -61,12 +73,17 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(find.find)
+_add(price.price)
+_add(compare.compare)
 _add(releases.query)
-_add(answers.explain)
+_add(explain.explain)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
 _add(releases.releases)
+_add(coverage.coverage)
+_add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
@@ -76,6 +93,7 @@ _add(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
+_add(preflight.preflight)
 _add(pipeline.serve)
 
 
