@@ -154,6 +154,7 @@ FLAGS = Vocabulary(
     {
         "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
         "effective_date_unreadable": "The vendor's start date of the price could not be read.",
+        "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",
@@ -174,7 +175,10 @@ PRICE_REASONS = Vocabulary(
         "capacity_block_priced_by_offering": (
             "AWS lists capacity blocks at 0; each offering has its own price."
         ),
+        "contact_sales": "The vendor names the price only to those who ask.",
+        "floor_price": "The vendor states only the lowest of several prices: from 1.82.",
         "listed_at_zero": "The vendor lists the machine at 0, which is no price.",
+        "no_price_on_page": "In place of the price, the vendor's page has nothing, a dash or N/A.",
     },
     {
         rf"(?:{_PRICED_PARTS})_sku_missing": "The vendor has no SKU for this part in the region.",
@@ -202,6 +206,7 @@ QUARANTINE_REASONS = Vocabulary(
         "no_instance_type": "The line names no machine type.",
         "no_price": "The SKU states no price.",
         "no_region": "The item names no region.",
+        "no_source": "The line lacks the day, the address or the license of its figure.",
         "no_size_name": "The item names no machine size.",
         "not_usd": "The SKU is priced in another currency than the one requested.",
         "placeholder": "The price is one that the vendor uses where it has none.",
@@ -222,6 +227,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unknown_tenancy": "The tenancy of the line is unknown.",
         "unknown_term": "The length of the commitment, or how it is paid, is unknown.",
         "unknown_unit": "The price is for an unknown unit.",
+        "unreadable_line": "The line of a price sheet has a figure that cannot be read.",
         "unreadable_price": "The price is missing, negative or no number.",
         "zero_price": "The price is 0, and what a part costs is never nothing.",
     },
@@ -264,6 +270,8 @@ PARTS = Vocabulary(
         "premium_ram": "A surcharge on each GiB of memory.",
         "local_ssd": "One GiB of local SSD.",
         "instance": "A whole machine.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
+        "local_nvme": "One decimal terabyte of local NVMe disk.",
     },
     {
         r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
@@ -276,7 +284,9 @@ COMPONENT_UNITS = Vocabulary(
     "component_units",
     {
         "vcpu": "One vCPU.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
         "gib": "One GiB.",
+        "tb": "One decimal terabyte.",
         "gpu": "One GPU.",
         "eighth_gpu": "One eighth of a GPU.",
         "chip": "One TPU chip.",
@@ -303,6 +313,8 @@ REGION_KINDS = Vocabulary(
         "outpost": "The vendor's hardware in a customer's building.",
         "gov": "A region for government customers.",
         "china": "A region in China, run by a local company under its own prices.",
+        "anywhere": "No place: the vendor states one price wherever the machine is.",
+        "platform": "No place: a part of the vendor's offer with prices of its own.",
     },
 )
 
@@ -462,6 +474,94 @@ POWER_COMPONENTS = Vocabulary(
 POWER_UNITS = Vocabulary("power_units", {"vcpu": "One vCPU.", "gb": "One GB.", "tb": "One TB."})
 
 
+# History
+
+INTERVAL_STARTS = Vocabulary(
+    "interval_starts",
+    {
+        "first_release": "The provider is in a release for the first time.",
+        "first_collected": "Its unit was collected for the first time; it may be older.",
+        "added": "The vendor began to sell it.",
+        "returned": "The vendor sells it again: an earlier interval had ended.",
+        "price_changed": "The vendor changed the price.",
+        "restated": "Our reading of the vendor's data changed, and not the price.",
+        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+    },
+)
+
+INTERVAL_ENDS = Vocabulary(
+    "interval_ends",
+    {
+        "price_changed": "The vendor changed the price.",
+        "restated": "Our reading of the vendor's data changed, and not the price.",
+        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "removed": "It was collected without this price: the vendor no longer lists it.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+    },
+)
+
+PRICE_STATES = Vocabulary(
+    "price_states",
+    {
+        "current": "The price is in the release.",
+        "not_collected": "What it is read from was not collected. Not a removal.",
+        "refused": "The vendor's row is in quarantine, so the price is not known. Not a removal.",
+        "ended": "The interval is over.",
+    },
+)
+
+CHANGE_SUBJECTS = Vocabulary(
+    "change_subjects",
+    {
+        "provider": "A provider.",
+        "region": "A region in which a provider has prices.",
+        "unit": "A unit of collection.",
+        "instance_type": "A machine type.",
+        "accelerator": "A row of the accelerator sheet.",
+        "price": "One price.",
+    },
+)
+
+CHANGES = Vocabulary(
+    "changes",
+    {
+        "added": "It is new.",
+        "removed": "It was collected, and it is no longer there.",
+        "returned": "It is there again after it had been removed.",
+        "price_up": "The effective hourly price is higher.",
+        "price_down": "The effective hourly price is lower.",
+        "price_known": "There is a price where there was only a reason for having none.",
+        "price_unknown": "There is a reason for having no price where there was one.",
+        "terms_changed": "Hourly and upfront, or the reason, differ; the effective price does not.",
+        "spec_changed": "The vendor states another figure for the machine type.",
+        "restated": "Our reading or our sheets changed, and not what the vendor says.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+        "first_collected": "Collected for the first time, so its prices are not called new.",
+        "not_collected": "Not collected; its prices stay in force and are not called removed.",
+        "collected_again": "It was collected again after it had been missing.",
+        "refused": "The vendor's row is in quarantine.",
+    },
+)
+
+EVIDENCE = Vocabulary(
+    "evidence",
+    {
+        "same_reading": "Program, rule sheets and corrections are the same, so the vendor's data"
+        " changed.",
+        "same_pages": "All pages of the provider are the same, so our reading changed.",
+        "same_page": "The page that states the price is the same, so our reading changed.",
+        "re_read": "The older pages were read with the newer program to tell the two apart.",
+        "own_sheet": "The figure is from a sheet of this project.",
+        "collection": "It follows from which units were collected.",
+        "none": "Both changed, and the older pages are not there to be read again.",
+    },
+)
+
+
 # Benchmarks
 
 SUITES = Vocabulary(
@@ -469,6 +569,7 @@ SUITES = Vocabulary(
     {
         "mlperf_inference": "MLPerf Inference: how fast a trained model answers.",
         "mlperf_training": "MLPerf Training: how long training to a quality target takes.",
+        "llama_cpp": "Results of llama.cpp, Ollama or MLC that people published: one user.",
     },
 )
 
@@ -481,6 +582,8 @@ SCENARIOS = Vocabulary(
         "SingleStream": "One query after the other: latency.",
         "MultiStream": "Batches of queries one after the other: latency.",
         "training": "MLPerf Training has no scenarios.",
+        "SingleUser": "One sequence generates tokens, alone on the device.",
+        "Prompt": "One prompt is read: its tokens per second.",
     },
 )
 

@@ -242,3 +242,19 @@ def test_every_schedule_makes_runs(prefect_server: Server) -> None:
     assert names >= {"refresh", "publish"}
     assert names - {"refresh", "publish"} <= {f"collect-{name}" for name in providers.names()}
     assert all(prefect_server.scheduled.values()), prefect_server.scheduled
+
+
+def test_a_server_takes_the_automations_and_the_work_pool(
+    prefect_server: Server, project: Path
+) -> None:
+    automations = prefect_server.prefect(
+        "automation", "create", "--from-file", str(project / "deploy/prefect/automations.yaml")
+    )
+    assert automations.returncode == 0, automations.stdout + automations.stderr
+    template = str(project / "deploy/kubernetes/job-template.json")
+    pool = prefect_server.prefect(
+        "work-pool", "create", "--type", "kubernetes", "--base-job-template", template, "cluster"
+    )
+    assert pool.returncode == 0, pool.stdout + pool.stderr
+    inspected = prefect_server.prefect("automation", "inspect", "hwprices: no refresh in 26 hours")
+    assert "93600" in inspected.stdout or "26" in inspected.stdout, inspected.stdout

@@ -9,7 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, status
+from hwprices.cli import (
+    answers,
+    check_sheet,
+    compare,
+    coverage,
+    diff,
+    explain,
+    find,
+    history,
+    pipeline,
+    preflight,
+    price,
+    recommend,
+    releases,
+    status,
+)
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -48,7 +63,7 @@ def hwprices(
 
         hwprices show
 
-        hwprices device "H100 SXM"
+        hwprices find 8xH100 europe
 
         hwprices recommend --help
     """
@@ -61,21 +76,30 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(find.find)
+_add(price.price)
+_add(compare.compare)
 _add(releases.query)
-_add(answers.explain)
+_add(explain.explain)
 _add(answers.device)
-_add(answers.recommend)
+_add(recommend.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
 _add(releases.releases)
+_add(coverage.coverage)
+_add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
+_add(preflight.preflight)
 _add(pipeline.serve)
 
 

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
 
 import polars as pl
@@ -13,7 +14,9 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
+from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
+from hwprices.publish.notes import markdown
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
@@ -25,6 +28,7 @@ from hwprices.storage.release_manifest import (
     TableFile,
     UnmatchedAccelerator,
 )
+from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store
 
 COMPLETED = ("regions",)
@@ -83,9 +87,28 @@ def content_digest(content: Content) -> str:
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
+def claim_version(store: Store, created_at: datetime) -> str:
+    """Name a release by the time it is made, and keep every other publisher from that name.
+
+    The claim is the descriptor, written first and empty but for a number of its own. A second that
+    is taken (by another publisher, a killed one, or before the clock was set back) is passed over.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    claim = manifests.encode({"claim": uuid.uuid4().hex})
+    while True:
+        version = created_at.strftime("%Y%m%dT%H%M%SZ")
+        if store.put(layout.release_datapackage(version), claim, create=True):
+            return version
+        created_at += timedelta(seconds=1)
+
+
 def write(
     store: Store,
     content: Content,
+    past: Record,
+    notes: ReleaseNotes,
     *,
     version: str,
     digest: str,
@@ -97,7 +120,9 @@ def write(
     Args:
         store: the root.
         content: what to write.
-        version: the name of the release.
+        past: its history.
+        notes: its notes.
+        version: the name of the release, from ``claim_version``.
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
         created_at: when publishing began.
@@ -105,9 +130,11 @@ def write(
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
     """
-    if store.exists(layout.release_manifest(version)):
-        raise _exists(version)
-    files = [*_copy_vendor_files(store, content, version), *_write_joined(store, content, version)]
+    files = [
+        *_copy_vendor_files(store, content, version),
+        *_write_joined(store, content, version),
+        *past.write(store, layout.release_directory(version)),
+    ]
     files += _write_empty(store, version, TABLES.keys() - {file.table for file in files})
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
@@ -121,11 +148,23 @@ def write(
         unmatched_accelerators=tuple(
             UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
         ),
+        notes=_write_notes(store, notes),
     )
     store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
+
+
+def _write_notes(store: Store, notes: ReleaseNotes) -> dict[str, str]:
+    """Write the release notes; return the SHA-256 of each file."""
+    texts = (markdown.notes(notes).encode(), manifests.encode(notes))
+    for name, text in zip(layout.NOTES, texts, strict=True):
+        store.put(layout.release_file(notes.version, name), text)
+    return {
+        name: hashlib.sha256(text).hexdigest()
+        for name, text in zip(layout.NOTES, texts, strict=True)
+    }
 
 
 def _exists(version: str) -> HwpricesError:
@@ -166,6 +205,11 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     return entries
 
 
+def is_price_sheet(provider: str) -> bool:
+    """Tell whether a person read the provider's prices from a web page."""
+    return provider in providers.names() and providers.get(provider).about.is_price_sheet
+
+
 def provider_title(provider: str) -> str:
     """Return a provider's name for people; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
@@ -188,4 +232,6 @@ def _provider_entry(source: Source) -> ProviderEntry:
         rows=rows,
         report=source.report,
         gate=source.results,
+        inputs=source.inputs,
+        price_sheet=is_price_sheet(source.provider),
     )

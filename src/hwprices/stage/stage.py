@@ -14,10 +14,11 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Provider, UnreadablePage
 from hwprices.settings import Settings
+from hwprices.stage.inputs import inputs
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
-from hwprices.storage.release_manifest import CollectionReport, TableFile, Trouble
+from hwprices.storage.release_manifest import CollectionReport, Inputs, TableFile, Trouble
 from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]
@@ -31,6 +32,7 @@ class Staged:
     they are. ``units``: number of units by status, those that the run did not ask for as
     ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``:
     where the run was narrowed, the earliest run that pages of units not requested are from.
+    ``inputs``: what the tables were made of.
     """
 
     provider: str
@@ -42,6 +44,7 @@ class Staged:
     units: Mapping[str, int] = field(default_factory=dict)
     troubles: tuple[Trouble, ...] = ()
     oldest_run: str = ""
+    inputs: Inputs = field(default_factory=Inputs)
 
     @property
     def directory(self) -> str:
@@ -104,6 +107,7 @@ def stage(
         units=_units(run),
         troubles=_troubles(run),
         oldest_run=_oldest_run(run),
+        inputs=inputs(run),
     )
     put_in_force(store, staged)
     prune(store, run.provider, keep)
@@ -144,12 +148,17 @@ def latest(store: Store, provider: str) -> Staged | None:
 
 
 def prune(store: Store, provider: str, keep: int) -> None:
-    """Delete all but the newest ``keep`` staged runs, and what a killed run left."""
+    """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
+
+    The run in force always stays: if the clock was set back, it is not the newest by its name.
+    """
+    in_force = latest(store, provider)
     run_of_key = {key: layout.staged_run(key) for key in store.keys(layout.staged(provider))}
     runs = sorted({run for run in run_of_key.values() if run is not None})
-    for key, run in run_of_key.items():
-        if run in runs[:-keep]:
-            store.delete(key)
+    kept = {*runs[-keep:], in_force.run_id if in_force else None}
+    for run in runs:
+        if run not in kept:
+            store.delete_below(layout.staged_directory(provider, run))
 
 
 def _units(run: Run) -> dict[str, int]:
