@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, status
+from hwprices.cli import answers, pipeline, releases, report, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -66,6 +66,7 @@ _add(answers.explain)
 _add(answers.device)
 _add(answers.recommend)
 _add(answers.tco)
+_add(report.report)
 _add(releases.releases)
 _add(releases.verify)
 _add(status.status)
