@@ -10,7 +10,8 @@ import { Figure, sourceLine, useSource, type Source } from "./source";
 import { list, listText } from "./state";
 
 const MOST = 6;
-const FIRST_SHOWN = 4; // accelerators side by side when the address names none
+const FIRST_SHOWN = 5; // accelerators side by side when the address names none
+const NEWER_SINCE = 2022; // the year of the H100
 
 const FORMATS = [
   ["fp64", "FP64"],
@@ -129,16 +130,17 @@ function Group({ heading, columns, children }: { heading: string; columns: numbe
   );
 }
 
-/** Those in the address; else the ones with the most offers among the newest that are sold. */
+/** Those in the address; else, of the newer ones that are sold, those in the most regions. */
 function chosenDevices(release: Release, text: string | undefined): string[] {
   if (text !== undefined) return list(text).filter((id) => release.accelerators.has(id)).slice(0, MOST);
   const prices = cheapest(release);
   const sold = [...release.accelerators.values()].filter(
     (row) => lowest(prices.get(String(row.accelerator_id)), WAYS[0].column) && row.bf16_dense_tflops,
   );
-  const offered = (row: Row) => Number(row.region_count ?? 0) * (Number(row.release_year ?? 0) >= 2020 ? 1 : 0);
-  return sold
-    .sort((one, other) => offered(other) - offered(one))
+  const newer = sold.filter((row) => Number(row.release_year ?? 0) >= NEWER_SINCE);
+  const regions = (row: Row) => Number(row.region_count ?? 0);
+  return (newer.length > 0 ? newer : sold)
+    .sort((one, other) => regions(other) - regions(one))
     .slice(0, FIRST_SHOWN)
     .map((row) => String(row.accelerator_id));
 }

@@ -1,12 +1,12 @@
 /** Offers side by side. */
 
 import type { ViewProps } from "./app";
-import { cell, exact } from "./format";
+import { withUnit } from "./format";
 import { accelerators } from "./offers";
 import { findOffer, type ColumnInfo, type Release } from "./release";
 import { list, listText } from "./state";
 
-const FIRST = ["accelerator_name", "accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib"];
+const FIRST_GROUPS = ["Prices", "Accelerators", "Machine"];
 
 export function Compare({ release, parameters, change }: ViewProps) {
   const keys = list(parameters.offers);
@@ -30,7 +30,7 @@ export function Compare({ release, parameters, change }: ViewProps) {
           Back to the table
         </a>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Comparison, scrollable">
+      <div class="scroll sheet" tabIndex={0} role="region" aria-label="Comparison, scrollable">
         <table class="compare">
           <caption class="hidden">Offers side by side</caption>
           <thead>
@@ -78,8 +78,8 @@ function compared(release: Release, rows: number[]): ColumnInfo[] {
       !["provider", "region", "instance_type", "observed_at", "accelerator_id"].includes(info.name) &&
       rows.some((row) => release.offers.column(info.name).at(row) !== null),
   );
-  const isFirst = (info: ColumnInfo) => (FIRST.includes(info.name) ? 0 : 1);
-  return used.sort((one, other) => isFirst(one) - isFirst(other));
+  const place = (info: ColumnInfo) => FIRST_GROUPS.indexOf(info.group) + 1 || FIRST_GROUPS.length + 1;
+  return used.sort((one, other) => place(one) - place(other));
 }
 
 /** Columns in which less is better: the best is marked. */
@@ -100,7 +100,7 @@ function Line({ release, info, rows }: { release: Release; info: ColumnInfo; row
       {rows.map((row) => {
         const value = column.at(row);
         const isBest = value !== null && value === best;
-        const text = info.name === "accelerator_name" ? accelerators(release, row) : cellText(info, value);
+        const text = info.name === "accelerator_name" ? accelerators(release, row) : withUnit(info, value);
         return (
           <td key={row} class={isBest ? "best" : undefined}>
             {text || <span class="muted">–</span>}
@@ -110,9 +110,4 @@ function Line({ release, info, rows }: { release: Release; info: ColumnInfo; row
       })}
     </tr>
   );
-}
-
-function cellText(info: ColumnInfo, value: string | number | null): string {
-  if (value === null) return "";
-  return info.kind === "money" ? cell(info, value) : exact(info, value);
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
-import { cell, day, exact, integer, percent, usd, words } from "./format";
+import { day, integer, percent, usd, withUnit, words } from "./format";
 import { accelerators } from "./offers";
 import { findOffer, offerKey, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
@@ -174,11 +174,7 @@ function Facts({ release, row }: { release: Release; row: number }) {
       {shown.map((info) => (
         <div key={info.name} title={info.description}>
           <dt>{info.heading}</dt>
-          <dd>
-            {info.kind === "money"
-              ? `${cell(info, offers.column(info.name).at(row))} ${info.unit.replace(/^USD/, "")}`
-              : exact(info, offers.column(info.name).at(row))}
-          </dd>
+          <dd>{withUnit(info, offers.column(info.name).at(row))}</dd>
         </div>
       ))}
     </dl>

@@ -16,7 +16,7 @@ export const CHOICES = [
 
 /** Columns that are filtered by a range. The price is that of the chosen option. */
 export const RANGES = [
-  { column: "accelerator_count", heading: "Accelerators", unit: "" },
+  { column: "accelerator_count", heading: "Number of accelerators", unit: "" },
   { column: "accelerator_memory_gib", heading: "Accelerator memory", unit: "GiB" },
   { column: "vcpus", heading: "vCPUs", unit: "" },
   { column: "memory_gib", heading: "Memory", unit: "GiB" },

@@ -5,6 +5,7 @@ import type { Value } from "./payload";
 
 /** A price with the digits that matter: 98.32, 4.38, 0.0425. */
 export function money(value: number): string {
+  if (value >= 10_000) return integer(Math.round(value));
   const digits = value >= 1 ? 2 : value >= 0.01 ? 4 : 6;
   return value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
 }
@@ -35,18 +36,18 @@ export function cell(column: ColumnInfo | undefined, value: Value | null): strin
   return number(value);
 }
 
-/** The same with all digits, and the unit. */
-export function exact(column: ColumnInfo | undefined, value: Value | null): string {
-  if (value === null) return "not known";
-  if (typeof value !== "number") return words(column?.name ?? "", value);
-  const text = value.toLocaleString("en-US", { maximumFractionDigits: 10 });
-  return column?.unit && column.unit !== "ratio" ? `${text} ${column.unit}` : text;
+/** The same with the unit, where no heading has it. */
+export function withUnit(column: ColumnInfo, value: Value | null): string {
+  if (value === null) return "";
+  if (typeof value !== "number") return words(column.name, value);
+  const unit = column.unit === "ratio" ? "" : column.unit.replace(/^USD/, "");
+  return `${cell(column, value)} ${unit}`.trim();
 }
 
 /** Codes such as committed_use_3y are written with spaces; names of machines stay as they are. */
 export function words(column: string, value: string): string {
   const isCode = /(option|reason|kind|basis)$/.test(column);
-  return isCode ? value.replaceAll("_", " ") : value;
+  return isCode ? value.replaceAll("_", " ").replaceAll(",", ", ").replaceAll("sku", "SKU") : value;
 }
 
 export function day(time: string | null): string {

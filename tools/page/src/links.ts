@@ -8,10 +8,14 @@ export function machinePage(provider: string, type: string): string {
   return `machines/${fileName(provider)}/${fileName(type)}.html`;
 }
 
-/** Letters, digits and . _ - stay; any other character is written as its code, as in ~2f. */
+const LONGEST = 200;
+
+/** Letters, digits, _ - and a dot inside stay; any other byte is written as its code, as in ~2f. */
 function fileName(name: string): string {
-  return Array.from(new TextEncoder().encode(name), (byte) => {
+  const bytes = Array.from(new TextEncoder().encode(name), (byte, position) => {
     const character = String.fromCharCode(byte);
-    return /[A-Za-z0-9._-]/.test(character) ? character : `~${byte.toString(16).padStart(2, "0")}`;
-  }).join("");
+    const stays = /[A-Za-z0-9_-]/.test(character) || (character === "." && position > 0);
+    return stays ? character : `~${byte.toString(16).padStart(2, "0")}`;
+  });
+  return bytes.join("").slice(0, LONGEST);
 }

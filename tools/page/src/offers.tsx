@@ -6,7 +6,7 @@ import { Details } from "./details";
 import { download } from "./csv";
 import { CHOICES, DEFAULT_SORT, find, NONE, PRICE, RANGES, sorted } from "./filter";
 import { Filters } from "./filters";
-import { cell, integer, usd } from "./format";
+import { cell, integer, usd, words } from "./format";
 import { offerKey, type ColumnInfo, type Release } from "./release";
 import { list, listText, range } from "./state";
 
@@ -19,14 +19,14 @@ const DEFAULT_COLUMNS = [
   "region",
   "accelerator_name",
   "accelerator_memory_gib",
-  "vcpus",
-  "memory_gib",
   "on_demand_usd_per_hour",
   "spot_usd_per_hour",
   "best_1y_usd_per_hour",
   "best_3y_usd_per_hour",
   "usd_per_accelerator_hour",
   "usd_per_pflop_hour_bf16",
+  "vcpus",
+  "memory_gib",
 ];
 
 export function Offers({ release, parameters, change }: ViewProps) {
@@ -173,7 +173,7 @@ export function help(info: ColumnInfo): string {
 }
 
 function unit(text: string): string {
-  return text.replace("accelerator·h", "acc·h").replace("(", "").replace(")", "");
+  return text.replace(/\(.*·h\)/, "h");
 }
 
 interface CellProps {
@@ -196,8 +196,9 @@ function Cell({ release, info, row, offer, change }: CellProps) {
       </th>
     );
   }
+  if (info.name.endsWith("_option")) return <td>{words(info.name, String(value ?? ""))}</td>;
   if (info.name === "provider") return <td>{release.providerTitle(String(value))}</td>;
-  if (info.name === "accelerator_name") return <td>{accelerators(release, row)}</td>;
+  if (info.name === "accelerator_name") return <td title={String(value ?? "")}>{accelerators(release, row)}</td>;
   if (info.name === "on_demand_usd_per_hour" && value === null) return <NoUsd release={release} row={row} />;
   return <td class={info.kind === "text" ? undefined : "figure"}>{cell(info, value)}</td>;
 }

@@ -84,12 +84,17 @@ def _plain(values: pl.Series) -> list[Any]:
     return values.to_list()
 
 
-def rows(frame: pl.DataFrame) -> list[Mapping[str, Any]]:
-    """Return the rows of a small table as JSON objects, without what is null."""
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a small table; decimals are numbers and times are text."""
     plain = frame.with_columns(
         pl.selectors.decimal().cast(pl.Float64), pl.selectors.temporal().cast(pl.String)
     )
+    return plain.to_dicts()
+
+
+def rows(frame: pl.DataFrame) -> list[Mapping[str, Any]]:
+    """Return the rows of a small table as JSON objects, without what is null."""
     return [
         {name: value for name, value in row.items() if value is not None and value != []}
-        for row in plain.to_dicts()
+        for row in records(frame)
     ]

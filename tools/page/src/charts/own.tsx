@@ -30,7 +30,7 @@ const STEPS = 60; // points of the curve
 
 const SLIDERS = [
   { name: "utilisation", heading: "Use", min: 0.05, max: 1, step: 0.01, text: percent },
-  { name: "usd_per_kwh", heading: "Electricity", min: 0, max: 0.6, step: 0.01, text: (value: number) => `${usd(value)}/kWh` },
+  { name: "usd_per_kwh", heading: "USD per kWh", min: 0, max: 0.6, step: 0.01, text: (value: number) => usd(value) },
   { name: "lifetime_years", heading: "Years of use", min: 1, max: 8, step: 1, text: String },
   { name: "pue", heading: "PUE", min: 1, max: 2.5, step: 0.01, text: (value: number) => value.toFixed(2) },
 ] as const;

@@ -31,6 +31,11 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   const points = useMemo(() => (family ? pointsOf(release, family) : []), [family]);
   if (!family) return null;
   const ways = WAYS.map(({ heading }) => heading).filter((way) => points.some((point) => point.way === way));
+  const lines = release.providerIds.flatMap((id) =>
+    ways
+      .map((way) => line({ provider: release.providerTitle(id), way }))
+      .filter((name) => points.some((point) => line(point) === name)),
+  );
   return (
     <Chart
       title={`What an hour of one ${family.name} costs`}
@@ -45,13 +50,23 @@ export function RentChart({ release, parameters, change }: ViewProps) {
       }}
       plot={(width) => ({
         width,
-        marginLeft: 92,
+        marginLeft: 150,
         marginRight: 16,
-        height: 60 + new Set(points.map(({ provider, way }) => provider + way)).size * 30,
-        x: { label: "USD per accelerator and hour →", grid: true, zero: true, nice: true },
-        y: { label: null, domain: ways },
-        fy: { label: null, padding: 0.15 },
-        marks: facets(points, width),
+        height: 60 + lines.length * 26,
+        x: { label: "USD per accelerator and hour →", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
+        y: { label: null, domain: lines, grid: true },
+        marks: [
+          Plot.dot(points, {
+            x: "usd",
+            y: line,
+            r: width < 500 ? 3.5 : 4.5,
+            fill: (point: Point) => wayColor(point.way),
+            fillOpacity: 0.55,
+            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            title: ({ machine, region, provider, way, usd: price, device }: Point) =>
+              `${usd(price)}/h  ${device}\n${machine}\n${provider}, ${region}\n${way}`,
+          }),
+        ],
       })}
     >
       <label class="field inline">
@@ -68,21 +83,9 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   );
 }
 
-function facets(points: Point[], width: number): Plot.Markish[] {
-  return [
-    Plot.axisFy({ label: null, fontWeight: 600, textAnchor: "start", anchor: "left", dx: -86, dy: -4, frameAnchor: "top-left" }),
-    Plot.dot(points, {
-      x: "usd",
-      y: "way",
-      fy: "provider",
-      r: width < 500 ? 3.5 : 4.5,
-      fill: (point: Point) => wayColor(point.way),
-      fillOpacity: 0.55,
-      tip: { fill: "var(--paper)", stroke: "var(--line)" },
-      title: ({ machine, region, provider, way, usd: price, device }: Point) =>
-        `${usd(price)}/h  ${device}\n${machine}\n${provider}, ${region}\n${way}`,
-    }),
-  ];
+/** The line of the chart that a dot stands in. */
+function line({ provider, way }: { provider: string; way: string }): string {
+  return `${provider}, ${way.toLowerCase()}`;
 }
 
 function wayColor(way: string): string {
@@ -118,9 +121,9 @@ function order({ id }: Family): number {
 
 /** The words that two names begin with. */
 function common(one: string, other: string): string {
-  const others = other.split(" ");
-  const words = one.split(" ").filter((word, position) => word === others[position]);
-  return words.length > 0 ? words.join(" ") : one;
+  const [words, others] = [one.split(" "), other.split(" ")];
+  const different = words.findIndex((word, position) => word !== others[position]);
+  return different > 0 ? words.slice(0, different).join(" ") : one;
 }
 
 function pointsOf(release: Release, family: Family): Point[] {

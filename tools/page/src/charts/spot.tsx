@@ -47,7 +47,7 @@ export function SpotChart({ release }: ViewProps) {
         x: { label: "Spot price as a share of the on-demand price →", percent: true, grid: true, zero: true },
         y: { label: null, domain: devices, tickFormat: (name: string) => shortened(name, width < 500 ? 18 : 30) },
         marks: [
-          Plot.ruleX([100], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
+          Plot.ruleX([1], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
           Plot.ruleY(ranges, { y: "device", x1: "low", x2: "high", stroke: fill, strokeWidth: 3, strokeOpacity: 0.35 }),
           Plot.dot(ranges, {
             y: "device",

@@ -11,6 +11,9 @@ import { Chart, color } from "./chart";
 const FORMATS = { bf16: "BF16", fp16: "FP16", fp8: "FP8" } as const;
 type Format = keyof typeof FORMATS;
 
+const LETTER = 6; // pixels, about, of a letter and of a line of the names
+const LINE = 14;
+
 interface Point {
   name: string;
   maker: string;
@@ -52,7 +55,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
             title: ({ name, price, perWatt }: Point) =>
               `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
           }),
-          Plot.text(labelled(points), { x: "perWatt", y: "price", text: "name", dx: 8, textAnchor: "start", fontSize: 10.5 }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: "name", dx: 8, textAnchor: "start", fontSize: 10.5 }),
         ],
       })}
     >
@@ -79,14 +82,22 @@ function pointsOf(release: Release, format: Format): Point[] {
   });
 }
 
-/** Names that would lie on others are left to the tip and the table. */
-function labelled(points: Point[]): Point[] {
-  const shown: Point[] = [];
+/** Names that would lie on other names are left to the tip and the table. */
+function labelled(points: Point[], width: number): Point[] {
   const highest = Math.max(...points.map(({ perWatt }) => perWatt));
-  for (const point of points) {
-    const isFree = shown.every(
-      (other) =>
-        Math.abs(other.perWatt - point.perWatt) / highest > 0.22 || Math.abs(Math.log(other.price / point.price)) > 0.17,
+  const logs = points.map(({ price }) => Math.log(price));
+  const [low, high] = [Math.min(...logs), Math.max(...logs)];
+  const box = ({ perWatt, price, name }: Point) => {
+    const left = (perWatt / highest) * (width - 140);
+    const top = ((high - Math.log(price)) / (high - low || 1)) * 260;
+    return { left, right: left + 20 + name.length * LETTER, top, bottom: top + LINE };
+  };
+  const shown: Point[] = [];
+  for (const point of [...points].sort((one, other) => other.perWatt - one.perWatt)) {
+    const own = box(point);
+    const dots = points.filter((other) => other !== point).map((other) => ({ ...box(other), right: box(other).left + 12 }));
+    const isFree = [...shown.map(box), ...dots].every(
+      (other) => own.right < other.left || own.left > other.right || own.bottom < other.top || own.top > other.bottom,
     );
     if (isFree) shown.push(point);
   }
