@@ -154,6 +154,7 @@ FLAGS = Vocabulary(
     {
         "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
         "effective_date_unreadable": "The vendor's start date of the price could not be read.",
+        "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",
@@ -174,7 +175,10 @@ PRICE_REASONS = Vocabulary(
         "capacity_block_priced_by_offering": (
             "AWS lists capacity blocks at 0; each offering has its own price."
         ),
+        "contact_sales": "The vendor names the price only to those who ask.",
+        "floor_price": "The vendor states only the lowest of several prices: from 1.82.",
         "listed_at_zero": "The vendor lists the machine at 0, which is no price.",
+        "no_price_on_page": "In place of the price, the vendor's page has nothing, a dash or N/A.",
     },
     {
         rf"(?:{_PRICED_PARTS})_sku_missing": "The vendor has no SKU for this part in the region.",
@@ -202,6 +206,7 @@ QUARANTINE_REASONS = Vocabulary(
         "no_instance_type": "The line names no machine type.",
         "no_price": "The SKU states no price.",
         "no_region": "The item names no region.",
+        "no_source": "The line lacks the day, the address or the license of its figure.",
         "no_size_name": "The item names no machine size.",
         "not_usd": "The SKU is priced in another currency than the one requested.",
         "placeholder": "The price is one that the vendor uses where it has none.",
@@ -222,6 +227,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unknown_tenancy": "The tenancy of the line is unknown.",
         "unknown_term": "The length of the commitment, or how it is paid, is unknown.",
         "unknown_unit": "The price is for an unknown unit.",
+        "unreadable_line": "The line of a price sheet has a figure that cannot be read.",
         "unreadable_price": "The price is missing, negative or no number.",
         "zero_price": "The price is 0, and what a part costs is never nothing.",
     },
@@ -264,6 +270,8 @@ PARTS = Vocabulary(
         "premium_ram": "A surcharge on each GiB of memory.",
         "local_ssd": "One GiB of local SSD.",
         "instance": "A whole machine.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
+        "local_nvme": "One decimal terabyte of local NVMe disk.",
     },
     {
         r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
@@ -276,7 +284,9 @@ COMPONENT_UNITS = Vocabulary(
     "component_units",
     {
         "vcpu": "One vCPU.",
+        "ocpu": "One OCPU of Oracle Cloud: one core, or two of AmpereOne.",
         "gib": "One GiB.",
+        "tb": "One decimal terabyte.",
         "gpu": "One GPU.",
         "eighth_gpu": "One eighth of a GPU.",
         "chip": "One TPU chip.",
@@ -303,6 +313,8 @@ REGION_KINDS = Vocabulary(
         "outpost": "The vendor's hardware in a customer's building.",
         "gov": "A region for government customers.",
         "china": "A region in China, run by a local company under its own prices.",
+        "anywhere": "No place: the vendor states one price wherever the machine is.",
+        "platform": "No place: a part of the vendor's offer with prices of its own.",
     },
 )
 

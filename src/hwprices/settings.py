@@ -38,7 +38,9 @@ def _check_endpoint(url: str) -> str:
     )
 
 
-Endpoint = Annotated[str, AfterValidator(_check_endpoint)]
+_ENDPOINT = AfterValidator(_check_endpoint)
+
+Endpoint = Annotated[str, _ENDPOINT]
 """The URL of a vendor's API: https, or plain http to this machine; no user name, no password."""
 
 
@@ -156,6 +158,15 @@ def variable(model: type[Settings], name: str) -> str:
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])
     return f"HWPRICES_{name.upper()}"
+
+
+def own_endpoints(settings: Settings) -> list[str]:
+    """List the URLs that are settings of a provider's own, in the order of its class."""
+    return [
+        str(getattr(settings, name))
+        for name, field in type(settings).model_fields.items()
+        if name not in Settings.model_fields and _ENDPOINT in field.metadata
+    ]
 
 
 def describe(model: type[Settings] = Settings) -> list[tuple[str, str, str]]:

@@ -1,17 +1,29 @@
-"""Run what the README prints under "Read the data", on a release made from the sample."""
+"""Run every command that the documents print, as printed, on one release made from the sample.
 
-import os
+A command that cannot run here is in NOT_RUN with the reason, or with the test that runs it.
+"""
+
 import re
 import shlex
-import subprocess
-import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.dataset as ds
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+import hwprices
+from hwprices.cli import app
 from hwprices.collect.collector import Collector
 from hwprices.publish import release
+from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
@@ -20,29 +32,109 @@ pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
 PROVIDERS = ("aws", "gcp")
-"""Those whose machines the README asks for."""
+"""Those whose machines the documents ask for."""
 
-ENTRY_POINT = "from hwprices.cli import main; main()"
+PROGRAM = ".venv/bin/hwprices"
+
+WRITES = "starts the pipeline: tests/flows runs it"
+LIVE = "asks the vendors"
+BY_HAND = "a person does it once, with a network"
+BUILDS = "tests/package builds and installs the wheel"
+CHECKS = "checks the whole checkout: CI runs it"
+TOY = "tests/providers/test_new_provider.py does it in a copy of the tree"
+
+NOT_RUN = {
+    "make run": WRITES,
+    "make test": CHECKS,
+    "make test-fast": CHECKS,
+    "make check": CHECKS,
+    "make live": LIVE,
+    "make serve": "runs until Ctrl-C: tests/flows starts its parts",
+    "hwprices serve": "runs until Ctrl-C: tests/flows starts its parts",
+    "hwprices refresh --source sample": WRITES,
+    "hwprices releases --root s3://bucket/hwprices": "needs a bucket: tests/publish has one",
+    ".venv/bin/hwprices refresh --source live --provider aws --region us-east-1"
+    " --root s3://bucket/prices": LIVE,
+    "pip install /path/to/checkout": BUILDS,
+    "pip install '/path/to/checkout[pipeline]'": BUILDS,
+    "export PREFECT_API_URL=http://127.0.0.1:4200/api": "tests/flows/test_refresh.py does",
+    ".venv/bin/prefect deployment run refresh/refresh --param source=sample --param root=data"
+    " --watch": "tests/flows/test_refresh.py runs it",
+    ".venv/bin/hwprices refresh --root /tmp/prices": TOY,
+    ".venv/bin/hwprices show --root /tmp/prices": TOY,
+    ".venv/bin/hwprices query \"select * from quarantine where provider = 'toycloud'\""
+    " --root /tmp/prices": TOY,
+    ".venv/bin/hwprices explain gpu-h100-1 --region eu-1 --option on_demand"
+    " --root /tmp/prices": TOY,
+    ".venv/bin/python -m pytest tests/providers/test_contract.py -k toycloud": TOY,
+    ".venv/bin/python -m pytest tests/docs tests/test_settings.py": TOY,
+    ".venv/bin/python -m build --no-isolation": BUILDS,
+    "python3 -m venv /tmp/try": BUILDS,
+    '/tmp/try/bin/pip install "dist/hwprices-0.2.0-py3-none-any.whl[pipeline]"': BUILDS,
+    "cd /tmp && /tmp/try/bin/hwprices refresh --root /tmp/try-data": BUILDS,
+    "/tmp/try/bin/hwprices show --root /tmp/try-data": BUILDS,
+    "git clone <address of the repository> hwprices && cd hwprices": BY_HAND,
+    ".venv/bin/python -m tools.spec_crosscheck": "tests/tools compares what it writes",
+    ".venv/bin/python -m pytest tests/specs": CHECKS,
+}
+"""Commands that are not run here, and why."""
+
+INDENTED = re.compile(r"^    (hwprices .*)$", re.M)
+"""Examples of docs/cli.md, which stand in the commands' own help."""
+
+INLINE = re.compile(r"`(hwprices [a-z]+ -[^`]*)`")
+"""Commands with options in running text."""
+
+NEEDS_AN_ANSWER = ("<", "--unsafe", "--accept", "refresh")
+"""Parts of commands in running text that are no whole commands, or start the pipeline."""
 
 
-def section() -> str:
-    """Return the text under "Read the data"."""
-    text = (PROJECT / "README.md").read_text()
-    return text.partition("\n## Read the data\n")[2].partition("\n### ")[0]
+@dataclass(frozen=True)
+class Printed:
+    """A command as a document prints it, comments aside and continued lines joined."""
+
+    document: str
+    text: str
 
 
-def block(language: str) -> str:
-    """Return the section's first block of code in a language."""
-    code = re.search(rf"```{language}\n(.*?)```", section(), re.S)
-    assert code
-    return code[1]
+def documents() -> list[Path]:
+    return [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted(PROJECT.glob("docs/*.md"))]
 
 
-def commands() -> list[list[str]]:
-    """Split the shell block into the arguments of each hwprices command."""
-    words = shlex.split(block("sh"), comments=True)
-    starts = [i for i, word in enumerate(words) if word == ".venv/bin/hwprices"]
-    return [words[a + 1 : b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
+def blocks(text: str, language: str) -> list[str]:
+    """List the blocks of code in a language, indented ones too."""
+    return [code for _, code in re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.S | re.M)]
+
+
+def commands_of(block: str) -> Iterator[str]:
+    """Yield the commands of a shell block: a quotation or a backslash continues a line."""
+    command = ""
+    for line in block.splitlines():
+        command += line.strip().removesuffix("\\") if not command else " " + line.strip()
+        unfinished = line.endswith("\\") or command.count('"') % 2
+        if command and not unfinished:
+            yield " ".join(re.sub(r"\s+#\s.*", "", command.replace("\\", " ")).split())
+            command = ""
+
+
+def printed_commands() -> list[Printed]:
+    found = []
+    for document in documents():
+        text = document.read_text()
+        name = document.relative_to(PROJECT).as_posix()
+        commands = [command for block in blocks(text, "sh") for command in commands_of(block)]
+        commands += INDENTED.findall(text) if name == "docs/cli.md" else []
+        commands += [
+            command
+            for command in INLINE.findall(text)
+            if not any(part in command for part in NEEDS_AN_ANSWER)
+        ]
+        found += [Printed(name, command) for command in commands]
+    return list({printed.text: printed for printed in found}.values())
+
+
+def runnable() -> list[Printed]:
+    return [printed for printed in printed_commands() if printed.text not in NOT_RUN]
 
 
 @pytest.fixture(scope="module")
@@ -58,40 +150,85 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
     return root
 
 
-def run(root: str, code: str, *arguments: str) -> str:
-    """Run Python with the release as the default dataset; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=os.environ | {"HWPRICES_ROOT": root},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture
+def checkout(root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the release in the folder data, as after `make run`."""
+    (tmp_path / "data").symlink_to(root)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HWPRICES_ROOT", raising=False)
+    return tmp_path
 
 
-@pytest.mark.parametrize("arguments", commands(), ids=lambda arguments: arguments[0])
-def test_the_commands_of_the_readme_run(arguments: list[str], root: str) -> None:
-    assert run(root, ENTRY_POINT, *arguments).strip()
+def run(text: str) -> Result:
+    """Call the command with the words as a shell splits them."""
+    program, *arguments = shlex.split(text)
+    assert program in (PROGRAM, "hwprices"), f"{text}: run it, or say in NOT_RUN why not"
+    return CliRunner().invoke(app, arguments, prog_name="hwprices")
 
 
-def test_the_first_query_has_one_price_for_a_machine_and_region(root: str) -> None:
-    query = next(arguments for arguments in commands() if arguments[0] == "query")
-    answer = run(root, ENTRY_POINT, *query)
-    assert answer.count("us-central1") == 1
+def test_every_reason_is_for_a_command_that_is_printed() -> None:
+    assert NOT_RUN.keys() <= {printed.text for printed in printed_commands()}
+
+
+@pytest.mark.parametrize("printed", runnable(), ids=lambda p: f"{p.document}:{p.text[:60]}")
+def test_the_command_runs_as_printed(printed: Printed, checkout: Path) -> None:
+    if "prune" in printed.text:
+        printed = Printed(printed.document, f"{printed.text} --yes")
+    done = run(printed.text)
+    assert done.exit_code == 0, done.output
+    assert done.output.strip()
+
+
+def test_the_first_query_has_one_price_for_a_machine_and_region(checkout: Path) -> None:
+    """It once mixed on-demand, spot and three-year prices in rows that look the same."""
+    texts = [printed.text for printed in runnable()]
+    query = next(text for text in texts if text.startswith(f"{PROGRAM} query"))
+    answer = run(f"{query} --json").output
+    rows = pl.read_json(answer.encode())
+    assert rows.height > 5
+    assert not rows.select("provider", "region", "instance_type").is_duplicated().any()
     assert re.search(r"88\.4(8999|9)", answer)  # known wrong number G1
 
 
-def test_the_python_example_runs(root: str) -> None:
-    run(root, block("python").replace('"data"', repr(root)))
+def test_the_python_example_runs(checkout: Path) -> None:
+    [code] = blocks((PROJECT / "README.md").read_text(), "python")
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert isinstance(names["data"], hwprices.Dataset)
 
 
 def test_a_run_of_a_deployment_names_the_server_and_the_source() -> None:
     """Without the address Prefect asks a new, empty server; without the source it goes live."""
-    text = (PROJECT / "README.md").read_text()
-    address, command = "export PREFECT_API_URL=http://127.0.0.1:4200/api\n", "deployment run"
-    assert address in text
-    line = next(line for line in text.splitlines() if command in line)
-    assert "--param source=sample" in line
-    assert text.index(address) < text.index(command)
+    texts = [printed.text for printed in printed_commands() if printed.document == "README.md"]
+    address = texts.index("export PREFECT_API_URL=http://127.0.0.1:4200/api")
+    [command] = [text for text in texts if "deployment run" in text]
+    assert "--param source=sample" in command
+    assert texts.index(command) == address + 1
+
+
+@pytest.fixture(scope="module")
+def folder(root: str) -> Path:
+    """The folder of the release."""
+    return Path(root) / "releases" / hwprices.open(root).version
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_is_read_by_pandas_pyarrow_polars_and_duckdb(table: str, folder: Path) -> None:
+    """R's arrow and Spark are not here. R's is pyarrow's C++ library with the same discovery."""
+    place = folder / table if (folder / table).is_dir() else folder / f"{table}.parquet"
+    rows = hwprices.open(folder.parents[1]).scan(table).select(pl.len()).collect().item()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = pd.read_parquet(place)
+    assert len(frame) == rows
+    assert list(frame.columns) == list(TABLES[table].to_schema().columns)
+    for partitioning in ("hive", None):
+        assert ds.dataset(place, partitioning=partitioning).count_rows() == rows
+    assert pl.scan_parquet(place).select(pl.len()).collect().item() == rows
+    pattern = f"{place}/**/*.parquet" if place.is_dir() else str(place)
+    counted = duckdb.sql(f"select count(*) from read_parquet('{pattern}')").fetchall()
+    assert counted == [(rows,)]
+
+
+def test_prices_of_one_provider_are_read_from_its_folder(folder: Path) -> None:
+    assert set(pd.read_parquet(folder / "prices/gcp")["provider"]) == {"gcp"}

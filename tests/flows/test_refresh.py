@@ -1,6 +1,7 @@
 """The main job as people start it: a command, a script, an installed wheel, a deployment."""
 
 import json
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -216,11 +217,20 @@ def test_an_installed_wheel_makes_the_same_release(
     assert installed.manifest["content_sha256"] == from_checkout.manifest["content_sha256"]
 
 
-def test_a_deployment_run_makes_the_same_release(
-    prefect_server: Server, release: Release, tmp_path: Path
+def readme_command(project: Path) -> list[str]:
+    """Return the words behind ``prefect`` of the README's command that starts a deployment."""
+    text = (project / "README.md").read_text()
+    command = text.partition(".venv/bin/prefect ")[2].partition("```")[0]
+    return shlex.split(command.replace("\\\n", " "))
+
+
+def test_the_readmes_deployment_run_makes_the_same_release(
+    prefect_server: Server, release: Release, tmp_path: Path, project: Path
 ) -> None:
-    parameters = ["--param", 'source="sample"', "--param", f'root="{tmp_path}"']
-    done = prefect_server.prefect("deployment", "run", "refresh/refresh", *parameters, "--watch")
+    words = readme_command(project)
+    assert words[:3] == ["deployment", "run", "refresh/refresh"]
+    assert words[-2:] == ["root=data", "--watch"]
+    done = prefect_server.prefect(*words[:-2], f"root={tmp_path}", "--watch")
     assert done.returncode == 0, done.stdout + done.stderr
     by_worker, by_script = hwprices.open(tmp_path), hwprices.open(release.root)
     assert by_worker.manifest["content_sha256"] == by_script.manifest["content_sha256"]
@@ -232,3 +242,19 @@ def test_every_schedule_makes_runs(prefect_server: Server) -> None:
     assert names >= {"refresh", "publish"}
     assert names - {"refresh", "publish"} <= {f"collect-{name}" for name in providers.names()}
     assert all(prefect_server.scheduled.values()), prefect_server.scheduled
+
+
+def test_a_server_takes_the_automations_and_the_work_pool(
+    prefect_server: Server, project: Path
+) -> None:
+    automations = prefect_server.prefect(
+        "automation", "create", "--from-file", str(project / "deploy/prefect/automations.yaml")
+    )
+    assert automations.returncode == 0, automations.stdout + automations.stderr
+    template = str(project / "deploy/kubernetes/job-template.json")
+    pool = prefect_server.prefect(
+        "work-pool", "create", "--type", "kubernetes", "--base-job-template", template, "cluster"
+    )
+    assert pool.returncode == 0, pool.stdout + pool.stderr
+    inspected = prefect_server.prefect("automation", "inspect", "hwprices: no refresh in 26 hours")
+    assert "93600" in inspected.stdout or "26" in inspected.stdout, inspected.stdout

@@ -5,6 +5,7 @@ Interrupted publishers are known wrong number R2 (docs/known-wrong-numbers.md).
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.helpers import make
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -48,6 +50,40 @@ def test_a_reader_gets_the_published_rows(store, tmp_path):
     assert data.verify() == []
 
 
+def test_tables_without_rows_are_there(store, tmp_path):
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    data = hwprices.open(tmp_path)
+    assert data.tables == list(TABLES)
+    for table, model in TABLES.items():
+        assert list(data.scan(table).collect_schema()) == list(model.to_schema().columns)
+    assert data.duckdb.sql("select count(*) from quarantine").fetchall() == [(0,)]
+    assert data.verify() == []
+
+
+def test_a_release_with_older_folder_names_is_read_and_kept(store, tmp_path):
+    """Folders of a provider were once named provider=aws."""
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    older = tmp_path / "releases/20260801T041700Z"
+    for folder in list(older.glob("*/aws")):
+        folder.rename(folder.with_name("provider=aws"))
+    manifest = older / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("/aws/", "/provider=aws/"))
+    assert hwprices.open(tmp_path).verify() == []
+    assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 300
+    shutil.rmtree(tmp_path / "staged/aws")
+    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
+    publish(store, minutes=5)
+    data = hwprices.open(tmp_path)
+    assert data.manifest["providers"]["aws"]["status"] == "kept"
+    assert {file["key"] for file in data.manifest["tables"]["prices"]["files"]} == {
+        "prices/aws/all.parquet",
+        "prices/gcp/all.parquet",
+    }
+    assert data.verify() == []
+
+
 def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)
@@ -58,7 +94,7 @@ def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     assert {r["check"] for r in aws["gate"]} >= {"baseline", "spot_below_on_demand"}
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
-    assert prices["path"] == "prices/provider=aws/all.parquet"
+    assert prices["path"] == "prices/aws/all.parquet"
     assert (
         next(f for f in prices["schema"]["fields"] if f["name"] == "hourly")["unit"] == "currency/h"
     )
@@ -132,14 +168,14 @@ def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)
     base = tmp_path / "releases/20260801T041700Z"
-    file = base / "prices/provider=aws/all.parquet"
+    file = base / "prices/aws/all.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    (base / "regions/provider=aws/all.parquet").unlink()
+    (base / "regions/aws/all.parquet").unlink()
     (base / "stray.txt").write_text("x")
     faults = sorted(hwprices.open(tmp_path).verify())
     altered, missing, foreign = faults
     assert altered.startswith(f"{file} was altered")
-    assert missing == f"{base / 'regions/provider=aws/all.parquet'} is missing"
+    assert missing == f"{base / 'regions/aws/all.parquet'} is missing"
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
 
 
@@ -173,6 +209,7 @@ import sys
 {setup}
 from datetime import datetime, UTC
 from hwprices.publish import release
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 print("ready", flush=True)
 sys.stdin.readline()

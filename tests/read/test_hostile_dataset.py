@@ -35,7 +35,7 @@ from hwprices.storage.release_manifest import (
 from hwprices.storage.store import Store
 
 VERSION = "20260801T041700Z"
-KEY = "prices/provider=aws/us-east-1.parquet"
+KEY = "prices/aws/us-east-1.parquet"
 MANIFEST = layout.release_manifest(VERSION)
 RELEASE_FILE = layout.release_file(VERSION, KEY)
 SECRET = "a line of a file that is none of the dataset's"

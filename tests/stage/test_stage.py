@@ -55,8 +55,8 @@ def test_every_region_has_a_file_and_counts_are_added(tmp_path):
         ],
     )
     assert [f.key for f in staged.files] == [
-        "prices/provider=vendor/eu-west-1.parquet",
-        "prices/provider=vendor/us-east-1.parquet",
+        "prices/vendor/eu-west-1.parquet",
+        "prices/vendor/us-east-1.parquet",
     ]
     assert (staged.rows("prices"), staged.accounted) == (5, {"out_of_scope:storage": 8})
     assert stage.latest(Store(tmp_path), "vendor") == staged
@@ -85,7 +85,7 @@ def test_too_many_refused_rows_fail_and_stay_to_be_looked_at(tmp_path):
         run(tmp_path, [part(*names(120), *refused)], "r2")
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
     assert (
-        pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/provider=vendor/all.parquet").height
+        pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/vendor/all.parquet").height
         == 10
     )
 

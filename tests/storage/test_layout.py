@@ -28,13 +28,26 @@ def test_keys_are_where_readers_of_older_releases_look():
     ("arguments", "key"),
     [
         (("offers",), "offers.parquet"),
-        (("prices", "aws", "us-east-1"), "prices/provider=aws/us-east-1.parquet"),
-        (("zones", "aws"), "zones/provider=aws/all.parquet"),
+        (("prices", "aws", "us-east-1"), "prices/aws/us-east-1.parquet"),
+        (("zones", "aws"), "zones/aws/all.parquet"),
     ],
 )
 def test_table_files(arguments, key):
     assert layout.table_file(*arguments) == key
     assert layout.table_file_provider(key) == (arguments[1] if len(arguments) > 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("older", "present"),
+    [
+        ("prices/provider=aws/us-east-1.parquet", "prices/aws/us-east-1.parquet"),
+        ("offers.parquet", "offers.parquet"),
+    ],
+)
+def test_keys_of_older_releases_are_understood(older, present):
+    assert layout.present_file(older) == layout.present_file(present) == present
+    assert layout.table_file_provider(older) == layout.table_file_provider(present)
+    assert layout.is_file_of(older.split("/")[0].removesuffix(".parquet"), older)
 
 
 @given(table=NAMES, provider=NAMES, region=NAMES)
@@ -77,8 +90,9 @@ def test_every_key_that_is_spelled_is_one_that_readers_accept(table, provider, r
     assert layout.is_table_name(table)
     for key in (
         layout.table_file(table),
-        layout.table_file(table, provider),
-        layout.table_file(table, provider, f"a{region}"),
+        layout.table_file(table, f"a{provider}"),
+        layout.table_file(table, f"a{provider}", f"a{region}"),
+        layout.empty_table_file(table),
     ):
         assert layout.is_file_of(table, key)
         assert not layout.is_file_of(f"{table}x", key)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, releases, report, status
+from hwprices.cli import answers, pipeline, preflight, releases, report, status
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -77,6 +77,7 @@ _add(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
+_add(preflight.preflight)
 _add(pipeline.serve)
 
 

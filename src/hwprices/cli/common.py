@@ -32,6 +32,13 @@ ReleaseArgument = Annotated[
     typer.Argument(help="Which release; `hwprices releases` lists them."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+UsdPer = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CURRENCY=USD",
+        help="Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated.",
+    ),
+]
 
 WIDE = 160
 """Columns of the widest table, a recommendation."""

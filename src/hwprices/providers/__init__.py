@@ -8,10 +8,15 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
+- ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
+  account may do (see ``Check``);
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
 It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
 that use them. docs/a-provider.md walks through a new one.
+
+A cloud that has its prices on a web page only needs no folder: a sheet ``data/price_sheets/<name>``
+makes it a provider, and the folder ``price_sheets`` reads them all.
 """
 
 import importlib
@@ -23,7 +28,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -35,6 +40,10 @@ from hwprices.settings import Settings, extend
 
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
+
+
+PRICE_SHEETS = "price_sheets"
+"""The folder here that serves the providers whose prices are a sheet in data/price_sheets."""
 
 
 class SkippedError(HwpricesError):
@@ -83,11 +92,30 @@ class UnreadablePage:
 
 @dataclass(frozen=True)
 class About:
-    """A provider in words: its title, and what is collected with and without an account."""
+    """A provider in words: its title, and what is collected with and without an account.
+
+    ``is_price_sheet``: a person read its prices from a web page; they grow old until read again.
+    """
 
     title: str
     without_account: str
     with_credentials: str
+    is_price_sheet: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at before a run.
+
+    ``absent`` is what a run can do without, such as an account; ``failed`` is not. ``detail`` says
+    what is there and what it adds, or what is missing without it; ``remedy`` what to do then.
+    Neither has a credential in it.
+    """
+
+    what: str
+    outcome: Literal["ok", "absent", "failed"]
+    detail: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,23 +209,24 @@ class Provider:
     """One provider's folder. Its modules are imported when they are used."""
 
     def __init__(self, package: str) -> None:
-        self._package = package
+        self.package = package
+        """The Python package with its code; price sheets share one."""
         self.name = package.rpartition(".")[2]
         """Its id in every table: the folder's name."""
 
     def _module(self, name: str) -> ModuleType:
-        return importlib.import_module(f"{self._package}.{name}")
+        return importlib.import_module(f"{self.package}.{name}")
 
     @property
     def about(self) -> About:
         """Its title and what it needs."""
-        about: About = importlib.import_module(self._package).ABOUT
+        about: About = importlib.import_module(self.package).ABOUT
         return about
 
     @property
     def settings_class(self) -> type[Settings]:
         """The class of its settings: the common ones, and its own where it has some."""
-        if importlib.util.find_spec(f"{self._package}.settings") is None:
+        if importlib.util.find_spec(f"{self.package}.settings") is None:
             return Settings
         own: type[Settings] = self._module("settings").Settings
         return own
@@ -234,6 +263,15 @@ class Provider:
         pages: list[Page] = self._module("fetch").fetch(context, unit)
         return pages
 
+    def check_access(self, context: Context) -> Iterator[Check]:
+        """Ask the vendor what the account may do. Nothing is yielded where no account is needed.
+
+        Raises:
+            HwpricesError: the check itself cannot be made.
+        """
+        if importlib.util.find_spec(f"{self._package}.access") is not None:
+            yield from self._module("access").check_access(context)
+
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Read landed pages into tables, region by region.
 
@@ -248,9 +286,34 @@ class Provider:
         return parts
 
 
+class SheetProvider(Provider):
+    """A provider that is a price sheet: the folder ``price_sheets`` does its work."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{__name__}.{PRICE_SHEETS}")
+        self.name = name
+
+    @property
+    def about(self) -> About:
+        """Its title, as the sheet has it."""
+        about: About = importlib.import_module(self.package).about(self.name)
+        return about
+
+    def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
+        """List the one unit there is; ``regions`` narrows nothing, a sheet has all of them."""
+        units: list[Unit] = self._module("fetch").plan(self.name)
+        return units
+
+
+def _sheets() -> list[str]:
+    names: list[str] = importlib.import_module(f"{__name__}.{PRICE_SHEETS}").names()
+    return names
+
+
 def names() -> list[str]:
-    """List every provider there is, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+    """List every provider there is, sorted: the folders here, and the price sheets."""
+    folders = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
+    return sorted(folders - {PRICE_SHEETS} | set(_sheets()))
 
 
 def get(name: str) -> Provider:
@@ -261,4 +324,4 @@ def get(name: str) -> Provider:
     """
     if name not in names():
         raise HwpricesError(f"no provider {name!r}", f"There are: {', '.join(names())}.")
-    return Provider(f"{__name__}.{name}")
+    return SheetProvider(name) if name in _sheets() else Provider(f"{__name__}.{name}")

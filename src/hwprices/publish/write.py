@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version as installed_version
 
@@ -14,7 +14,7 @@ from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
 from hwprices.publish.join import Joined
-from hwprices.rows import parquet
+from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
@@ -74,7 +74,9 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
 
 def content_digest(content: Content) -> str:
     """Hash the rows of all files. With an equal digest there is nothing new to publish."""
-    digests = {file.key: file.content_sha256 for _, file in content.vendor_files}
+    digests = {
+        layout.present_file(file.key): file.content_sha256 for _, file in content.vendor_files
+    }
     for file in content.joined_files:
         key = layout.table_file(file.table, file.provider)
         digests[key] = parquet.content_digest(file.rows)
@@ -106,6 +108,7 @@ def write(
     if store.exists(layout.release_manifest(version)):
         raise _exists(version)
     files = [*_copy_vendor_files(store, content, version), *_write_joined(store, content, version)]
+    files += _write_empty(store, version, TABLES.keys() - {file.table for file in files})
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
         version=version,
@@ -133,9 +136,9 @@ def _exists(version: str) -> HwpricesError:
 
 def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
     for source, file in content.vendor_files:
-        target = layout.release_file(version, file.key)
-        store.copy(store, f"{source.directory}/{file.key}", target)
-        yield file
+        key = layout.present_file(file.key)
+        store.copy(store, f"{source.directory}/{file.key}", layout.release_file(version, key))
+        yield replace(file, key=key)
 
 
 def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:
@@ -144,8 +147,16 @@ def _write_joined(store: Store, content: Content, version: str) -> Iterable[Tabl
         yield parquet.write(store, directory, file.table, file.rows, provider=file.provider)
 
 
+def _write_empty(store: Store, version: str, tables: Collection[str]) -> Iterable[TableFile]:
+    """Write a file without rows for each of these tables, so that a release has every table."""
+    directory = layout.release_directory(version)
+    for table in sorted(tables):
+        key = layout.empty_table_file(table)
+        yield parquet.write_file(store, directory, key, table, frames.empty(TABLES[table]))
+
+
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
-    """List the tables that have files, in the order of the schemas."""
+    """List the tables in the order of the schemas."""
     entries = {}
     for table in TABLES:
         own = sorted((file for file in files if file.table == table), key=lambda file: file.key)

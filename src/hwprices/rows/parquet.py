@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import polars as pl
@@ -37,6 +38,18 @@ def write(
     Raises:
         HwpricesError: it cannot be written.
     """
+    key = layout.table_file(table, provider, region)
+    return replace(write_file(store, directory, key, table, frame), provider=provider)
+
+
+def write_file(
+    store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
+) -> TableFile:
+    """Write the rows of a table into the file with this key below ``directory``.
+
+    Raises:
+        HwpricesError: it cannot be written.
+    """
     buffer = io.BytesIO()
     frame.write_parquet(
         buffer,
@@ -47,7 +60,6 @@ def write(
         metadata=_metadata(table),
     )
     data = buffer.getvalue()
-    key = layout.table_file(table, provider, region)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
     return TableFile(
@@ -59,7 +71,6 @@ def write(
         content_sha256=content_digest(frame),
         observed_from=first,
         observed_to=last,
-        provider=provider,
     )
 
 

@@ -9,8 +9,8 @@
     gate-history.json                                       what the gate saw in past releases
     status.json                                             how each provider fares
 
-A table file is ``offers.parquet`` or ``prices/provider=aws/us-east-1.parquet``, below a staging
-directory and below a release alike. The landing root (``raw/``, or the bundled sample) is a root of
+A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
+and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root (``raw/``, or the bundled sample) is a root of
 its own: keys of pages and runs are relative to it.
 """
 
@@ -34,7 +34,8 @@ _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provid
 _VERSION = re.compile(r"\d{8}T\d{6}(\.\d+)?Z", re.ASCII)
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]*")
-_PROVIDER_IN_FILE = re.compile(r"[^/]+/provider=([^/]+)/[^/]+\.parquet")
+_HIVE = "provider="  # how older folders of a provider's files begin
+_PROVIDER_IN_FILE = re.compile(r"[^/]+/(?:provider=)?([^/]+)/[^/]+\.parquet")
 
 
 def landing_root(root: str) -> str:
@@ -166,12 +167,26 @@ def is_file_of(table: str, key: str) -> bool:
 def table_file(table: str, provider: str | None = None, region: str | None = None) -> str:
     """Return the key of a table's file below a staging directory or a release.
 
-    ``offers.parquet``, ``prices/provider=aws/us-east-1.parquet`` or, for a table that is not split
-    by region, ``zones/provider=aws/all.parquet``.
+    ``offers.parquet``, ``prices/aws/us-east-1.parquet`` or, for a table that is not split by
+    region, ``zones/aws/all.parquet``.
     """
     if provider is None:
         return f"{table}.parquet"
-    return f"{table}/provider={provider}/{region or _WHOLE_PROVIDER}.parquet"
+    return f"{table}/{provider}/{region or _WHOLE_PROVIDER}.parquet"
+
+
+def empty_table_file(table: str) -> str:
+    """Return the key of the one file of a table without rows: ``quarantine/empty.parquet``.
+
+    In the folder in which its rows would be, so that a program that reads the folder finds it.
+    """
+    return f"{table}/empty.parquet"
+
+
+def present_file(key: str) -> str:
+    """Spell the key of a table file as ``table_file`` does, also where it is an older one."""
+    table, *rest = key.split("/")
+    return "/".join([table, *(part.removeprefix(_HIVE) for part in rest)])
 
 
 def table_file_provider(key: str) -> str | None:

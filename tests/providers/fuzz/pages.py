@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, get
+from hwprices.providers import Pages, Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
 
@@ -59,7 +60,30 @@ class Tables:
     page: str
 
 
-def normalise(kind: PageKind, body: bytes) -> Tables:
+class Checks:
+    """Check tables as staging does; a table equal to the last one of its name is checked once.
+
+    Most mutations change one table of many, and the checks take longer than the parsers.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str | None], tuple[pl.DataFrame, pl.DataFrame]] = {}
+        self._rules = cache(corrections.load)
+
+    def good_rows(self, provider: str, part: Part) -> pl.DataFrame:
+        """Return the rows that pass the checks."""
+        frame, key = part.frame.lazy().collect(), (part.table, part.region)
+        if key in self._last and self._last[key][0].equals(frame):
+            return self._last[key][1]
+        checked = frame
+        if part.table == "instance_types":
+            checked = corrections.apply(frame, provider, self._rules(provider))
+        good = validate.split(checked, TABLES[part.table], {}).good
+        self._last[key] = (frame, good)
+        return good
+
+
+def normalise(kind: PageKind, body: bytes, checks: Checks) -> Tables:
     """Land a page with its companions, normalise, and check every row as staging does."""
     with tempfile.TemporaryDirectory() as folder:
         landing = Landing(folder)
@@ -73,11 +97,7 @@ def normalise(kind: PageKind, body: bytes) -> Tables:
         error = None
         try:
             for part in get(kind.provider).normalise(pages):
-                frame = part.frame.lazy().collect()
-                if part.table == "instance_types":
-                    rules = corrections.load(kind.provider)
-                    frame = corrections.apply(frame, kind.provider, rules)
-                good = validate.split(frame, TABLES[part.table], {}).good
+                good = checks.good_rows(kind.provider, part)
                 rows.setdefault(part.table, []).append(good)
         except HwpricesError as raised:
             error = raised

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.helpers.aws_pages import line, price_list, quotes, reserved, savings_plans, xml
-from tests.providers.fuzz.pages import PageKind, mutations, normalise, recorded, sampled
+from tests.providers.fuzz.pages import Checks, PageKind, mutations, normalise, recorded, sampled
 
 SHORT, LONG = 12, 1000
 """Examples a parser, in the suite and in the slow run."""
@@ -147,12 +147,12 @@ def made(make: Callable[[], PageKind]) -> PageKind:
     return make()
 
 
-def check(kind: PageKind, body: bytes) -> None:
+def check(kind: PageKind, body: bytes, checks: Checks) -> None:
     """Normalise a mutated page; anything but rows or an error of our own is raised.
 
     An error names the page, or is one that judges many pages.
     """
-    tables = normalise(kind, body)
+    tables = normalise(kind, body, checks)
     if tables.error is None:
         assert set(tables.unreadable) <= {tables.page}
         return
@@ -161,8 +161,8 @@ def check(kind: PageKind, body: bytes) -> None:
 
 
 def fuzz(make: Callable[[], PageKind], examples: int) -> None:
-    kind = made(make)
-    assert normalise(kind, kind.body).unreadable == (), "the unchanged page is readable"
+    kind, checks = made(make), Checks()
+    assert normalise(kind, kind.body, checks).unreadable == (), "the unchanged page is readable"
 
     @settings(
         max_examples=examples,
@@ -172,7 +172,7 @@ def fuzz(make: Callable[[], PageKind], examples: int) -> None:
     )
     @given(st.data())
     def run(data: st.DataObject) -> None:
-        check(kind, data.draw(mutations(kind.body, kind.suffix)))
+        check(kind, data.draw(mutations(kind.body, kind.suffix)), checks)
 
     run()
 

@@ -435,7 +435,7 @@ def test_the_documented_settings_are_enough(
     assert [r.status for r in results] == ["ok", "ok", "ok"]
     staged = stage_run(settings, collector.record(NOW, results))
     assert {f.key for f in staged.files if f.table == "prices"} == {
-        "prices/provider=gcp/us-central1.parquet"
+        "prices/gcp/us-central1.parquet"
     }
     assert staged.quarantined == {}
 

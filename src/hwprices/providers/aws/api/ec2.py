@@ -77,6 +77,9 @@ THROTTLED = {
     "ServiceUnavailable",
 }
 
+WOULD_SUCCEED = "DryRunOperation"
+"""The error code with which EC2 answers a DryRun of a call that the account may make."""
+
 RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
 """EC2 answers 403 where a permission is missing, which another try does not mend."""
 
@@ -217,6 +220,19 @@ class Ec2Client:
                     "Try again later; if the list has grown so, raise MAX_PAGES in ec2.py.",
                 )
 
+    def dry_run(self, operation: str, **parameters: Any) -> str:
+        """Ask whether the account may make a call, without making it.
+
+        Returns "" where it may, else what EC2 answered, in words.
+        """
+        try:
+            self.call(operation, is_first=True, DryRun=True, **parameters)
+        except _RefusedError as error:
+            return "" if error.code == WOULD_SUCCEED else error.message
+        except (SkippedError, FetchError) as error:
+            return error.message
+        return f"{self.name_of(operation)} does not answer DryRun as EC2 does"
+
 
 class _RefusedError(FetchError):
     """EC2 refused a request; ``code`` is its error code."""
@@ -234,6 +250,26 @@ def has_credentials() -> bool:
         return _session().get_credentials() is not None
     except BotoCoreError:
         return True  # some are configured and cannot be used: the units fail and say so
+
+
+def credential_source() -> str | None:
+    """Name the method of boto3's chain that gives credentials, such as ``env``.
+
+    None where there are none. May wait a second for the metadata service.
+
+    Raises:
+        FetchError: some are configured and cannot be used.
+    """
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        credentials = _session().get_credentials()
+    except BotoCoreError as error:
+        raise FetchError(
+            f"boto3's credentials cannot be used: {type(error).__name__}",
+            "Check the profile and the files that it names.",
+        ) from None
+    return None if credentials is None else str(credentials.method)
 
 
 def read_opt_in(context: Context) -> dict[str, str]:

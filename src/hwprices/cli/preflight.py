@@ -1,0 +1,74 @@
+"""The command ``hwprices preflight``: what a run will need, and what is missing."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hwprices.cli.common import AsJson, Root, print_json, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hwprices.collect.preflight import Subject
+
+Providers = Annotated[
+    list[str] | None,
+    typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
+]
+
+MARKS = {"ok": "ok", "absent": "not there", "failed": "FAILED"}
+STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
+
+
+def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = False) -> None:
+    """Check what a live run will need, before it starts.
+
+    Looks at the root (rights, free space), at each vendor's endpoints, at the credentials that each
+    vendor's SDK finds and at the rights they have. Says what each adds to the dataset, and how to
+    mend what is missing. Collects nothing, and shows no credential. Needs hwprices[pipeline].
+
+    Ends with exit status 1 if something failed. An account that is not there is no failure: the run
+    then uses what can be had without it.
+
+    Examples:
+
+        hwprices preflight --root data/live
+
+        hwprices preflight --provider aws --json
+    """
+    from dataclasses import asdict
+
+    from hwprices import providers
+    from hwprices.collect import preflight as checks
+    from hwprices.settings import load
+
+    settings = load(root=root or None)
+    subjects = []
+    for subject in checks.check_all(settings, provider or providers.names()):
+        subjects.append(subject)
+        if not as_json:
+            print_table(_render(subject), 0)
+    if as_json:
+        print_json([asdict(subject) for subject in subjects])
+    if any(check.outcome == "failed" for subject in subjects for check in subject.checks):
+        raise typer.Exit(1)
+
+
+def _render(subject: "Subject") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        "",
+        "",
+        title=subject.title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        show_header=False,
+    )
+    for check in subject.checks:
+        mark = Text(MARKS[check.outcome], style=STYLES[check.outcome])
+        remedy = f"\n→ {check.remedy}" if check.remedy else ""
+        table.add_row(mark, f"{check.what}: {check.detail}{remedy}")
+    return table

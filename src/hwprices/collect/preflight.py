@@ -1,0 +1,116 @@
+"""Check before a run what it will need: the root, the vendors' endpoints, accounts and rights.
+
+Nothing is collected and nothing stays: the few answers that are asked for are landed in a temporary
+folder. Each endpoint and each call is tried once.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.landing.download import Http, public_url
+from hwprices.landing.pages import Landing
+from hwprices.providers import Check, Context, Provider
+from hwprices.settings import Settings, own_endpoints
+from hwprices.storage.store import Store
+
+ROOM_BYTES = 20_000_000_000
+"""Free space that a first live run of all providers should find. docs/operations.md says where the
+number comes from."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a group of checks is about: a provider's title, or the root."""
+
+    title: str
+    checks: tuple[Check, ...]
+
+
+def check_all(settings: Settings, names: Sequence[str]) -> Iterator[Subject]:
+    """Check the root, then each provider of ``names``, as they are done."""
+    yield Subject("Where releases go", tuple(_check_root(settings.root)))
+    for name in names:
+        provider = providers.get(name)
+        yield Subject(provider.about.title, tuple(_check_provider(provider, settings)))
+
+
+def _check_root(root: str) -> Iterator[Check]:
+    store = Store(root)
+    try:
+        if store.is_local:
+            Path(store.root).expanduser().mkdir(parents=True, exist_ok=True)
+        store.check_writable()
+    except (HwpricesError, OSError) as error:
+        remedy = error.remedy if isinstance(error, HwpricesError) else store.write_remedy
+        yield Check("write", "failed", str(error), remedy)
+        return
+    yield Check("write", "ok", f"files can be written below {store.root}")
+    if store.is_local:
+        free = shutil.disk_usage(Path(store.root).expanduser()).free
+        yield _check_room(free)
+
+
+def _check_room(free_bytes: int) -> Check:
+    have, need = (f"{value / 1e9:,.0f} GB" for value in (free_bytes, ROOM_BYTES))
+    if free_bytes >= ROOM_BYTES:
+        return Check("space", "ok", f"{have} free")
+    return Check(
+        "space",
+        "absent",
+        f"{have} free; a first live run of all providers may need {need}",
+        "Choose another --root, or collect fewer regions or providers.",
+    )
+
+
+def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
+    try:
+        settings = provider.settings(common.model_copy(update={"attempts": 1}))
+    except HwpricesError as error:
+        yield Check("settings", "failed", error.message, error.remedy)
+        return
+    yield from _check_endpoints(settings)
+    http = Http(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        context = Context(settings, Landing(Store(folder)), http, http.now)
+        try:
+            yield from provider.check_access(context)
+        except HwpricesError as error:
+            yield Check("account", "failed", error.message, error.remedy)
+        finally:
+            http.close()
+
+
+def _check_endpoints(settings: Settings) -> Iterator[Check]:
+    """Ask each URL among the provider's own settings for anything: any HTTP answer will do.
+
+    No credential is sent, the body is not read, and redirects are not followed.
+    """
+    timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
+    with httpx.Client(timeout=timeout, headers={"User-Agent": "hwprices"}) as client:
+        for url in own_endpoints(settings):
+            yield _check_endpoint(client, url)
+
+
+def _check_endpoint(client: httpx.Client, url: str) -> Check:
+    host = public_url(url)
+    began = time.monotonic()
+    try:
+        with client.stream("GET", url) as response:
+            status = response.status_code
+    except httpx.HTTPError as error:
+        return Check(
+            host,
+            "failed",
+            f"does not answer: {type(error).__name__}",
+            "Check the network, a proxy (HTTPS_PROXY), and the endpoint setting.",
+        )
+    milliseconds = (time.monotonic() - began) * 1000
+    return Check(host, "ok", f"answers after {milliseconds:,.0f} ms (status {status})")

@@ -1,0 +1,50 @@
+"""Ask Google for the smallest lists that a run reads with each credential."""
+
+from collections.abc import Iterator
+
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Unit
+from hwprices.providers import Check, Context
+from hwprices.providers.gcp import fetch, kinds
+from hwprices.providers.gcp.settings import Settings
+
+
+def check_access(context: Context) -> Iterator[Check]:
+    """Check the credential of the billing catalog, and the rights in the project.
+
+    The catalog is asked for Cloud TPU's SKUs, the project for its zones: one page each. The catalog
+    cannot be done without: there are no prices elsewhere.
+    """
+    settings: Settings = context.settings
+    key = "HWPRICES_GCP_API_KEY" if settings.gcp_api_key else "application default credentials"
+    problem = _problem(context, kinds.TPU_SKUS)
+    yield Check(
+        "billing catalog",
+        "failed" if problem else "ok",
+        problem.message if problem else f"read with {key}: all prices",
+        problem.remedy if problem else "",
+    )
+    if not settings.gcp_project:
+        yield Check(
+            "project",
+            "absent",
+            "HWPRICES_GCP_PROJECT is not set: machine types and zones come from the bundled table",
+            "Set it to a project with the Compute Engine API enabled, and log in with the role"
+            " roles/compute.viewer.",
+        )
+        return
+    problem = _problem(context, kinds.ZONES)
+    yield Check(
+        "project",
+        "failed" if problem else "ok",
+        problem.message if problem else "its lists can be read: live machine types and zones",
+        problem.remedy if problem else "",
+    )
+
+
+def _problem(context: Context, kind: str) -> HwpricesError | None:
+    try:
+        fetch.fetch(context, Unit("gcp", kind))
+    except HwpricesError as error:
+        return error
+    return None

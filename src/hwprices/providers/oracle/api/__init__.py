@@ -1,0 +1,1 @@
+"""Oracle's public files: download them and check that they are lists."""

@@ -1,0 +1,1 @@
+"""Machines of Oracle Cloud, and the one place where they are sold."""

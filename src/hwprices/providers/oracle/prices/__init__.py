@@ -1,0 +1,1 @@
+"""Prices of parts from the product list, and of machines composed from them."""

@@ -1,0 +1,41 @@
+"""Clouds whose prices are on a web page only: each price sheet in data/price_sheets is a provider.
+
+A sheet is a CSV that a person writes from a vendor's page; its file name is the provider's id. One
+reader serves them all, so a new cloud is a sheet and a sheet of accelerator names.
+"""
+
+import csv
+from pathlib import Path
+
+from hwprices.providers import About
+from hwprices.specs import data_directory
+
+VENDOR = "vendor"
+"""The column with the vendor's name for people."""
+
+
+def folder() -> Path:
+    """Return the folder of the price sheets."""
+    return data_directory() / "price_sheets"
+
+
+def sheet_file(name: str) -> Path:
+    """Return the sheet of a provider, whether it exists or not."""
+    return folder() / f"{name}.csv"
+
+
+def names() -> list[str]:
+    """List the providers that have a sheet, sorted."""
+    return sorted(path.stem for path in folder().glob("*.csv"))
+
+
+def about(name: str) -> About:
+    """Describe a sheet's provider, with the vendor's name from the first line of the sheet."""
+    with sheet_file(name).open(encoding="utf-8", newline="") as file:
+        first = next(csv.DictReader(file), {})
+    return About(
+        title=first.get(VENDOR) or name,
+        without_account="GPU prices of its web page, as of the day a person read them",
+        with_credentials="nothing more",
+        is_price_sheet=True,
+    )

@@ -1,0 +1,201 @@
+"""Read landed price sheets into tables. Knows no network and no clock."""
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages, Part
+from hwprices.providers.price_sheets.fetch import SHEET
+from hwprices.providers.price_sheets.sheet import Line, Problem, Sheet, parse
+from hwprices.rows import frames, quarantine
+from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.origin import ORIGIN, origin
+from hwprices.rows.prices import price_rows
+from hwprices.schemas.columns import Accelerators, Table
+from hwprices.schemas.inventory import InstanceTypes, Regions
+from hwprices.schemas.price import PriceComponents, Prices
+from hwprices.schemas.quarantine import Quarantine
+from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
+from hwprices.units import Money
+
+ANYWHERE = "global"
+"""The region of a sheet whose page names none."""
+
+PER_GPU_RATE = "per_gpu_rate"
+
+
+def normalise(pages: Pages) -> Iterator[Part]:
+    """Read regions, instance_types, prices and price_components.
+
+    There is no availability: a price says nothing about it.
+
+    Raises:
+        HwpricesError: a page was altered.
+    """
+    provider = pages.run.provider
+    match = accelerator_matcher(provider)
+    sheets: list[tuple[Page, Sheet]] = []
+    for page in pages.of(SHEET):
+        with pages.leave_out(page):
+            sheets.append((page, parse(pages.read(page))))
+    yield Part("regions", _unique(sheets, _region, Regions, provider))
+    machines = _frame(sheets, lambda line: _machine(line, match), {"accelerators": Accelerators})
+    yield Part("instance_types", _instance_types(machines, provider))
+    prices = _prices(sheets, provider)
+    rows = price_rows(prices.lazy(), provider=provider).collect()
+    components = _components(rows, prices)
+    yield Part("prices", rows, refused=_refused(sheets, provider))
+    if components.height:
+        yield Part("price_components", components)
+
+
+def _frame(
+    sheets: Sequence[tuple[Page, Sheet]],
+    row: Callable[[Line], dict[str, Any]],
+    dtypes: dict[str, Any],
+) -> pl.DataFrame:
+    """Make a row of every line, with the columns of ``rows.origin`` of its page."""
+    made = [
+        pl.DataFrame(
+            [row(line) for line in sheet.lines], schema_overrides=dtypes, infer_schema_length=None
+        ).with_columns(origin(page))
+        for page, sheet in sheets
+        if sheet.lines
+    ]
+    return pl.concat(made, how="diagonal_relaxed") if made else pl.DataFrame()
+
+
+def _unique(
+    sheets: Sequence[tuple[Page, Sheet]],
+    row: Callable[[Line], dict[str, Any]],
+    model: type[Table],
+    provider: str,
+) -> pl.DataFrame:
+    """Make the rows of a table of which several lines speak: each row once."""
+    frame = _frame(sheets, row, {})
+    if frame.is_empty():
+        return frames.empty(model)
+    rows = frame.lazy().unique("region", keep="first", maintain_order=True)
+    complete = rows.with_columns(provider=pl.lit(provider)).drop("source_url")
+    return frames.conform(complete, model).collect()
+
+
+def _region(line: Line) -> dict[str, Any]:
+    return {
+        "region": line.region,
+        "kind": "anywhere" if line.region == ANYWHERE else "region",
+    }
+
+
+def _machine(line: Line, match: Matcher) -> dict[str, Any]:
+    return {
+        "instance_type": line.instance_type,
+        "family": line.page_label,
+        "vcpus": line.vcpus,
+        "memory_gib": line.memory_gib,
+        "local_disk_gib": line.local_disk_gib,
+        "accelerators": [_accelerator(line, match)],
+        "accelerator_kind": "gpu",
+        "spec_source": "price_list",
+        "corrections": [],
+    }
+
+
+def _accelerator(line: Line, match: Matcher) -> dict[str, Any]:
+    """Name the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
+    sheet = match(line.page_label, line.instance_type)
+    memory = line.gpu_memory_gb or (sheet.memory_gib if sheet else None)
+    return {
+        "accelerator_id": sheet.accelerator_id if sheet else None,
+        "vendor_name": line.page_label,
+        "count": float(line.gpus or 1),
+        "memory_gib": memory,
+    }
+
+
+def _instance_types(machines: pl.DataFrame, provider: str) -> pl.DataFrame:
+    """Give each machine type one row; its lines agree, or the reader has refused them."""
+    if machines.is_empty():
+        return frames.empty(InstanceTypes)
+    rows = machines.lazy().unique("instance_type", keep="first", maintain_order=True)
+    complete = rows.with_columns(
+        pl.lit(provider).alias("provider"), pl.col("corrections").cast(pl.List(pl.String))
+    ).drop("source_url")
+    return frames.conform(complete.with_columns(accelerator_totals()), InstanceTypes).collect()
+
+
+PRICE_COLUMNS: dict[str, Any] = {
+    "region": pl.String,
+    "instance_type": pl.String,
+    "purchase_option": pl.String,
+    "currency": pl.String,
+    "hourly": Money,
+    "price_reason": pl.String,
+    "basis": pl.String,
+    "flags": pl.List(pl.String),
+    "sku_id": pl.String,
+    "gpus": pl.Int32,
+    "per_gpu": Money,
+}
+
+
+def _price(line: Line) -> dict[str, Any]:
+    """Price one machine: as listed, or so many times the price of a GPU."""
+    is_composed = line.unit == "gpu" and line.gpus is not None and line.price is not None
+    is_rate = line.unit == "gpu" and line.gpus is None
+    count = line.gpus if is_composed and line.gpus else 1
+    return {
+        "region": line.region,
+        "instance_type": line.instance_type,
+        "purchase_option": line.purchase_option,
+        "currency": line.currency,
+        "hourly": None if line.price is None else line.price * Decimal(count),
+        "price_reason": line.price_reason,
+        "basis": "composed" if is_composed else "listed",
+        "flags": [PER_GPU_RATE] if is_rate else [],
+        "sku_id": line.id,
+        "gpus": count,
+        "per_gpu": line.price,
+    }
+
+
+def _prices(sheets: Sequence[tuple[Page, Sheet]], provider: str) -> pl.DataFrame:
+    """Make the columns of PRICE_COLUMNS and of ``rows.origin``."""
+    frame = _frame(sheets, _price, PRICE_COLUMNS)
+    if not frame.is_empty():
+        return frame
+    origins = {name: dtype for name, dtype in frames.dtypes(Prices).items() if name in ORIGIN}
+    return pl.DataFrame(schema={**PRICE_COLUMNS, **origins})
+
+
+def _components(rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
+    """Write the price of a GPU and their number behind each composed price."""
+    composed = rows.filter(pl.col("basis") == "composed")
+    key = ["region", "instance_type", "purchase_option"]
+    rates = prices.select(*key, "gpus", unit_price="per_gpu").unique(key)
+    parts = composed.join(rates, on=key, how="left").with_columns(
+        component=pl.lit("gpu"), unit=pl.lit("gpu"), quantity="gpus"
+    )
+    columns = [name for name in frames.dtypes(PriceComponents) if name in parts.columns]
+    return frames.conform(parts.lazy().select(columns), PriceComponents).collect()
+
+
+def _refused(sheets: Sequence[tuple[Page, Sheet]], provider: str) -> pl.DataFrame:
+    """Make quarantine rows of the lines that the reader refused."""
+    refused = [
+        _refused_row(problem, page, provider)
+        for page, sheet in sheets
+        for problem in sheet.problems
+    ]
+    return pl.concat([frames.empty(Quarantine), *refused])
+
+
+def _refused_row(problem: Problem, page: Page, provider: str) -> pl.DataFrame:
+    cells = pl.LazyFrame([{**problem.cells, "line": problem.number}])
+    frame = cells.with_columns(pl.lit(provider).alias("provider"), *origin(page))
+    return quarantine.refused(
+        frame, table="prices", reason=problem.reason, message=str(problem)
+    ).collect()

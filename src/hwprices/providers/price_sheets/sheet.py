@@ -1,0 +1,308 @@
+"""Read a price sheet: check every line, and say what is wrong with those that are refused.
+
+A price is written as the page prints it (``$49.24``, ``Contact sales``, ``from $1.82``). What is no
+single number becomes no price, with the reason; what is not understood is a problem.
+"""
+
+import csv
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import TypeVar
+
+from hwprices.errors import HwpricesError
+
+COLUMNS = (
+    "id",
+    "vendor",
+    "region",
+    "instance_type",
+    "page_label",
+    "form_factor",
+    "unit",
+    "gpus",
+    "gpu_memory_gb",
+    "vcpus",
+    "memory_gib",
+    "local_disk",
+    "purchase_option",
+    "page_option",
+    "currency",
+    "price",
+    "seen_on",
+    "source_url",
+    "license",
+    "note",
+)
+"""The columns of a sheet, all of them, in this order."""
+
+UNITS = ("machine", "gpu")
+PURCHASE_OPTIONS = ("on_demand", "spot")
+FORM_FACTORS = ("", "sxm", "pcie", "oam", "superchip")
+
+PRICE = re.compile(r"([$€]?)(\d{1,7}(?:\.\d{1,6})?)(/GPU-hr| per hour)?")
+"""``$49.24``, ``$3.90/GPU-hr``, ``$4.41 per hour``."""
+
+SIGNS = {"$": "USD", "€": "EUR"}
+PER_GPU = "/GPU-hr"
+
+NO_PRICE = (
+    ("contact_sales", re.compile(r".*\b(?:contact|talk to)\b.*", re.IGNORECASE)),
+    ("floor_price", re.compile(r"(?:from|starting at)\b.*", re.IGNORECASE)),
+    ("no_price_on_page", re.compile(r"|n/?a|[-–—]+", re.IGNORECASE)),
+    ("listed_at_zero", re.compile(r"[$€]?0+(?:\.0+)?(?:/GPU-hr| per hour)?")),
+)
+"""Reason why there is no price: what the page prints then."""
+
+DISK = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) (TB|TiB|GB|GiB)")
+GIB = {"TB": 1e12 / 2**30, "TiB": 1024.0, "GB": 1e9 / 2**30, "GiB": 1.0}
+WHOLE = re.compile(r"[1-9]\d{0,4}")
+NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,3})?")
+URL = re.compile(r"https://[^\s/]+\.[^\s/]+(?:/\S*)?")
+CURRENCY = re.compile(r"[A-Z]{3}")
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One price of a sheet. ``number`` is the line of the file; the header is line 1.
+
+    ``price`` is for one ``unit``, None with a ``price_reason``. ``gpus`` is None where the page
+    does not say how many a machine has.
+    """
+
+    number: int
+    id: str
+    region: str
+    instance_type: str
+    page_label: str
+    form_factor: str
+    unit: str
+    gpus: int | None
+    gpu_memory_gb: float | None
+    vcpus: int | None
+    memory_gib: float | None
+    local_disk_gib: float | None
+    purchase_option: str
+    currency: str
+    price: Decimal | None
+    price_reason: str | None
+    seen_on: date
+    source_url: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the price is of. A sheet has each once."""
+        return self.region, self.instance_type, self.purchase_option
+
+    @property
+    def machine(self) -> tuple[object, ...]:
+        """What the line says about the machine, which every line of the type must agree on."""
+        return (
+            self.page_label,
+            self.form_factor,
+            self.gpus,
+            self.gpu_memory_gb,
+            self.vcpus,
+            self.memory_gib,
+            self.local_disk_gib,
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a line is refused: a code of the quarantine table, and a sentence."""
+
+    number: int
+    reason: str
+    message: str
+    cells: Mapping[str, str]
+
+    def __str__(self) -> str:
+        """Name the line and what is wrong with it."""
+        return f"line {self.number}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What reading a sheet gives. ``text`` holds each line of the file, with its number as key."""
+
+    lines: tuple[Line, ...]
+    problems: tuple[Problem, ...]
+    text: Mapping[int, str]
+
+
+class _RefusedLine(Exception):
+    """A line cannot be published: the reason's code, and a sentence."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def parse(content: bytes) -> Sheet:
+    """Read a sheet, or the part of one that was landed as a page.
+
+    Raises:
+        HwpricesError: it is no sheet at all: not UTF-8, other columns, a cell with a line break.
+    """
+    text = _text_lines(content)
+    rows = list(csv.reader(text.values(), strict=True))
+    if not rows or tuple(rows[0]) != COLUMNS:
+        raise HwpricesError(
+            f"the first line of the price sheet is not {','.join(COLUMNS)}",
+            "Copy it from another sheet in data/price_sheets.",
+        )
+    lines: list[Line] = []
+    problems: list[Problem] = []
+    for number, row in enumerate(rows[1:], 2):
+        cells = dict(zip(COLUMNS, (cell.strip() for cell in row), strict=False))
+        try:
+            lines.append(_line(number, row, cells))
+        except _RefusedLine as refused:
+            problems.append(Problem(number, refused.reason, str(refused), cells))
+    repeated = _repeated(lines)
+    problems += [
+        Problem(line.number, "duplicate_key", message, {"id": line.id})
+        for line, message in repeated.items()
+    ]
+    good = tuple(line for line in lines if line not in repeated)
+    return Sheet(good, tuple(sorted(problems, key=lambda problem: problem.number)), text)
+
+
+def _text_lines(content: bytes) -> dict[int, str]:
+    try:
+        text = content.decode("utf-8").splitlines()
+        if sum(1 for _ in csv.reader(text, strict=True)) != len(text):
+            raise ValueError("a cell has a line break")
+    except (ValueError, csv.Error) as error:
+        raise HwpricesError(
+            f"the price sheet is no CSV in UTF-8 with one line a price ({error})", "Correct it."
+        ) from None
+    return dict(enumerate(text, 1))
+
+
+def _line(number: int, row: list[str], cells: Mapping[str, str]) -> Line:
+    if len(row) != len(COLUMNS):
+        raise _RefusedLine(
+            "unreadable_line", f"{len(row)} cells instead of {len(COLUMNS)}: is a comma not quoted?"
+        )
+    seen_on = _source(cells)
+    price, price_reason = _price(cells)
+    return Line(
+        number=number,
+        id=_needed(cells, "id", "unreadable_line"),
+        region=_needed(cells, "region", "no_region"),
+        instance_type=_needed(cells, "instance_type", "no_instance_type"),
+        page_label=_needed(cells, "page_label", "no_instance_type"),
+        form_factor=_one_of(cells, "form_factor", FORM_FACTORS, "unreadable_line"),
+        unit=_one_of(cells, "unit", UNITS, "unknown_unit"),
+        gpus=_gpus(cells),
+        gpu_memory_gb=_figure(cells, "gpu_memory_gb", NUMBER, float),
+        vcpus=_figure(cells, "vcpus", WHOLE, int),
+        memory_gib=_figure(cells, "memory_gib", NUMBER, float),
+        local_disk_gib=_figure(cells, "local_disk", DISK, _gib),
+        purchase_option=_one_of(cells, "purchase_option", PURCHASE_OPTIONS, "unknown_price_type"),
+        currency=cells["currency"],
+        price=price,
+        price_reason=price_reason,
+        seen_on=seen_on,
+        source_url=cells["source_url"],
+    )
+
+
+def _source(cells: Mapping[str, str]) -> date:
+    """Return the day on which the page was seen; refuse a line without day, address or license."""
+    try:
+        seen_on = date.fromisoformat(cells["seen_on"])
+    except ValueError:
+        raise _RefusedLine("no_source", f"seen_on {cells['seen_on']!r} is no day") from None
+    if not URL.fullmatch(cells["source_url"]):
+        raise _RefusedLine("no_source", f"source_url {cells['source_url']!r} is no https address")
+    if not cells["license"]:
+        raise _RefusedLine("no_source", "license is empty: say under which the figure was taken")
+    return seen_on
+
+
+def _price(cells: Mapping[str, str]) -> tuple[Decimal | None, str | None]:
+    """Read the price as the page prints it: a number, or the reason why there is none."""
+    printed = cells["price"]
+    for reason, pattern in NO_PRICE:
+        if pattern.fullmatch(printed):
+            return None, reason
+    match = PRICE.fullmatch(printed)
+    if match is None:
+        raise _RefusedLine("price_not_a_number", f"price {printed!r} is not understood")
+    if not CURRENCY.fullmatch(cells["currency"]):
+        raise _RefusedLine("no_currency", f"currency {cells['currency']!r} is no ISO 4217 code")
+    if SIGNS.get(match[1], cells["currency"]) != cells["currency"]:
+        raise _RefusedLine("no_currency", f"{printed!r} is not in {cells['currency']}")
+    if match[3] == PER_GPU and cells["unit"] != "gpu":
+        raise _RefusedLine("unknown_unit", f"{printed!r} is per GPU, and unit says otherwise")
+    return Decimal(match[2]), None
+
+
+def _gpus(cells: Mapping[str, str]) -> int | None:
+    """Read the GPUs of a machine. A price for a machine needs them."""
+    if "^" in cells["gpus"]:
+        raise _RefusedLine(
+            "unreadable_line", f"gpus {cells['gpus']!r} has a footnote: write the number before ^"
+        )
+    gpus = _figure(cells, "gpus", WHOLE, int)
+    if gpus is None and cells["unit"] == "machine":
+        raise _RefusedLine("unreadable_line", "a price for a machine, and gpus is empty")
+    return gpus
+
+
+def _needed(cells: Mapping[str, str], column: str, reason: str) -> str:
+    if not cells[column]:
+        raise _RefusedLine(reason, f"{column} is empty")
+    return cells[column]
+
+
+def _one_of(cells: Mapping[str, str], column: str, values: Iterable[str], reason: str) -> str:
+    if cells[column] not in values:
+        choice = ", ".join(value for value in values if value)
+        raise _RefusedLine(reason, f"{column} {cells[column]!r} is none of {choice}")
+    return cells[column]
+
+
+def _figure(
+    cells: Mapping[str, str],
+    column: str,
+    pattern: re.Pattern[str],
+    convert: Callable[[str], Number],
+) -> Number | None:
+    """Read a figure; None where the cell is empty."""
+    if not cells[column]:
+        return None
+    if not pattern.fullmatch(cells[column]):
+        raise _RefusedLine("unreadable_line", f"{column} {cells[column]!r} is not understood")
+    return convert(cells[column])
+
+
+def _gib(disk: str) -> float:
+    amount, unit = disk.split(" ")
+    return float(amount) * GIB[unit]
+
+
+def _repeated(lines: Iterable[Line]) -> dict[Line, str]:
+    """Return the lines that say the same thing as another, or disagree with it, and which."""
+    by_machine: defaultdict[str, set[tuple[object, ...]]] = defaultdict(set)
+    lines = list(lines)
+    for line in lines:
+        by_machine[line.instance_type].add(line.machine)
+    keys, ids = Counter(line.key for line in lines), Counter(line.id for line in lines)
+    messages: dict[Line, str] = {}
+    for line in lines:
+        if keys[line.key] > 1:
+            messages[line] = f"{' / '.join(line.key)} has several lines"
+        elif ids[line.id] > 1:
+            messages[line] = f"the id {line.id} has several lines"
+        elif len(by_machine[line.instance_type]) > 1:
+            messages[line] = f"the lines of {line.instance_type} describe different machines"
+    return messages

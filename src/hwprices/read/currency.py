@@ -1,0 +1,120 @@
+"""Compare prices in other currencies: at an exchange rate that the reader gives, or not at all.
+
+The dataset holds each price in the currency of its vendor. Columns named usd are null in the rows
+of another currency, so nothing is compared by accident. A reader who gives a rate
+(``--usd-per EUR=1.08``) gets those columns filled in; no rate is built in, because it would be
+wrong the next day. A currency without a rate is listed with its own sign, or is an error.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+
+import polars as pl
+
+from hwprices import formulas
+from hwprices.errors import HwpricesError
+from hwprices.units import Money, WideMoney
+
+Rates = Mapping[str, Decimal]
+"""Currency (ISO 4217): how many USD one unit of it is worth. Empty: no rate was given."""
+
+NO_RATES: Rates = {}
+
+USD = "USD"
+
+OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,10})?)")
+
+HOURLY = "on_demand_usd_per_hour"
+
+
+def parse_rates(options: Iterable[str] | None) -> Rates:
+    """Read the values of ``--usd-per``: ``EUR=1.08`` says that one euro is 1.08 US dollars.
+
+    Raises:
+        HwpricesError: one has another form, is not above zero, or is given twice.
+    """
+    rates: dict[str, Decimal] = {}
+    for option in options or ():
+        match = OPTION.fullmatch(option.strip())
+        currency, rate = (match[1].upper(), Decimal(match[2])) if match else ("", Decimal(0))
+        if not rate or currency == USD:
+            raise HwpricesError(
+                f"--usd-per {option}: this is no exchange rate",
+                "Write the dollars that one unit of the currency is worth: --usd-per EUR=1.08.",
+            )
+        if currency in rates:
+            raise HwpricesError(f"--usd-per gives {currency} twice", "Leave one of them out.")
+        rates[currency] = rate
+    return rates
+
+
+def usd_per(rates: Rates, currency: pl.Expr) -> pl.Expr:
+    """Give the USD that one unit of the currency is worth: 1 for USD, null without a rate."""
+    known = {USD: Decimal(1), **rates}
+    return currency.replace_strict(known, default=None, return_dtype=Money)
+
+
+def to_usd(amount: pl.Expr, currency: pl.Expr, rates: Rates) -> pl.Expr:
+    """Convert money to USD, rounded at the tenth decimal; null without a rate."""
+    return (amount.cast(WideMoney) * usd_per(rates, currency)).cast(Money)
+
+
+def offers_in_usd(offers: pl.LazyFrame, rates: Rates) -> pl.LazyFrame:
+    """Fill in the on-demand columns in USD for offers whose currency has a rate.
+
+    Takes and returns the columns of offers. Rows in USD stay as they are; on_demand_hourly and
+    currency stay in the vendor's currency, so that a reader can tell which rows were converted.
+    """
+    if not rates:
+        return offers
+    has_rate = pl.col("currency").is_in(list(rates))
+    price = to_usd(pl.col("on_demand_hourly"), pl.col("currency"), rates)
+    hourly = pl.when(has_rate).then(price).otherwise(pl.col(HOURLY)).alias(HOURLY)
+    present = offers.collect_schema().names()
+    derived = [
+        pl.when(has_rate).then(figure.cast(Money)).otherwise(pl.col(name)).alias(name)
+        for name, figure in _derived().items()
+        if name in present
+    ]
+    return offers.with_columns(hourly).with_columns(derived)
+
+
+def _derived() -> dict[str, pl.Expr]:
+    """Return the columns of offers that follow from the on-demand price."""
+    price, count = pl.col(HOURLY), pl.col("accelerator_count")
+    vcpus = pl.when(pl.col("accelerator_kind") == "none").then("vcpus")
+    return {
+        "on_demand_usd_per_year": formulas.usd_per_year(price),
+        "usd_per_vcpu_hour": formulas.divide(price, vcpus),
+        "usd_per_accelerator_hour": formulas.divide(price, count),
+        "usd_per_gib_accelerator_memory_hour": formulas.divide(
+            price, pl.col("accelerator_memory_gib")
+        ),
+        "usd_per_pflop_hour_bf16": formulas.usd_per_pflop_hour(
+            price, count, pl.col("accelerator_bf16_tflops")
+        ),
+        "usd_per_pflop_hour_fp8": formulas.usd_per_pflop_hour(
+            price, count, pl.col("accelerator_fp8_tflops")
+        ),
+    }
+
+
+def without_rate(currencies: Iterable[str], rates: Rates) -> list[str]:
+    """List the currencies that cannot be compared with USD: neither USD nor given a rate."""
+    return sorted({currency for currency in currencies if currency != USD} - set(rates))
+
+
+def require_rates(currencies: Collection[str], rates: Rates) -> None:
+    """Check that every currency can be compared with USD.
+
+    Raises:
+        HwpricesError: one has no rate; the line says how to give it.
+    """
+    if missing := without_rate(currencies, rates):
+        options = " ".join(f"--usd-per {currency}=…" for currency in missing)
+        raise HwpricesError(
+            f"prices in {', '.join(missing)} cannot be compared with prices in USD"
+            " without an exchange rate",
+            f"Give it: {options}.",
+        )

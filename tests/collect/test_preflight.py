@@ -1,0 +1,130 @@
+"""The checks before a run, against servers on this machine and roots of several kinds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.stub_server import Reply, Request, StubServer
+from typer.testing import CliRunner
+
+from hwprices.cli import app
+from hwprices.collect import preflight
+from hwprices.providers import Check
+from hwprices.settings import load
+
+SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYCANARYKEY000"
+
+
+@pytest.fixture
+def server() -> Iterator[StubServer]:
+    server = StubServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def aws(server: StubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StubServer:
+    """Let every address of AWS lead to the server, and give boto3 credentials."""
+    for name in ("PRICE_LIST", "CHINA_PRICE_LIST", "SPOT_ADVISOR"):
+        monkeypatch.setenv(f"HWPRICES_AWS_{name}_URL", server.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", server.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("HWPRICES_CONNECT_TIMEOUT", "2")
+    return server
+
+
+def ec2_error(code: str, status: int) -> Reply:
+    error = f"<Error><Code>{code}</Code><Message>-</Message></Error>"
+    body = f"<Response><Errors>{error}</Errors></Response>"
+    return Reply(body.encode(), status=status, content_type="text/xml")
+
+
+def checks_of(title: str, root: Path, provider: str) -> dict[str, Check]:
+    subjects = {s.title: s for s in preflight.check_all(load(root=str(root)), [provider])}
+    return {check.what: check for check in subjects[title].checks}
+
+
+def test_each_right_of_the_account_is_asked_for_without_making_the_call(
+    aws: StubServer, tmp_path: Path
+) -> None:
+    def answer(request: Request) -> Reply:
+        if b"DescribeSpotPriceHistory" in request.body:
+            return ec2_error("UnauthorizedOperation", 403)
+        return ec2_error("DryRunOperation", 412)
+
+    aws.on("/*", answer)
+    checks = checks_of("AWS", tmp_path, "aws")
+    assert checks["credentials"].outcome == "ok"
+    assert "env" in checks["credentials"].detail
+    assert checks["describe_instance_types"].outcome == "ok"
+    spot = checks["describe_spot_price_history"]
+    assert spot.outcome == "absent"
+    assert "live spot prices" in spot.detail
+    assert "aws-iam-policy" in spot.remedy
+    calls = [request.body for request in aws.requests if request.method == "POST"]
+    assert len(calls) == 6
+    assert all(b"DryRun=true" in call for call in calls)
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_no_secret_is_shown(aws: StubServer, tmp_path: Path) -> None:
+    aws.on("/*", ec2_error("AuthFailure", 401))
+    result = CliRunner().invoke(app, ["preflight", "--provider", "aws", "--root", str(tmp_path)])
+    assert "describe_regions" in result.output
+    assert SECRET not in result.output
+    assert "AKIAIOSFODNN7EXAMPLE" not in result.output
+
+
+def test_a_dead_endpoint_is_a_failure_and_names_itself(
+    aws: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws.on("/*", ec2_error("DryRunOperation", 412))
+    monkeypatch.setenv("HWPRICES_AWS_SPOT_ADVISOR_URL", "http://127.0.0.1:9/advice.json")
+    checks = checks_of("AWS", tmp_path, "aws")
+    assert checks["http://127.0.0.1:9/advice.json"].outcome == "failed"
+    assert checks[aws.url].outcome == "ok"
+
+
+def test_without_an_account_what_is_missing_is_no_failure(
+    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+    monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", server.url)
+    monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", server.url)
+    server.on("/*", Reply(b"{}"))
+    arguments = ["preflight", "--provider", "azure", "--root", str(tmp_path), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert '"absent"' in result.output
+    assert "AZURE_SUBSCRIPTION_ID" in result.output
+
+
+@pytest.mark.parametrize(("key", "outcome"), [("good", "ok"), ("bad", "failed")])
+def test_googles_catalog_is_read_with_what_there_is(
+    key: str, outcome: str, server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BILLING", "COMPUTE", "TPU"):
+        monkeypatch.setenv(f"HWPRICES_GCP_{name}_URL", server.url)
+    monkeypatch.delenv("HWPRICES_GCP_PROJECT", raising=False)
+    refused: dict[str, Any] = {"error": {"code": 403, "message": "no", "status": "DENIED"}}
+    skus = Reply.json({"skus": []}) if key == "good" else Reply.json(refused, status=403)
+    server.on("/*", skus)
+    checks = checks_of("Google Cloud", tmp_path, "gcp")
+    assert checks["billing catalog"].outcome == outcome
+    assert checks["project"].outcome == "absent"
+
+
+def test_a_root_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    checks = checks_of("Where releases go", tmp_path / "file", "azure")
+    assert checks["write"].outcome == "failed"
+
+
+def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "ROOM_BYTES", 10**18)
+    check = checks_of("Where releases go", tmp_path, "azure")["space"]
+    assert check.outcome == "absent"
+    assert "1,000,000,000 GB" in check.detail

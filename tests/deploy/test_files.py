@@ -1,0 +1,145 @@
+"""The files of deploy/, each read by its own tool where that needs no running engine."""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from hwprices import providers
+from hwprices.settings import load_as
+
+PINNED = re.compile(r"[^:]+:(RELEASE\.)?\d[\w.-]*$")
+OWN_IMAGE = "hwprices"
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    return project / "deploy"
+
+
+@pytest.fixture
+def compose(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((folder / "compose.yaml").read_text())
+    return loaded
+
+
+@pytest.fixture
+def setup(folder: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("setup", folder / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def settings_variables() -> set[str]:
+    from hwprices.settings import variable
+
+    classes = {providers.get(name).settings_class for name in providers.names()}
+    return {variable(model, name) for model in classes for name in model.model_fields}
+
+
+def test_images_of_others_are_pinned(compose: dict[str, Any]) -> None:
+    images = {service["image"] for service in compose["services"].values()}
+    assert {image for image in images - {OWN_IMAGE} if not PINNED.search(image)} == set()
+
+
+def test_prefect_is_the_locked_release(compose: dict[str, Any], project: Path) -> None:
+    locked = re.search(r'name = "prefect"\nversion = "([\d.]+)"', (project / "uv.lock").read_text())
+    assert locked is not None
+    for text in (
+        compose["services"]["prefect"]["image"],
+        (project / "deploy/kubernetes/worker.yaml").read_text(),
+    ):
+        assert f"prefecthq/prefect:{locked[1]}-" in text
+
+
+@pytest.mark.parametrize("file", ["compose.yaml", "ecs/worker.yaml", "kubernetes/worker.yaml"])
+def test_every_variable_is_a_setting(file: str, folder: Path) -> None:
+    names = set(re.findall(r"\bHWPRICES_[A-Z_]+\b", (folder / file).read_text()))
+    assert names
+    assert names <= settings_variables()
+
+
+def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -> None:
+    given = dict(re.findall(r"^(\w+)=(.*)$", (folder / "example.env").read_text(), re.MULTILINE))
+    used = re.findall(r"\$\{(\w+):([?-])", (folder / "compose.yaml").read_text())
+    assert {name for name, _ in used} == set(given)
+    assert {name for name, mark in used if mark == "?"} == {"POSTGRES_PASSWORD", "STORE_PASSWORD"}
+
+
+def test_nothing_is_reachable_from_other_machines(compose: dict[str, Any]) -> None:
+    ports = [port for service in compose["services"].values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_kubernetes_takes_the_manifests(folder: Path) -> None:
+    manifests = list(yaml.safe_load_all((folder / "kubernetes/worker.yaml").read_text()))
+    assert {manifest["kind"] for manifest in manifests} >= {"Deployment", "Role", "ConfigMap"}
+    for manifest in manifests:
+        kubernetes_validate.validate(manifest, "1.33", strict=True)
+
+
+def test_kubernetes_takes_the_job_that_a_run_becomes(folder: Path) -> None:
+    template = json.loads((folder / "kubernetes/job-template.json").read_text())
+    job = json.dumps(template["job_configuration"]["job_manifest"])
+    values = {"labels": {"a": "b"}, "finished_job_ttl": 1, "command": ["a"], "env": []}
+    for name in template["variables"]["properties"]:
+        job = job.replace(f'"{{{{ {name} }}}}"', json.dumps(values.get(name, "x")))
+    filled = json.loads(job.replace("{{ name }}", "x"))
+    kubernetes_validate.validate(filled, "1.33", strict=True)
+
+
+def test_the_ecs_role_has_the_least_rights_of_the_docs(project: Path) -> None:
+    documented = json.loads((project / "docs/aws-iam-policy.json").read_text())
+    actions = documented["Statement"][0]["Action"]
+    template = (project / "deploy/ecs/worker.yaml").read_text()
+    assert set(re.findall(r"ec2:\w+", template)) == set(actions)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_takes_the_units(folder: Path, tmp_path: Path) -> None:
+    units = []
+    for unit in sorted((folder / "systemd").iterdir()):
+        # the programs are not installed here: the tool would say so and nothing else
+        text = re.sub(r"/opt/hwprices/bin/\w+", "/bin/true", unit.read_text())
+        units.append(tmp_path / unit.name)
+        units[-1].write_text(text)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False
+    )
+    assert str(tmp_path) not in done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_containers_write_where_the_setting_says(setup: ModuleType, project: Path) -> None:
+    plan = yaml.safe_load((project / "prefect.yaml").read_text())
+    changed = setup.without_roots(plan)
+    assert all("root" in deployment["parameters"] for deployment in plan["deployments"])
+    assert all("root" not in deployment["parameters"] for deployment in changed["deployments"])
+    assert changed["deployments"][0]["parameters"] == {"source": "live"}
+
+
+def test_the_example_root_is_a_root(compose: dict[str, Any]) -> None:
+    from hwprices.settings import Settings
+
+    root = compose["services"]["worker"]["environment"]["HWPRICES_ROOT"]
+    assert load_as(Settings, root=root).root == "s3://hwprices/dataset"
+
+
+def test_cloudformation_takes_the_template(folder: Path) -> None:
+    template = folder / "ecs/worker.yaml"
+    command = [str(Path(sys.executable).parent / "cfn-lint"), str(template)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,70 @@
+"""Plan, fetch, record and normalise Oracle as a live run does, from a server on loopback."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.helpers.oracle_pages import E4_SHAPE, H100_SHAPE, body, memory, ocpus, product
+from tests.helpers.stub_server import Reply, StubServer
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import Landing, Run
+from hwprices.providers import Pages, get
+
+PRODUCTS, SHAPES = "/products/", "/shapes.json"
+
+
+@pytest.fixture
+def oracle(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StubServer:
+    """Serve both files, and point the settings to them."""
+    server = stub()
+    server.on(PRODUCTS, Reply.gzipped(body([product(), ocpus(), memory()])))
+    server.on(SHAPES, Reply(body([H100_SHAPE, E4_SHAPE])))
+    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
+    monkeypatch.setenv("HWPRICES_SOURCE", "live")
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
+    monkeypatch.setenv("HWPRICES_ORACLE_PRICES_URL", server.url)
+    monkeypatch.setenv("HWPRICES_ORACLE_SHAPES_URL", server.url + SHAPES)
+    return server
+
+
+def run_live() -> Run:
+    with Collector("oracle", settings.load()) as collector:
+        results = [collector.fetch(unit) for unit in collector.plan()]
+        return collector.record(results[0].pages[0].retrieved_at, results)
+
+
+def test_a_live_run_needs_no_account(oracle: StubServer, tmp_path: Path) -> None:
+    run = run_live()
+    assert {result.unit.name: result.status for result in run.results} == {
+        "oracle/products/global": "ok",
+        "oracle/shapes/global": "ok",
+    }
+    pages = Pages(run, Landing(tmp_path / "raw"))
+    (prices,) = [p.frame for p in get("oracle").normalise(pages) if p.table == "prices"]
+    assert dict(prices.lazy().select("instance_type", "hourly").collect().iter_rows()) == {
+        "BM.GPU.H100.8": 80,
+        "BM.Standard.E4.128": Decimal("6.272"),
+    }
+
+
+def test_dollars_are_asked_for_by_an_honest_name(oracle: StubServer) -> None:
+    """One collector was refused with its HTTP library's name."""
+    run_live()
+    request = next(r for r in oracle.requests if r.path == PRODUCTS)
+    assert request.query == {"currencyCode": "USD"}
+    assert request.headers["User-Agent"] == "hwprices"
+
+
+def test_a_list_that_cannot_be_had_keeps_its_last_good_page(oracle: StubServer) -> None:
+    first = run_live()
+    oracle.on(SHAPES, Reply(b'{"items": []}'))
+    second = run_live()
+    by_kind = {result.unit.kind: result for result in second.results}
+    assert by_kind["shapes"].status == "carried"
+    assert "no list of items" in by_kind["shapes"].reason
+    assert by_kind["shapes"].pages[0].sha256 == first.of("shapes")[0].sha256
