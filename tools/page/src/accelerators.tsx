@@ -362,7 +362,7 @@ function lowestOffer(release: Release, accelerator: string, name: string): Price
   const column = release.offers.column(name);
   const code = device.code(accelerator);
   let best: Price | null = null;
-  for (let row = 0; code > 0 && row < release.offers.rows; row++) {
+  for (const row of code > 0 ? release.deviceRows : []) {
     if (device.codes[row] !== code) continue;
     const usd = column.number(row);
     if (usd !== null && (!best || usd < best.usd)) best = { usd, row };

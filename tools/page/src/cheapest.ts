@@ -36,9 +36,9 @@ function compute(release: Release): Map<string, ByProvider> {
   const count = offers.column("accelerator_count");
   const ways = WAYS.map(({ column }) => offers.column(column));
   const result = new Map<string, ByProvider>();
-  for (let row = 0; row < offers.rows; row++) {
+  for (const row of release.deviceRows) {
     const devices = count.number(row);
-    if (device.codes[row] === 0 || !devices) continue;
+    if (!devices) continue;
     const byProvider = entry(result, device.text(row), () => new Map());
     const byWay = entry(byProvider, provider.text(row), () => new Map<string, Price>());
     for (const way of ways) {
@@ -70,7 +70,5 @@ export function lowest(byProvider: ByProvider | undefined, way: string): Price |
 export function offersOf(release: Release, accelerators: ReadonlySet<string>): number[] {
   const device = release.offers.column("accelerator_id");
   const codes = new Set([...accelerators].map((id) => device.code(id)).filter((code) => code > 0));
-  const rows: number[] = [];
-  for (let row = 0; row < release.offers.rows; row++) if (codes.has(device.codes[row]!)) rows.push(row);
-  return rows;
+  return release.deviceRows.filter((row) => codes.has(device.codes[row]!));
 }

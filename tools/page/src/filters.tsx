@@ -127,6 +127,7 @@ interface Choice {
 function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProps) {
   const { column, heading } = CHOICES[index]!;
   const [search, setSearch] = useState("");
+  const [open, setOpen] = useState(index < 2 || Boolean(parameters[column]));
   const chosen = list(parameters[column]);
   const all = choices(release, column, found);
   if (all.length < 2 && chosen.length === 0) return null;
@@ -137,12 +138,12 @@ function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProp
     set({ [column]: listText(next) });
   };
   return (
-    <details class="field choice" name={column} open={index < 2 || chosen.length > 0 || undefined}>
+    <details class="field choice" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span>{heading}</span>
         {chosen.length > 0 && <b>{chosen.length}</b>}
       </summary>
-      {all.length > 8 && (
+      {open && all.length > 8 && (
         <input
           type="search"
           aria-label={`Search in ${heading}`}
@@ -152,7 +153,7 @@ function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProp
         />
       )}
       <ul role="group" aria-label={heading}>
-        {shown.map(({ value, label, count }) => (
+        {(open ? shown : []).map(({ value, label, count }) => (
           <li key={value}>
             <label>
               <input

@@ -10,7 +10,7 @@ import { cell, integer, usd, words } from "./format";
 import { offerKey, type ColumnInfo, type Release } from "./release";
 import { list, listText, range } from "./state";
 
-const PAGE = 100; // rows of one page of the table
+const PAGE = 50; // rows of one page of the table
 export const MOST_COMPARED = 6;
 
 const DEFAULT_COLUMNS = [
@@ -86,10 +86,11 @@ export function Offers({ release, parameters, change }: ViewProps) {
               </tr>
             </thead>
             <tbody>
-              {visible.map((row) => {
+              {visible.map((row, position) => {
                 const key = offerKey(offers, row);
                 return (
-                  <tr key={key} class={selected.includes(key) ? "selected" : undefined}>
+                  // by position, so that the cells of the page before are used again
+                  <tr key={position} class={selected.includes(key) ? "selected" : undefined}>
                     <td class="tick">
                       <input
                         type="checkbox"

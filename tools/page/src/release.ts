@@ -73,6 +73,7 @@ export class Release {
   readonly options: ColumnInfo[];
   private readonly providers: Map<string, Provider>;
   readonly accelerators: Map<string, Row>;
+  private withDevice: number[] | undefined;
 
   constructor(
     readonly facts: Facts,
@@ -97,6 +98,16 @@ export class Release {
     return this.facts.about.providers.every((provider) => provider.origin === "sample");
   }
 
+  /** The rows of offers with a known accelerator: few, and asked for often. */
+  get deviceRows(): readonly number[] {
+    if (!this.withDevice) {
+      const { codes } = this.offers.column("accelerator_id");
+      this.withDevice = [];
+      for (let row = 0; row < this.offers.rows; row++) if (codes[row] !== 0) this.withDevice.push(row);
+    }
+    return this.withDevice;
+  }
+
   heading(column: string): string {
     return this.columns.get(column)?.heading ?? column.replaceAll("_", " ");
   }
@@ -108,9 +119,10 @@ export function offerKey(offers: Table, row: number): string {
 }
 
 export function findOffer(offers: Table, key: string): number | null {
-  const parts = key.split("|");
+  const [provider = "", region = "", ...type] = key.split("|");
+  const parts = [provider, region, type.join("|")];
   const columns = ["provider", "region", "instance_type"].map((name) => offers.column(name));
-  const codes = columns.map((column, position) => column.code(parts[position] ?? ""));
+  const codes = columns.map((column, position) => column.code(parts[position]!));
   if (codes.includes(0)) return null;
   for (let row = 0; row < offers.rows; row++) {
     if (columns.every((column, position) => column.codes[row] === codes[position])) return row;

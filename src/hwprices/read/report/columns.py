@@ -104,6 +104,26 @@ HEADINGS = {
     "usd_per_llama2_70b_lora": "LoRA run of Llama 2 70B",
 }
 
+SHEET_HEADINGS = {
+    "accelerator_count": "Accelerators",
+    "accelerator_memory_gib": "Accelerator memory",
+    "embodied_kgco2e": "Emissions of making one",
+    "interconnect": "Link between devices",
+    "interconnect_gbs": "Bandwidth of the link",
+    "launch_price_usd": "Price at launch",
+    "local_disk_kind": "Kind of local disk",
+    "measured_power_max_w": "Highest power measured",
+    "measured_power_mean_w": "Mean power measured",
+    "memory_bandwidth_gbs": "Memory bandwidth",
+    "memory_gb": "Memory",
+    "power_limit_default_w": "Power limit in clouds",
+    "purchase_price_usd": "Price of one",
+    "tdp_estimate_w": "Power, an estimate",
+    "tdp_w": "Power (TDP)",
+    "vendor": "Maker",
+}
+"""Headings of columns of accelerators and instance_types where they are not those of offers."""
+
 GROUPS = (
     ("Power and emissions", ("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util")),
     ("Power and emissions", ("accelerator_util",)),
@@ -136,6 +156,11 @@ def words(name: str) -> str:
     parts = [ACRONYMS.get(part, part) for part in name.split("_")]
     text = " ".join(parts)
     return text[:1].upper() + text[1:]
+
+
+def sheet_heading(name: str) -> str:
+    """Write the heading of a column of accelerators or instance_types."""
+    return SHEET_HEADINGS.get(name) or HEADINGS.get(name) or words(name)
 
 
 def option_of(column: str) -> str | None:

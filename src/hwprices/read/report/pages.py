@@ -165,9 +165,9 @@ class Pages:
         described = self.descriptions[table]
         return [
             {
-                "heading": columns.HEADINGS.get(name) or columns.words(name),
+                "heading": columns.sheet_heading(name),
                 "value": row[name],
-                "unit": described.get(name, {}).get("unit", ""),
+                "unit": described.get(name, {}).get("unit", "").replace("year", ""),
                 "meaning": described.get(name, {}).get("description", ""),
                 "source": row.get(SOURCES.get(name, "")) or "",
             }

@@ -85,7 +85,7 @@ function drawn(options: Plot.PlotOptions, title: string, words: string): Element
   return figure;
 }
 
-const COLORS = 8;
+const COLORS = 10;
 
 /** Colour number `position`, from page.css: one for light and one for dark. */
 export function color(position: number): string {

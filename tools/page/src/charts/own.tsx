@@ -26,6 +26,7 @@ interface Line {
   usd: number;
 }
 
+const OWNED = "var(--ink)";
 const STEPS = 60; // points of the curve
 
 const SLIDERS = [
@@ -54,7 +55,7 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
       words={inWords(choice, ownership)}
       inputs={[choice, ownership]}
       legend={[
-        { label: "owned", color: color(7) },
+        { label: "owned", color: OWNED },
         ...rented.map(({ heading }, position) => ({ label: `rented, ${heading.toLowerCase()}`, color: color(position) })),
       ]}
       table={{
@@ -76,13 +77,13 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
             stroke: (line: Line) => color(rented.findIndex(({ heading }) => heading === line.name)),
             strokeWidth: 2,
           }),
-          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: color(7), strokeWidth: 3 }),
+          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           Plot.ruleX([ownership.utilisation], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
           Plot.dot([{ use: ownership.utilisation, usd: Math.min(now, top) }], {
             x: "use",
             y: "usd",
             r: 6,
-            fill: color(7),
+            fill: OWNED,
             tip: { fill: "var(--paper)", stroke: "var(--line)" },
             title: () => `${percent(ownership.utilisation)} use\n${usd(now)} per hour of use`,
           }),

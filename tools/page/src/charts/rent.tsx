@@ -97,9 +97,7 @@ function soldFamilies(release: Release): Family[] {
   const device = release.offers.column("accelerator_id");
   const priced = new Set<string>();
   const perDevice = release.offers.column("usd_per_accelerator_hour");
-  for (let row = 0; row < release.offers.rows; row++) {
-    if (device.codes[row] !== 0 && perDevice.codes[row] !== 0) priced.add(device.text(row));
-  }
+  for (const row of release.deviceRows) if (perDevice.codes[row] !== 0) priced.add(device.text(row));
   const families = new Map<string, Family>();
   for (const id of priced) {
     const row = release.accelerators.get(id);

@@ -73,8 +73,8 @@ function rangesOf(release: Release): Range[] {
   const columns = ["accelerator_name", "provider", "spot_usd_per_hour", "on_demand_usd_per_hour"] as const;
   const [device, provider, spot, onDemand] = columns.map((name) => offers.column(name));
   const shares = new Map<string, number[]>();
-  for (let row = 0; row < offers.rows; row++) {
-    if (device!.codes[row] === 0 || spot!.codes[row] === 0 || onDemand!.codes[row] === 0) continue;
+  for (const row of release.deviceRows) {
+    if (spot!.codes[row] === 0 || onDemand!.codes[row] === 0) continue;
     const key = `${device!.text(row)}\n${provider!.text(row)}`;
     const share = spot!.number(row)! / onDemand!.number(row)!;
     const list = shares.get(key);
