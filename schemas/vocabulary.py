@@ -474,6 +474,94 @@ POWER_COMPONENTS = Vocabulary(
 POWER_UNITS = Vocabulary("power_units", {"vcpu": "One vCPU.", "gb": "One GB.", "tb": "One TB."})
 
 
+# History
+
+INTERVAL_STARTS = Vocabulary(
+    "interval_starts",
+    {
+        "first_release": "The provider is in a release for the first time.",
+        "first_collected": "Its unit was collected for the first time; it may be older.",
+        "added": "The vendor began to sell it.",
+        "returned": "The vendor sells it again: an earlier interval had ended.",
+        "price_changed": "The vendor changed the price.",
+        "restated": "Our reading of the vendor's data changed, and not the price.",
+        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+    },
+)
+
+INTERVAL_ENDS = Vocabulary(
+    "interval_ends",
+    {
+        "price_changed": "The vendor changed the price.",
+        "restated": "Our reading of the vendor's data changed, and not the price.",
+        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "removed": "It was collected without this price: the vendor no longer lists it.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+    },
+)
+
+PRICE_STATES = Vocabulary(
+    "price_states",
+    {
+        "current": "The price is in the release.",
+        "not_collected": "What it is read from was not collected. Not a removal.",
+        "refused": "The vendor's row is in quarantine, so the price is not known. Not a removal.",
+        "ended": "The interval is over.",
+    },
+)
+
+CHANGE_SUBJECTS = Vocabulary(
+    "change_subjects",
+    {
+        "provider": "A provider.",
+        "region": "A region in which a provider has prices.",
+        "unit": "A unit of collection.",
+        "instance_type": "A machine type.",
+        "accelerator": "A row of the accelerator sheet.",
+        "price": "One price.",
+    },
+)
+
+CHANGES = Vocabulary(
+    "changes",
+    {
+        "added": "It is new.",
+        "removed": "It was collected, and it is no longer there.",
+        "returned": "It is there again after it had been removed.",
+        "price_up": "The effective hourly price is higher.",
+        "price_down": "The effective hourly price is lower.",
+        "price_known": "There is a price where there was only a reason for having none.",
+        "price_unknown": "There is a reason for having no price where there was one.",
+        "terms_changed": "Hourly and upfront, or the reason, differ; the effective price does not.",
+        "spec_changed": "The vendor states another figure for the machine type.",
+        "restated": "Our reading or our sheets changed, and not what the vendor says.",
+        "unclear": "Vendor's data and our reading both changed; which of them made the difference"
+        " is not known.",
+        "first_collected": "Collected for the first time, so its prices are not called new.",
+        "not_collected": "Not collected; its prices stay in force and are not called removed.",
+        "collected_again": "It was collected again after it had been missing.",
+        "refused": "The vendor's row is in quarantine.",
+    },
+)
+
+EVIDENCE = Vocabulary(
+    "evidence",
+    {
+        "same_reading": "Program, rule sheets and corrections are the same, so the vendor's data"
+        " changed.",
+        "same_pages": "All pages of the provider are the same, so our reading changed.",
+        "same_page": "The page that states the price is the same, so our reading changed.",
+        "re_read": "The older pages were read with the newer program to tell the two apart.",
+        "own_sheet": "The figure is from a sheet of this project.",
+        "collection": "It follows from which units were collected.",
+        "none": "Both changed, and the older pages are not there to be read again.",
+    },
+)
+
+
 # Benchmarks
 
 SUITES = Vocabulary(
@@ -481,6 +569,7 @@ SUITES = Vocabulary(
     {
         "mlperf_inference": "MLPerf Inference: how fast a trained model answers.",
         "mlperf_training": "MLPerf Training: how long training to a quality target takes.",
+        "llama_cpp": "Results of llama.cpp, Ollama or MLC that people published: one user.",
     },
 )
 
@@ -493,6 +582,8 @@ SCENARIOS = Vocabulary(
         "SingleStream": "One query after the other: latency.",
         "MultiStream": "Batches of queries one after the other: latency.",
         "training": "MLPerf Training has no scenarios.",
+        "SingleUser": "One sequence generates tokens, alone on the device.",
+        "Prompt": "One prompt is read: its tokens per second.",
     },
 )
 

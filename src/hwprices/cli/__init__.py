@@ -9,7 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, pipeline, preflight, releases, report, status
+from hwprices.cli import (
+    answers,
+    compare,
+    coverage,
+    explain,
+    find,
+    pipeline,
+    preflight,
+    price,
+    recommend,
+    releases,
+    report,
+    status,
+)
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -48,7 +61,7 @@ def hwprices(
 
         hwprices show
 
-        hwprices device "H100 SXM"
+        hwprices find 8xH100 europe
 
         hwprices recommend --help
     """
@@ -61,13 +74,18 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(find.find)
+_add(price.price)
+_add(compare.compare)
 _add(releases.query)
-_add(answers.explain)
+_add(explain.explain)
 _add(answers.device)
-_add(answers.recommend)
+_add(recommend.recommend)
 _add(answers.tco)
 _add(report.report)
 _add(releases.releases)
+_add(coverage.coverage)
+_add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from hwprices.publish import gate, history
+from hwprices.publish import gate, gate_history
 from hwprices.publish.accepted import BESIDE_LIVE
 from hwprices.stage import stage
 from hwprices.stage.stage import Staged
@@ -14,6 +14,7 @@ from hwprices.storage.manifests import Origin
 from hwprices.storage.release_manifest import (
     CheckResult,
     CollectionReport,
+    Inputs,
     PartitionStatus,
     ReleaseManifest,
     TableFile,
@@ -37,6 +38,7 @@ class Source:
     directory: str
     files: tuple[TableFile, ...]
     report: CollectionReport
+    inputs: Inputs
     results: tuple[CheckResult, ...] = ()
 
 
@@ -46,7 +48,7 @@ class Past:
 
     previous: ReleaseManifest | None
     month: tuple[ReleaseManifest, ...] = ()
-    figures: history.Figures = field(default_factory=dict)
+    figures: gate_history.Figures = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
 def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[str]) -> _Judged:
     """Choose the staged tables if the gate lets them through, else the previous release's."""
     staged = stage.latest(store, provider)
-    old = _from_release(provider, past.previous)
+    old = from_release(provider, past.previous)
     if staged is None:
         return _Judged(old)
     new = _from_staging(staged)
-    baseline = _from_release(provider, history.baseline(past.month, provider))
+    baseline = from_release(provider, gate_history.baseline(past.month, provider))
     results = tuple(
         gate.check(
             _candidate(store, new),
@@ -149,10 +151,12 @@ def _from_staging(staged: Staged) -> Source:
         directory=staged.directory,
         files=staged.files,
         report=staged.report,
+        inputs=staged.inputs,
     )
 
 
-def _from_release(provider: str, previous: ReleaseManifest | None) -> Source | None:
+def from_release(provider: str, previous: ReleaseManifest | None) -> Source | None:
+    """Take a provider's tables from a release; None if it is not in it."""
     if previous is None or provider not in previous.providers:
         return None
     entry = previous.providers[provider]
@@ -165,6 +169,7 @@ def _from_release(provider: str, previous: ReleaseManifest | None) -> Source | N
         directory=layout.release_directory(previous.version),
         files=previous.files_of(provider),
         report=entry.report,
+        inputs=entry.inputs,
     )
 
 

@@ -12,8 +12,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, gate, history, join, pointer, status, write
+from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
 from hwprices.publish.accepted import check_names
+from hwprices.publish.history.record import record
+from hwprices.publish.history.snapshot import Moment
+from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
 from hwprices.read.dataset import latest_version, read_manifest, versions
 from hwprices.specs import sheets
@@ -79,8 +82,8 @@ def publish(
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        figures = history.read(store)
-        month = tuple(history.of_last_month(store, now()))
+        figures = gate_history.read(store)
+        month = tuple(gate_history.of_last_month(store, now()))
         choice = choose.choose(store, choose.Past(previous, month, figures), accepted)
         sources, results = choice.sources, choice.results
         if not sources:
@@ -93,19 +96,28 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)
-        progress("write")
+        progress("history")
         created_at = now()
+        version = created_at.strftime("%Y%m%dT%H%M%SZ")
+        past = record(store, previous, sources, joined.tables["accelerators"], version)
+        progress("write")
+        moment = Moment(version, current.version)
+        titles = {source.provider: write.provider_title(source.provider) for source in sources}
+        notes = make.make(moment, sources, results, past, titles)
         manifest = write.write(
             store,
             content,
-            version=created_at.strftime("%Y%m%dT%H%M%SZ"),
+            past,
+            notes,
+            version=version,
             digest=digest,
             previous=current.version,
             created_at=created_at,
         )
         progress("point")
         pointer.move(store, manifest, current.tag)
-        history.append(store, figures, results)
+        gate_history.append(store, figures, results)
+        changelog.update(store)
         fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         return Published(manifest, True, results, fares)
 

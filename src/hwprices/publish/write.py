@@ -13,7 +13,9 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish.choose import Source
 from hwprices.publish.datapackage import datapackage
+from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
+from hwprices.publish.notes import markdown
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
@@ -25,6 +27,7 @@ from hwprices.storage.release_manifest import (
     TableFile,
     UnmatchedAccelerator,
 )
+from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store
 
 COMPLETED = ("regions",)
@@ -86,6 +89,8 @@ def content_digest(content: Content) -> str:
 def write(
     store: Store,
     content: Content,
+    past: Record,
+    notes: ReleaseNotes,
     *,
     version: str,
     digest: str,
@@ -97,6 +102,8 @@ def write(
     Args:
         store: the root.
         content: what to write.
+        past: its history.
+        notes: its notes.
         version: the name of the release.
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
@@ -107,7 +114,11 @@ def write(
     """
     if store.exists(layout.release_manifest(version)):
         raise _exists(version)
-    files = [*_copy_vendor_files(store, content, version), *_write_joined(store, content, version)]
+    files = [
+        *_copy_vendor_files(store, content, version),
+        *_write_joined(store, content, version),
+        *past.write(store, layout.release_directory(version)),
+    ]
     files += _write_empty(store, version, TABLES.keys() - {file.table for file in files})
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
@@ -121,11 +132,23 @@ def write(
         unmatched_accelerators=tuple(
             UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
         ),
+        notes=_write_notes(store, notes),
     )
     store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
+
+
+def _write_notes(store: Store, notes: ReleaseNotes) -> dict[str, str]:
+    """Write the release notes; return the SHA-256 of each file."""
+    texts = (markdown.notes(notes).encode(), manifests.encode(notes))
+    for name, text in zip(layout.NOTES, texts, strict=True):
+        store.put(layout.release_file(notes.version, name), text)
+    return {
+        name: hashlib.sha256(text).hexdigest()
+        for name, text in zip(layout.NOTES, texts, strict=True)
+    }
 
 
 def _exists(version: str) -> HwpricesError:
@@ -188,4 +211,5 @@ def _provider_entry(source: Source) -> ProviderEntry:
         rows=rows,
         report=source.report,
         gate=source.results,
+        inputs=source.inputs,
     )

@@ -28,6 +28,8 @@ from hwprices.storage.store import Store, storage_options
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.history.moment import When
+    from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
 
 
@@ -157,6 +159,50 @@ class Dataset:
             storage_options=storage_options(self.store.root),
         )
 
+    def at(self, when: "When") -> "Dataset":
+        """Open the release that was in force at a day, time or version.
+
+        A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
+
+        Raises:
+            HwpricesError: no release that is kept is so old.
+        """
+        from hwprices.read.history import moment
+
+        return Dataset(self.store, moment.version_at(versions(self.store), when))
+
+    def history(self, name: str, **only: Any) -> pl.DataFrame:
+        """List what the prices of a machine type or accelerator were, and in which time.
+
+        ``only``: provider, region, purchase_option, os, plain. See
+        ``read.history.intervals.history``.
+
+        Raises:
+            HwpricesError: no release has had a price of this name; the line names the nearest.
+        """
+        from hwprices.read.history import intervals
+
+        return intervals.history(self, name, **only)
+
+    def diff(self, since: "When | None" = None) -> pl.DataFrame:
+        """List the prices of this release that differ from those at an earlier time.
+
+        Without ``since`` from those of the release before. The earlier release need not be kept.
+
+        Raises:
+            HwpricesError: the history does not go back so far, or there is no release before.
+        """
+        from hwprices.read.history import diff, moment
+
+        earlier = self.release.previous if since is None else since
+        if earlier is None:
+            raise HwpricesError(
+                f"release {self.version} is the first: there is none to compare it with",
+                "Compare again when there is another.",
+            )
+        until = moment.version_time(self.version)
+        return diff.diff(self, moment.instant(earlier), until)
+
     def __getattr__(self, name: str) -> pl.LazyFrame:
         if name.startswith("_") or name not in self.manifest["tables"]:
             raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
@@ -232,13 +278,120 @@ class Dataset:
             )
         connection.register(table, self.scan(table))
 
+    def _altered_notes(self) -> list[str]:
+        """List the release notes that are missing or altered."""
+        faults = []
+        for name, sha256 in self.release.notes.items():
+            key = layout.release_file(self.version, name)
+            data = self.store.get(key)
+            if data is None:
+                faults.append(f"{self.store.uri(key)} is missing")
+            elif hashlib.sha256(data).hexdigest() != sha256:
+                fault = "was altered: its checksum does not match the manifest"
+                faults.append(f"{self.store.uri(key)} {fault}")
+        return faults
+
+    def find(
+        self,
+        text: str = "",
+        *,
+        sort: str = "price",
+        descending: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Find offers, in words or by options: one row for each price, the cheapest first.
+
+        Args:
+            text: such as "8xH100 europe 1y".
+            sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
+            descending: the highest figure first.
+            overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
+            options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
+                continent, option, term, os, tenancy, max_price, usd_per …: those of
+                ``read.find.request.request``.
+
+        Raises:
+            HwpricesError: a word or option is not understood; the line names near ones.
+        """
+        from hwprices.read.find import offers
+
+        rules = _overlays(overlays)
+        answer = offers.answer(
+            self, text, sort=sort, descending=descending, overlays=rules, **options
+        )
+        return answer.rows
+
+    def price(
+        self, name: str, *, overlays: "str | Path | Overlays | None" = None, **options: Any
+    ) -> pl.DataFrame:
+        """Give every price of a machine type, known or not, the cheapest first.
+
+        The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
+        ``find``; without them all systems and tenancies are given.
+
+        Raises:
+            HwpricesError: there is no such machine type, or it has no price; the line says whether
+                it is not sold or not in this release.
+        """
+        from hwprices.read.find import machine
+
+        return machine.require_prices(
+            machine.answer(self, name, overlays=_overlays(overlays), **options)
+        )
+
+    def compare(
+        self,
+        *names: str,
+        equals: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Give one row for each machine type: its specification and cheapest prices.
+
+        ``equals``: add the machine of every other provider that is most like the first one.
+        ``options`` as in ``find``.
+
+        Raises:
+            HwpricesError: a name or option is not understood, or there is nothing to compare.
+        """
+        from hwprices.read.find.compare import compare
+
+        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+
+    def coverage(self) -> pl.DataFrame:
+        """Give one row for each region: how many prices it has, of which kinds, how old."""
+        from hwprices.read.find import overview
+
+        return overview.coverage(self)
+
+    def refused(self) -> pl.DataFrame:
+        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them."""
+        from hwprices.read.find import overview
+
+        return overview.quarantine(self)
+
+    def status(self) -> pl.DataFrame:
+        """Give one row for each provider: how its last try ended, and how old its tables are.
+
+        Raises:
+            HwpricesError: the dataset has no ``status.json``.
+        """
+        from datetime import UTC, datetime
+
+        from hwprices.read import status
+
+        return status.frame(status.read(self.store.root), datetime.now(UTC))
+
     def verify(self) -> list[str]:
         """List each file that is missing, altered, or not in the manifest; none means complete."""
         faults = []
         expected = {
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
+            *(layout.release_file(self.version, name) for name in self.release.notes),
         }
+        faults += self._altered_notes()
         for entry in self.manifest["tables"].values():
             for file in entry["files"]:
                 key = layout.release_file(self.version, file["key"])
@@ -260,6 +413,15 @@ class Dataset:
             if key not in expected
         ]
         return faults
+
+
+def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
+    """Load rules where the path of a file is given."""
+    if not isinstance(rules, str | Path):
+        return rules
+    from hwprices.read.overlays.rules import load
+
+    return load(rules)
 
 
 def open(root: str | Path, version: str = "latest") -> Dataset:

@@ -14,8 +14,6 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
-WIDE = 110  # columns of the widest table here
-
 SHOWN_GPU = "nvidia-h100"  # every provider rents it out
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them

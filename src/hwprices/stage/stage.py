@@ -14,10 +14,11 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Provider, UnreadablePage
 from hwprices.settings import Settings
+from hwprices.stage.inputs import inputs
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
-from hwprices.storage.release_manifest import CollectionReport, TableFile, Trouble
+from hwprices.storage.release_manifest import CollectionReport, Inputs, TableFile, Trouble
 from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]
@@ -31,6 +32,7 @@ class Staged:
     they are. ``units``: number of units by status, those that the run did not ask for as
     ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``:
     where the run was narrowed, the earliest run that pages of units not requested are from.
+    ``inputs``: what the tables were made of.
     """
 
     provider: str
@@ -42,6 +44,7 @@ class Staged:
     units: Mapping[str, int] = field(default_factory=dict)
     troubles: tuple[Trouble, ...] = ()
     oldest_run: str = ""
+    inputs: Inputs = field(default_factory=Inputs)
 
     @property
     def directory(self) -> str:
@@ -104,6 +107,7 @@ def stage(
         units=_units(run),
         troubles=_troubles(run),
         oldest_run=_oldest_run(run),
+        inputs=inputs(run),
     )
     put_in_force(store, staged)
     prune(store, run.provider, keep)

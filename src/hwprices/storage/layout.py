@@ -5,13 +5,15 @@
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
+                        notes.md, notes.json                what is new in it
+    releases/CHANGELOG.md                                   the same of all releases, newest first
     latest.json                                             the release in force
     gate-history.json                                       what the gate saw in past releases
     status.json                                             how each provider fares
 
 A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
-and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root (``raw/``, or the bundled sample) is a root of
-its own: keys of pages and runs are relative to it.
+and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root
+(``raw/``, or the bundled sample) is a root of its own: keys of pages and runs are relative to it.
 """
 
 import re
@@ -28,6 +30,8 @@ STATUS_LOCK = ".status.lock"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"
+NOTES = ("notes.md", "notes.json")
+CHANGELOG = f"{RELEASES}/CHANGELOG.md"
 _LATEST = "latest.json"
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
 

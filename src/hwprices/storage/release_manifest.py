@@ -4,8 +4,9 @@ Times are ISO 8601 strings in UTC, as they are in the JSON. Fields with a defaul
 from the manifests of older releases.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Literal
 
 from hwprices.errors import HwpricesError
@@ -13,6 +14,12 @@ from hwprices.storage import layout
 from hwprices.storage.manifests import Origin
 
 MAX_SHOWN = 80  # characters of a wrong value in an error
+
+DIGEST_CHARACTERS = 16
+"""64 bits in hex: enough to tell the pages of one collection apart."""
+
+HISTORY_TABLES = ("price_history", "changes")
+"""Tables that are made from this release and those before it, and from no landed page."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,55 @@ class CollectionReport:
     accounted: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What turned a provider's pages into rows, each part as a digest.
+
+    ``code``: the program, and the libraries that it reads pages with. ``sheets``: the rule sheets
+    that it uses. ``corrections``: the provider's entries of corrections.yaml.
+    """
+
+    code: str
+    sheets: str
+    corrections: str
+
+    @property
+    def digest(self) -> str:
+        """One digest of all of it. While it is the same, the same pages give the same rows."""
+        return hashlib.sha256("|".join(astuple(self)).encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+@dataclass(frozen=True)
+class UnitInput:
+    """A unit of a collection: its kind/region, how it went, and the pages that were read of it.
+
+    ``pages`` are the first characters of their SHA-256. ``regions``: the only ones that it was
+    asked for, where a run was narrowed; empty for all.
+    """
+
+    unit: str
+    status: str
+    pages: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+
+    @property
+    def collected(self) -> bool:
+        """Whether its pages, new or carried over, are in the tables."""
+        return self.status in ("ok", "carried") and bool(self.pages)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a provider's tables were made of; empty in releases of older programs.
+
+    ``pages`` is a digest of all pages and of how they were requested.
+    """
+
+    reading: Reading | None = None
+    pages: str = ""
+    units: tuple[UnitInput, ...] = ()
+
+
 PartitionStatus = Literal["fresh", "kept"]
 """fresh: the tables staged last. kept: those of the release before, because the gate stopped the
 new ones or none were staged."""
@@ -118,6 +174,7 @@ class ProviderEntry:
     rows: Mapping[str, int]
     report: CollectionReport
     gate: tuple[CheckResult, ...]
+    inputs: Inputs = field(default_factory=Inputs)
 
 
 @dataclass(frozen=True)
@@ -132,7 +189,10 @@ class UnmatchedAccelerator:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseManifest:
-    """What a release holds. Two releases with the same rows have the same ``content_sha256``."""
+    """What a release holds. Two releases with the same rows have the same ``content_sha256``.
+
+    ``notes``: the release notes, file name to SHA-256.
+    """
 
     schema_version: str
     version: str
@@ -143,10 +203,12 @@ class ReleaseManifest:
     tables: Mapping[str, TableEntry]
     providers: Mapping[str, ProviderEntry]
     unmatched_accelerators: tuple[UnmatchedAccelerator, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def files_of(self, provider: str) -> tuple[TableFile, ...]:
-        """List the files that hold one provider's rows alone."""
-        files = (file for table in self.tables.values() for file in table.files)
+        """List the files that hold one provider's rows alone, without those of its history."""
+        tables = (entry for name, entry in self.tables.items() if name not in HISTORY_TABLES)
+        files = (file for table in tables for file in table.files)
         return tuple(file for file in files if file.provider == provider)
 
 
@@ -204,6 +266,9 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
         yield "version", f"{_shown(manifest.version)} in the directory of {version}"
     if manifest.previous is not None and not layout.is_version(manifest.previous):
         yield "previous", f"{_shown(manifest.previous)} is no version"
+    for name in manifest.notes:
+        if name not in layout.NOTES:
+            yield "notes", f"{_shown(name)} is no file of notes"
     keys: set[str] = set()
     for name, entry in manifest.tables.items():
         if not layout.is_table_name(name):

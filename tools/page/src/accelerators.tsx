@@ -11,6 +11,7 @@ import { list, listText } from "./state";
 
 const MOST = 6;
 const FIRST_SHOWN = 5; // accelerators side by side when the address names none
+const FIRST_LISTED = 40; // of the list of all, until somebody asks for the others
 const NEWER_SINCE = 2022; // the year of the H100
 
 const FORMATS = [
@@ -442,6 +443,7 @@ interface AllProps {
 
 function All({ release, chosen, toggle }: AllProps) {
   const [search, setSearch] = useState("");
+  const [whole, setWhole] = useState(false);
   const [sort, setSort] = useState({ position: 6, descending: false });
   const matching = release.facts.accelerators.filter((row) =>
     `${String(row.name)} ${String(row.vendor)} ${String(row.kind)}`.toLowerCase().includes(search.toLowerCase()),
@@ -492,7 +494,7 @@ function All({ release, chosen, toggle }: AllProps) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {(whole ? rows : rows.slice(0, FIRST_LISTED)).map((row) => (
               <tr key={row.accelerator_id} class={chosen.includes(String(row.accelerator_id)) ? "selected" : undefined}>
                 <td class="tick">
                   <input
@@ -516,6 +518,11 @@ function All({ release, chosen, toggle }: AllProps) {
           </tbody>
         </table>
       </div>
+      {!whole && rows.length > FIRST_LISTED && (
+        <button type="button" class="plain" onClick={() => setWhole(true)}>
+          Show all {rows.length}
+        </button>
+      )}
     </section>
   );
 }

@@ -29,6 +29,9 @@ const DEFAULT_COLUMNS = [
   "memory_gib",
 ];
 
+/** On a phone the price comes first: the other columns are a swipe away. */
+const NARROW_COLUMNS = ["instance_type", "on_demand_usd_per_hour", ...DEFAULT_COLUMNS];
+
 export function Offers({ release, parameters, change }: ViewProps) {
   const { offers } = release;
   const found = useMemo(() => find(offers, parameters), [filterKey(parameters)]);
@@ -142,7 +145,8 @@ function cleared(parameters: Record<string, string>): Record<string, string> {
 
 function shownColumns(release: Release, parameters: Record<string, string>): ColumnInfo[] {
   const chosen = list(parameters.columns);
-  const names = chosen.length > 0 ? chosen : DEFAULT_COLUMNS;
+  const usual = matchMedia("(min-width: 40rem)").matches ? DEFAULT_COLUMNS : [...new Set(NARROW_COLUMNS)];
+  const names = chosen.length > 0 ? chosen : usual;
   const option = parameters.option;
   const all = option && !names.includes(option) ? [...names, option] : names;
   return all.map((name) => release.columns.get(name)).filter((info) => info !== undefined);

@@ -1,0 +1,216 @@
+"""What a release says about the releases before it: validity intervals of prices, and changes.
+
+docs/history.md explains both tables with an example.
+"""
+
+from typing import Any
+
+import pandera.polars as pa
+import polars as pl
+
+from hwprices.schemas import columns
+from hwprices.schemas.columns import HASH_PATTERN, Table, column
+from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.vocabulary import (
+    BASES,
+    CHANGE_SUBJECTS,
+    CHANGES,
+    COMMITMENT_PLANS,
+    EVIDENCE,
+    INTERVAL_ENDS,
+    INTERVAL_STARTS,
+    LICENSE_MODELS,
+    OPERATING_SYSTEMS,
+    PAYMENT_OPTIONS,
+    PRICE_REASONS,
+    PRICE_STATES,
+    PURCHASE_OPTIONS,
+    SOFTWARE,
+    TENANCIES,
+)
+from hwprices.units import Money, Timestamp
+
+
+class PriceHistory(Table):
+    """What every price was, and in which time: one row for each price and each value it had.
+
+    Intervals are half-open, valid_from <= t < valid_to, and those of one price never overlap. The
+    rows that are valid at a time t are the prices of the release that was in force then, and those
+    that it lacks only because they were not collected.
+    """
+
+    price_id: pl.String = column("The price; key of prices.", str_matches=HASH_PATTERN)
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    zone: pl.String = column("Zone, only where the price is zonal.", nullable=True)
+    instance_type: pl.String = columns.instance_type()
+    os: pl.String = column("Operating system.", values=OPERATING_SYSTEMS)
+    software: pl.String = column("Software whose license it is about.", values=SOFTWARE)
+    license_model: pl.String = column(
+        "Whether the price includes the licenses.", values=LICENSE_MODELS
+    )
+    tenancy: pl.String = column("Who shares the physical host.", values=TENANCIES)
+    purchase_option: pl.String = columns.purchase_option()
+    commitment_plan: pl.String = columns.commitment_plan()
+    term_months: pl.Int32 = columns.term_months()
+    payment_option: pl.String = column("When the commitment is paid.", values=PAYMENT_OPTIONS)
+    currency: pl.String = columns.currency()
+    hourly: Money = column("What was paid every hour.", unit="currency/h", nullable=True, ge=0)
+    upfront: Money = column(
+        "What was paid once for the whole term.", unit="currency", nullable=True, gt=0
+    )
+    effective_hourly: Money = column(
+        "hourly + upfront / (term in years × 8760); null when unknown.",
+        unit="currency/h",
+        nullable=True,
+        gt=0,
+    )
+    price_reason: pl.String = column(
+        "Why effective_hourly is null.", nullable=True, values=PRICE_REASONS
+    )
+    basis: pl.String = column("Where the number comes from.", values=BASES)
+    valid_from: Timestamp = column("Time of the first release with this value.", unit="UTC")
+    valid_to: Timestamp = column(
+        "Time of the release that ended it; null while it is valid.", unit="UTC", nullable=True
+    )
+    state: pl.String = column("How it stands in this release.", values=PRICE_STATES)
+    start_reason: pl.String = column("Why the interval began.", values=INTERVAL_STARTS)
+    end_reason: pl.String = column(
+        "Why it ended; null while it is valid.", nullable=True, values=INTERVAL_ENDS
+    )
+    first_release: pl.String = column("Version of the first release with this value.")
+    last_release: pl.String = column("Version of the last release with this value.")
+    observed_first: Timestamp = column(
+        "When the first vendor's page with this value was fetched.", unit="UTC"
+    )
+    observed_last: Timestamp = column(
+        "When the last vendor's page with this value was fetched, as of last_release.", unit="UTC"
+    )
+    collection_unit: pl.String = column(
+        "The unit that the last page was fetched by: kind/region; null in releases of older"
+        " programs.",
+        nullable=True,
+    )
+    waits_for: pl.String = column(
+        "Where the price was not collected: the units that are missing, with commas between them.",
+        nullable=True,
+    )
+    raw_sha256: pl.String = column("SHA-256 of the last landed page with this value.")
+    reading: pl.String = column(
+        "Digest of program, rule sheets and corrections that last read it; null in releases of"
+        " older programs.",
+        nullable=True,
+    )
+    accelerator_id: pl.String = column(
+        "Accelerator of the machine, as last known; null where it has none, or several kinds.",
+        nullable=True,
+    )
+    accelerator_count: pl.Float64 = column(
+        "How many of them the machine has, as last known.", nullable=True, ge=0
+    )
+
+    @pa.dataframe_check(name="price_or_reason")
+    def price_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """A row has either a price or the reason why there was none."""
+        return data.lazyframe.select(
+            pl.col("effective_hourly").is_null() == pl.col("price_reason").is_not_null()
+        )
+
+    @pa.dataframe_check(name="ends_after_it_begins")
+    def ends_after_it_begins(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """No interval is empty, and one that ended says why."""
+        ended = pl.col("valid_to").is_not_null()
+        return data.lazyframe.select(
+            (pl.col("valid_from") < pl.col("valid_to")).fill_null(True)
+            & (ended == pl.col("end_reason").is_not_null())
+            & (ended == (pl.col("state") == "ended"))
+        )
+
+    @pa.dataframe_check(name="intervals_never_overlap")
+    def intervals_never_overlap(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """The intervals of one price follow one another; only the last may be open."""
+        following = pl.col("valid_from").shift(-1).over("price_id", order_by="valid_from")
+        return data.lazyframe.select(
+            following.is_null() | (pl.col("valid_to") <= following).fill_null(False)
+        )
+
+    class Config:
+        name = "price_history"
+        metadata = {"key": [*PRICE_KEY, "valid_from"]}
+
+
+def _old(what: str, unit: str | None = None) -> Any:
+    return column(f"{what} in the release before; null if not there.", unit=unit, nullable=True)
+
+
+def _new(what: str, unit: str | None = None) -> Any:
+    return column(f"{what} in this release; null if not there.", unit=unit, nullable=True)
+
+
+def _of_price(values: Any = None) -> Any:
+    return column(
+        "As in prices; null where the row is about no price.", nullable=True, values=values
+    )
+
+
+class Changes(Table):
+    """What changed from the release before to this one.
+
+    A price that changed and was restated at once has two rows; the amount between the two is what
+    the newer program reads from the older pages.
+    """
+
+    subject: pl.String = column("What changed.", values=CHANGE_SUBJECTS)
+    change: pl.String = column("How it changed.", values=CHANGES)
+    provider: pl.String = column("Cloud provider; null for accelerators.", nullable=True)
+    region: pl.String = column("Region; null where the row is about none.", nullable=True)
+    instance_type: pl.String = column("Machine type, where the row is about one.", nullable=True)
+    accelerator_id: pl.String = column("Accelerator, where the row is about one.", nullable=True)
+    collection_unit: pl.String = column("Unit of collection: kind/region.", nullable=True)
+    price_id: pl.String = column("The price, where the row is about one.", nullable=True)
+    zone: pl.String = _of_price()
+    os: pl.String = _of_price(OPERATING_SYSTEMS)
+    software: pl.String = _of_price(SOFTWARE)
+    license_model: pl.String = _of_price(LICENSE_MODELS)
+    tenancy: pl.String = _of_price(TENANCIES)
+    purchase_option: pl.String = _of_price(PURCHASE_OPTIONS)
+    commitment_plan: pl.String = _of_price(COMMITMENT_PLANS)
+    term_months: pl.Int32 = _of_price()
+    payment_option: pl.String = _of_price(PAYMENT_OPTIONS)
+    currency: pl.String = _of_price()
+    old_hourly: Money = _old("hourly", "currency/h")
+    new_hourly: Money = _new("hourly", "currency/h")
+    old_upfront: Money = _old("upfront", "currency")
+    new_upfront: Money = _new("upfront", "currency")
+    old_effective_hourly: Money = _old("effective_hourly", "currency/h")
+    new_effective_hourly: Money = _new("effective_hourly", "currency/h")
+    change_percent: pl.Float64 = column(
+        "How much the effective hourly price changed; null if one of the two is not known.",
+        unit="%",
+        nullable=True,
+    )
+    old_price_reason: pl.String = _old("price_reason")
+    new_price_reason: pl.String = _new("price_reason")
+    field: pl.String = column(
+        "Column of instance_types or accelerators that changed.", nullable=True
+    )
+    old_value: pl.String = _old("Its value, as text,")
+    new_value: pl.String = _new("Its value, as text,")
+    prices: pl.Int64 = column("How many prices the row stands for.", ge=0)
+    evidence: pl.String = column("How that is known.", values=EVIDENCE)
+
+    class Config:
+        name = "changes"
+        metadata = {
+            "key": [
+                "subject",
+                "change",
+                "provider",
+                "region",
+                "instance_type",
+                "accelerator_id",
+                "collection_unit",
+                "price_id",
+                "field",
+            ]
+        }

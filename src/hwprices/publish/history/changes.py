@@ -1,0 +1,208 @@
+"""List what changed in a release: prices, machine types, regions, units, specs, sheets."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from hwprices.publish.history import judge
+from hwprices.publish.history.intervals import Step
+from hwprices.publish.history.snapshot import VALUE
+from hwprices.rows import frames
+from hwprices.schemas.history import Changes
+from hwprices.schemas.price import PRICE_KEY
+
+PER_PRICE = ("first_release", "first_collected")
+"""Starts of intervals that are not listed price by price: one row stands for all of them."""
+
+PERCENT_DIGITS = 4
+
+
+def of_provider(provider: str, step: Step) -> list[pl.DataFrame]:
+    """List the changes of one provider's prices, and what follows from them for types and regions.
+
+    A provider that is in a release for the first time is one row.
+    """
+    if step.before.is_empty() and step.history.is_empty():
+        return []
+    if step.before.is_empty():
+        return [_first_release(provider, step.history.height)]
+    listed = step.moves.filter(~pl.col("start_reason").is_in(PER_PRICE).fill_null(False))
+    by_price = _by_price(listed)
+    return [
+        by_price,
+        _sold(step, by_price, "instance_type", ["provider", "instance_type"]),
+        _sold(step, by_price, "region", ["provider", "region"]),
+        *_collection(provider, step),
+    ]
+
+
+def _first_release(provider: str, prices: int) -> pl.DataFrame:
+    row = {"subject": "provider", "change": "added", "provider": provider, "prices": prices}
+    return rows_of([{**row, "evidence": "collection"}])
+
+
+def rows_of(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
+    """Make rows of the changes table; columns that no row has are null."""
+    dtypes = frames.dtypes(Changes)
+    names = [name for name in dtypes if any(name in row for row in rows)]
+    schema = {name: dtypes[name] for name in names}
+    made = pl.DataFrame([{name: row.get(name) for name in names} for row in rows], schema=schema)
+    return frames.conform(made.lazy(), Changes).collect()
+
+
+def _by_price(moves: pl.DataFrame) -> pl.DataFrame:
+    """Make a row for each step of each price: ours, the vendor's, or one that is unclear."""
+    unclear = moves.filter("unclear")
+    ours = moves.filter("ours")
+    vendors = moves.filter("vendors")
+    parts = [
+        _price_rows(unclear, "old", "new", pl.lit("unclear")),
+        _price_rows(ours, "old", "middle", pl.lit("restated")),
+        _price_rows(vendors, "middle", "new", _move("middle", "new")),
+    ]
+    return pl.concat(parts)
+
+
+def _move(one: str, other: str) -> pl.Expr:
+    """Name the vendor's step from one value to the other."""
+    before, after = pl.col(f"{one}_effective_hourly"), pl.col(f"{other}_effective_hourly")
+    return (
+        pl.when(~pl.col(f"{one}_there") & pl.col("ended_before"))
+        .then(pl.lit("returned"))
+        .when(~pl.col(f"{one}_there"))
+        .then(pl.lit("added"))
+        .when(~pl.col(f"{other}_there"))
+        .then(pl.lit("removed"))
+        .when(before.is_null() & after.is_not_null())
+        .then(pl.lit("price_known"))
+        .when(before.is_not_null() & after.is_null())
+        .then(pl.lit("price_unknown"))
+        .when(after > before)
+        .then(pl.lit("price_up"))
+        .when(after < before)
+        .then(pl.lit("price_down"))
+        .otherwise(pl.lit("terms_changed"))
+    )
+
+
+def _price_rows(moves: pl.DataFrame, one: str, other: str, change: pl.Expr) -> pl.DataFrame:
+    old = [pl.col(f"{one}_{name}").alias(f"old_{name}") for name in VALUE]
+    new = [pl.col(f"{other}_{name}").alias(f"new_{name}") for name in VALUE]
+    rows = moves.select(
+        change.alias("change"), "price_id", *PRICE_KEY, *old, *new, "evidence"
+    ).with_columns(
+        subject=pl.lit("price"), prices=pl.lit(1, dtype=pl.Int64), change_percent=percent()
+    )
+    return frames.conform(rows.lazy(), Changes).collect()
+
+
+def percent() -> pl.Expr:
+    """Compute change_percent from old_effective_hourly and new_effective_hourly."""
+    old, new = (pl.col(f"{when}_effective_hourly").cast(pl.Float64) for when in ("old", "new"))
+    return ((new / old - 1) * 100).round(PERCENT_DIGITS)
+
+
+def _sold(step: Step, by_price: pl.DataFrame, subject: str, on: Sequence[str]) -> pl.DataFrame:
+    """Name the machine types or regions that have their first price, or lost their last.
+
+    They came or went as their prices did: by the vendor, by our reading, or unclear. Prices that
+    were not collected count as still there.
+    """
+    is_open = pl.col("valid_to").is_null()
+    before = step.before.filter(is_open).select(on).unique()
+    after = step.history.filter(is_open).select(on).unique()
+    ever = step.before.select(on).unique().with_columns(ever=pl.lit(True))
+    came = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
+    went = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
+    rows = []
+    for turned, old, new in ((came, False, True), (went, True, False)):
+        both = by_price.filter(_there("old") == old, _there("new") == new)
+        rows.append(_as_their_prices(turned, both, subject, on))
+    return pl.concat(rows)
+
+
+def _there(when: str) -> pl.Expr:
+    """Tell whether the price was there: it has an amount or the reason for having none."""
+    return pl.any_horizontal(
+        pl.col(f"{when}_{name}").is_not_null() for name in ("effective_hourly", "price_reason")
+    )
+
+
+PRECEDENCE = ["added", "returned", "removed", "unclear", "restated"]
+"""If one price of a type came from the vendor, so did the type."""
+
+
+def _as_their_prices(
+    turned: pl.DataFrame, by_price: pl.DataFrame, subject: str, on: Sequence[str]
+) -> pl.DataFrame:
+    rank = pl.col("change").replace_strict(
+        {change: index for index, change in enumerate(PRECEDENCE)}, default=len(PRECEDENCE)
+    )
+    by_subject = (
+        by_price.sort(rank, "evidence")
+        .group_by(on, maintain_order=True)
+        .agg(pl.col("change", "evidence").first(), prices=pl.len().cast(pl.Int64))
+    )
+    rows = turned.join(by_subject, on=on, maintain_order="left").with_columns(
+        change=pl.when((pl.col("change") == "added") & pl.col("ever").fill_null(False))
+        .then(pl.lit("returned"))
+        .otherwise("change"),
+        subject=pl.lit(subject),
+    )
+    return frames.conform(rows.drop("ever").lazy(), Changes).collect()
+
+
+def _collection(provider: str, step: Step) -> list[pl.DataFrame]:
+    """Count the prices that were not collected, are refused, are back or were collected first."""
+    newly_waiting = step.waiting.filter(pl.col("was_state") != pl.col("state"))
+    first = step.moves.filter(start_reason="first_collected").rename(
+        {"new_collection_unit": "of_unit"}
+    )
+    parts = [
+        newly_waiting.filter(state="not_collected").select("state", of_unit="waits_for"),
+        newly_waiting.filter(state="refused").select("state", of_unit="collection_unit"),
+        step.back.select(pl.lit("collected_again").alias("state"), of_unit=_was_waiting_for()),
+        first.select(pl.lit("first_collected").alias("state"), "of_unit"),
+    ]
+    counted = pl.concat(parts).group_by("state", "of_unit").agg(prices=pl.len().cast(pl.Int64))
+    has_unit = pl.col("of_unit").is_not_null()
+    rows = counted.select(
+        pl.when(has_unit).then(pl.lit("unit")).otherwise(pl.lit("provider")).alias("subject"),
+        pl.col("state").alias("change"),
+        pl.lit(provider).alias("provider"),
+        pl.col("of_unit").alias("collection_unit"),
+        "prices",
+        pl.lit("collection").alias("evidence"),
+    )
+    return [frames.conform(rows.lazy(), Changes).collect()]
+
+
+def _was_waiting_for() -> pl.Expr:
+    return pl.coalesce("was_for", pl.when(pl.col("was_state") == "refused").then("collection_unit"))
+
+
+def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) -> pl.DataFrame:
+    """List figures that differ, such as the columns of machine types, as told apart by ``judge``.
+
+    ``rows`` has provider or accelerator_id, field, old_value, new_value and evidence.
+    """
+    key = ["instance_type", "field"] if subject == "instance_type" else ["accelerator_id", "field"]
+    there = rows.with_columns(old_there=pl.lit(True), new_there=pl.lit(True))
+    judged = judge.with_middle(there, ["value"], re_read, key)
+    parts = [
+        _value_rows(judged.filter("unclear"), "old", "new", "unclear"),
+        _value_rows(judged.filter("ours"), "old", "middle", "restated"),
+        _value_rows(judged.filter("vendors"), "middle", "new", "spec_changed"),
+    ]
+    return pl.concat(parts).with_columns(subject=pl.lit(subject))
+
+
+def _value_rows(rows: pl.DataFrame, one: str, other: str, change: str) -> pl.DataFrame:
+    values = rows.with_columns(
+        old_value=pl.col(f"{one}_value"),
+        new_value=pl.col(f"{other}_value"),
+        change=pl.lit(change),
+        prices=pl.lit(0, dtype=pl.Int64),
+    )
+    columns = [name for name in frames.dtypes(Changes) if name in values.columns]
+    return frames.conform(values.lazy().select(columns), Changes).collect()

@@ -1,0 +1,303 @@
+"""Carry the validity intervals of one provider's prices from one release to the next."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.publish.history import collected, judge
+from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
+from hwprices.rows import frames
+from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.price import PRICE_KEY
+from hwprices.units import Timestamp
+
+ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
+"""Columns of an interval that say where its value was last seen."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a release did to the intervals of one provider.
+
+    ``history`` has the columns of price_history. ``moves`` has a row for each price that changed,
+    came or went: the key, old_, middle_ and new_ values, evidence, start_reason and end_reason.
+    ``waiting`` are the open intervals of prices that the release lacks, ``back`` those that were
+    missing before and are there again; ``was_state`` is how they stood before.
+    ``before`` is the history that it began with.
+    """
+
+    before: pl.DataFrame
+    history: pl.DataFrame
+    moves: pl.DataFrame
+    waiting: pl.DataFrame
+    back: pl.DataFrame
+
+
+def step(
+    history: pl.DataFrame,
+    before: Snapshot | None,
+    after: Snapshot | None,
+    moment: Moment,
+    re_read: pl.DataFrame | None = None,
+) -> Step:
+    """Carry one provider's intervals to the next release.
+
+    Args:
+        history: its intervals so far.
+        before: its tables in the release before; None if it was not in it.
+        after: its tables in this release; None if it is not in it.
+        moment: this release.
+        re_read: what the newer reading makes of the pages of ``before``; see ``judge``.
+    """
+    ended = history.filter(pl.col("valid_to").is_not_null())
+    open_rows = history.filter(pl.col("valid_to").is_null())
+    if after is None:
+        waiting = _without_provider(open_rows)
+        kept = waiting.drop("was_state")
+        return Step(
+            history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows)
+        )
+    both = _side_by_side(open_rows, after)
+    is_same = pl.col("old_there") & pl.col("new_there") & ~judge.differs("old", "new", VALUE)
+    same = both.filter(is_same)
+    moves = both.filter(~is_same)
+    missing = _missing(moves.filter(~pl.col("new_there")), before, after)
+    gone = missing.filter("collected").drop("collected")
+    waiting = _waiting(open_rows, missing.filter(~pl.col("collected")))
+    moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
+    moves = _judged(moves, history, before, after, re_read)
+    seen = _seen(open_rows, same, moment)
+    parts = [
+        ended,
+        seen,
+        waiting.drop("was_state"),
+        _ended(open_rows, moves, moment),
+        _begun(moves, moment),
+    ]
+    carried = _with_accelerators(pl.concat(parts), after)
+    back = _back(seen, open_rows)
+    return Step(history, carried, moves, waiting, back)
+
+
+def _no_moves() -> pl.DataFrame:
+    empty = frames.empty(PriceHistory)
+    both = _full_join(empty, empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN))
+    return _with_reasons(
+        judge.with_middle(
+            both.with_columns(
+                evidence=pl.lit("none"),
+                newly_collected=pl.lit(False),
+                first_release=pl.lit(False),
+                ended_before=pl.lit(False),
+            ),
+            VALUE,
+            None,
+            ["price_id"],
+        )
+    )
+
+
+def _side_by_side(open_rows: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
+    """Put the open intervals beside the prices of a release, one row for each price."""
+    prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
+    return _full_join(open_rows, prices)
+
+
+def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
+    columns = (*VALUE, *ORIGIN)
+    old = open_rows.select(
+        "price_id",
+        *PRICE_KEY,
+        *(pl.col(name).alias(f"old_{name}") for name in columns),
+        "last_release",
+        "waits_for",
+        old_there=pl.lit(True),
+    )
+    new = prices.select(
+        "price_id",
+        *PRICE_KEY,
+        *(pl.col(name).alias(f"new_{name}") for name in columns),
+        new_there=pl.lit(True),
+    )
+    joined = old.join(new, on="price_id", how="full", coalesce=True, maintain_order="left_right")
+    return joined.with_columns(
+        *(pl.coalesce(name, f"{name}_right").alias(name) for name in PRICE_KEY),
+        pl.col("old_there", "new_there").fill_null(False),
+    ).drop(f"{name}_right" for name in PRICE_KEY)
+
+
+def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
+    """Tell which of the prices that the release lacks are gone."""
+    places = {"old_collection_unit": "collection_unit", "old_basis": "basis"}
+    decided = collected.missing(moves.rename(places), before, after)
+    decided = decided.rename({new: old for old, new in places.items()})
+    is_refused = pl.col("price_id").is_in(list(after.refused))
+    return decided.with_columns(
+        collected=pl.col("collected") & ~is_refused,
+        state=pl.when(is_refused).then(pl.lit("refused")).otherwise(pl.lit("not_collected")),
+    )
+
+
+def _without_provider(open_rows: pl.DataFrame) -> pl.DataFrame:
+    """Let all intervals stay open while their provider is left out."""
+    return open_rows.with_columns(
+        was_state="state",
+        state=pl.lit("not_collected"),
+    )
+
+
+def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+    """Let the intervals of prices that were not collected stay open."""
+    now = missing.select("price_id", now_state="state", now_for="waits_for")
+    return (
+        open_rows.join(now, on="price_id", maintain_order="left")
+        .with_columns(was_state="state", state="now_state", waits_for="now_for")
+        .drop("now_state", "now_for")
+    )
+
+
+def _seen(open_rows: pl.DataFrame, same: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+    """Write down that these prices have the same value in this release."""
+    now = same.select("price_id", *(pl.col(f"new_{name}").alias(f"now_{name}") for name in ORIGIN))
+    joined = open_rows.join(now, on="price_id", maintain_order="left")
+    return joined.with_columns(
+        *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
+        observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
+        observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
+        last_release=pl.lit(moment.version),
+        state=pl.lit("current"),
+        waits_for=pl.lit(None, dtype=pl.String),
+    ).drop(f"now_{name}" for name in ORIGIN)
+
+
+def _back(seen: pl.DataFrame, open_rows: pl.DataFrame) -> pl.DataFrame:
+    """Select the prices that were missing in the release before, and say what they waited for."""
+    were = open_rows.select("price_id", was_state="state", was_for="waits_for")
+    return seen.join(were.filter(pl.col("was_state") != "current"), on="price_id")
+
+
+def _judged(
+    moves: pl.DataFrame,
+    history: pl.DataFrame,
+    before: Snapshot | None,
+    after: Snapshot,
+    re_read: pl.DataFrame | None,
+) -> pl.DataFrame:
+    """Tell for each move whether it is the vendor's or ours, and name the reasons."""
+    place = {"new_collection_unit": "collection_unit"}
+    marked = collected.newly_collected(moves.rename(place), before)
+    marked = marked.rename({"collection_unit": "new_collection_unit"})
+    same_pages = bool(before and before.inputs.pages and before.inputs.pages == after.inputs.pages)
+    last = before.version if before else ""
+    ended_before = history.filter(pl.col("valid_to").is_not_null())["price_id"].unique()
+    old_reading = pl.coalesce("old_reading", pl.lit(_last_reading(history), dtype=pl.String))
+    seen_before = ~pl.col("old_there") | (pl.col("last_release") == last).fill_null(False)
+    marked = marked.with_columns(
+        same_reading=(
+            pl.when("old_there").then("old_reading").otherwise(old_reading)
+            == pl.lit(after.reading, dtype=pl.String)
+        ).fill_null(False),
+        seen_before=seen_before if before else pl.lit(False),
+        same_page=(
+            pl.col("old_there")
+            & pl.col("new_there")
+            & (pl.col("new_basis") == "listed")
+            & (pl.col("old_raw_sha256") == pl.col("new_raw_sha256"))
+        ).fill_null(False),
+        first_release=pl.lit(history.is_empty()),
+        newly_collected=pl.col("newly_collected") & ~pl.col("old_there"),
+        ended_before=pl.col("price_id").is_in(ended_before.implode()),
+    ).with_columns(same_pages=pl.lit(same_pages) & pl.col("seen_before"))
+    known = marked.with_columns(judge.evidence(can_re_read=re_read is not None))
+    by_collection = pl.col("first_release") | pl.col("newly_collected")
+    known = known.with_columns(
+        evidence=pl.when(by_collection).then(pl.lit("collection")).otherwise("evidence")
+    )
+    return _with_reasons(judge.with_middle(known, VALUE, re_read, ["price_id"]))
+
+
+def _last_reading(history: pl.DataFrame) -> str | None:
+    """Find what read the provider's pages for the last release that it was in."""
+    last = history.filter(pl.col("last_release") == pl.col("last_release").max())
+    readings = last["reading"].unique().to_list()
+    return readings[0] if len(readings) == 1 else None
+
+
+def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
+    """Add why an interval began or ended; null where none did."""
+    both = pl.col("old_there") & pl.col("new_there")
+    came = ~pl.col("old_there") & pl.col("new_there")
+    new_to_vendor = came & ~pl.col("middle_there")
+    change = (
+        pl.when("unclear")
+        .then(pl.lit("unclear"))
+        .when(pl.col("ours") & ~pl.col("vendors"))
+        .then(pl.lit("restated"))
+        .when(both & ~pl.col("ours"))
+        .then(pl.lit("price_changed"))
+        .when(both | pl.col("ours"))
+        .then(pl.lit("changed_and_restated"))
+    )
+    start = (
+        pl.when("first_release")
+        .then(pl.lit("first_release"))
+        .when("newly_collected")
+        .then(pl.lit("first_collected"))
+        .when(~pl.col("unclear") & new_to_vendor & pl.col("ended_before"))
+        .then(pl.lit("returned"))
+        .when(~pl.col("unclear") & new_to_vendor)
+        .then(pl.lit("added"))
+        .otherwise(change)
+    )
+    went = pl.col("old_there") & ~pl.col("new_there") & ~pl.col("unclear") & pl.col("vendors")
+    end = pl.when(went).then(pl.lit("removed")).otherwise(change)
+    return moves.with_columns(
+        start_reason=pl.when("new_there").then(start),
+        end_reason=pl.when("old_there").then(end),
+    )
+
+
+def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+    """End the intervals whose value changed or whose price went."""
+    now = moves.filter("old_there").select("price_id", now="end_reason")
+    joined = open_rows.join(now, on="price_id", maintain_order="left")
+    return joined.with_columns(
+        valid_to=pl.lit(moment.at, dtype=Timestamp),
+        end_reason="now",
+        state=pl.lit("ended"),
+        waits_for=pl.lit(None, dtype=pl.String),
+    ).drop("now")
+
+
+def _begun(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+    """Begin the intervals of new values."""
+    rows = moves.filter("new_there").select(
+        "price_id",
+        *PRICE_KEY,
+        *(pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN)),
+        pl.lit(moment.at, dtype=Timestamp).alias("valid_from"),
+        pl.lit("current").alias("state"),
+        "start_reason",
+        pl.lit(moment.version).alias("first_release"),
+        pl.lit(moment.version).alias("last_release"),
+        pl.col("new_observed_last").alias("observed_first"),
+    )
+    return frames.conform(rows.lazy(), PriceHistory).collect()
+
+
+def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
+    """Name the accelerator of each machine type that the release has; others keep theirs."""
+    first = pl.col("accelerators").list.first()
+    is_one = pl.col("accelerators").list.len() == 1
+    types = after.instance_types.select(
+        "instance_type",
+        pl.when(is_one).then(first.struct.field("accelerator_id")).alias("now_id"),
+        pl.when(is_one).then(first.struct.field("count")).alias("now_count"),
+        is_listed=pl.lit(True),
+    )
+    joined = history.join(types, on="instance_type", how="left", maintain_order="left")
+    listed = pl.col("is_listed").fill_null(False)
+    return joined.with_columns(
+        accelerator_id=pl.when(listed).then("now_id").otherwise("accelerator_id"),
+        accelerator_count=pl.when(listed).then("now_count").otherwise("accelerator_count"),
+    ).drop("now_id", "now_count", "is_listed")

@@ -1,0 +1,196 @@
+"""Make the tables price_history and changes of a release from it and the release before."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from hwprices.publish import choose
+from hwprices.publish.choose import Source
+from hwprices.publish.history import changes, intervals, specs
+from hwprices.publish.history.re_read import ReRead, from_changes, re_read
+from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
+from hwprices.rows import frames, parquet
+from hwprices.schemas.columns import Table
+from hwprices.schemas.history import Changes, PriceHistory
+from hwprices.schemas.offer import SoldAccelerators
+from hwprices.stage import validate
+from hwprices.storage import layout
+from hwprices.storage.release_manifest import ReleaseManifest, TableFile
+from hwprices.storage.store import Store
+
+HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
+
+
+@dataclass(frozen=True)
+class Record:
+    """The history of a release: intervals by provider, and the changes.
+
+    ``problems``: why a provider's older pages could not be read again.
+    """
+
+    intervals: Mapping[str, pl.DataFrame]
+    changes: pl.DataFrame
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, store: Store, directory: str) -> list[TableFile]:
+        """Write both tables below a directory.
+
+        Raises:
+            HwpricesError: it cannot be written.
+        """
+        files = [
+            parquet.write(store, directory, HISTORY, rows, provider=provider)
+            for provider, rows in sorted(self.intervals.items())
+        ]
+        return [*files, parquet.write(store, directory, CHANGES, self.changes)]
+
+
+def record(
+    store: Store,
+    previous: ReleaseManifest | None,
+    sources: Sequence[Source],
+    accelerators: pl.DataFrame,
+    version: str,
+) -> Record:
+    """Make the history of a release that is about to be written.
+
+    Args:
+        store: the root.
+        previous: the release in force.
+        sources: what the coming release is made of.
+        accelerators: its table of that name.
+        version: its name.
+
+    Raises:
+        HwpricesError: a table breaks a check of its model: a mistake in this package.
+    """
+    moment = Moment(version, previous.version if previous else None)
+    after = {source.provider: _of_source(store, source, version) for source in sources}
+    runs = {source.provider: source for source in sources}
+    before = _befores(store, previous)
+    again = {
+        name: re_read(store, name, previous.providers[name].run_id)
+        for name, then in before.items()
+        if previous and name in after and runs[name].status == "fresh" and _both(then, after[name])
+    }
+    past = history_of(store, previous) if previous else {}
+    sheets = (_accelerators(store, previous), accelerators)
+    return advance(past, before, after, moment, again, sheets)
+
+
+def advance(
+    past: Mapping[str, pl.DataFrame],
+    before: Mapping[str, Snapshot],
+    after: Mapping[str, Snapshot],
+    moment: Moment,
+    again: Mapping[str, ReRead],
+    sheets: tuple[pl.DataFrame | None, pl.DataFrame],
+) -> Record:
+    """Carry the intervals of all providers to the next release, and list the changes.
+
+    Args:
+        past: intervals by provider.
+        before: the providers of the release before.
+        after: those of this release.
+        moment: this release.
+        again: what was read again, by provider.
+        sheets: the accelerators of the release before, None for none, and of this one.
+    """
+    histories: dict[str, pl.DataFrame] = {}
+    listed = [frames.empty(Changes)]
+    for name in sorted({*past, *after}):
+        read = again.get(name, ReRead())
+        then, now = before.get(name), after.get(name)
+        rows = past.get(name, frames.empty(PriceHistory))
+        step = intervals.step(rows, then, now, moment, read.prices)
+        histories[name] = _checked(step.history, PriceHistory)
+        listed += changes.of_provider(name, step)
+        listed.append(specs.of_instance_types(then, now, read.figures))
+    if sheets[0] is not None:
+        listed.append(specs.of_accelerators(sheets[0], sheets[1]))
+    problems = {name: read.problem for name, read in again.items() if read.problem}
+    return Record(histories, _checked(pl.concat(listed), Changes), problems)
+
+
+def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    """Check the rows against their model and sort them by key; no rows need no check."""
+    return rows if rows.is_empty() else validate.check(rows, model)
+
+
+def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.DataFrame]:
+    """Read the intervals of a release by provider; of an older program's they are made now."""
+    if HISTORY in release.tables:
+        directory = layout.release_directory(release.version)
+        return {
+            str(file.provider): pl.read_parquet(
+                store.get(f"{directory}/{file.key}") or b"", hive_partitioning=False
+            )
+            for file in release.tables[HISTORY].files
+        }
+    from hwprices.publish.history import rebuild
+
+    return dict(rebuild.rebuild(store, release.version)[-1].record.intervals)
+
+
+def from_release(
+    store: Store,
+    previous: ReleaseManifest | None,
+    release: ReleaseManifest,
+    past: Mapping[str, pl.DataFrame],
+) -> Record:
+    """Make the history of a release that is kept, once more.
+
+    What was read again for it then is taken from its own changes.
+    """
+    moment = Moment(release.version, previous.version if previous else None)
+    sources = [choose.from_release(name, release) for name in release.providers]
+    after = {
+        source.provider: _of_source(store, source, release.version) for source in sources if source
+    }
+    listed = _table(store, release, CHANGES)
+    again = {name: from_changes(listed, name) for name in after} if listed is not None else {}
+    own = _accelerators(store, release)
+    older = _accelerators(store, previous) if own is not None else None
+    sheets = (older, frames.empty(SoldAccelerators) if own is None else own)
+    return advance(past, _befores(store, previous), after, moment, again, sheets)
+
+
+def _of_source(store: Store, source: Source, version: str, *, prices: bool = True) -> Snapshot:
+    tables = choose.scan(store, [source])
+    return snapshot(source.provider, version, source.inputs, tables, prices=prices)
+
+
+def _befores(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapshot]:
+    if previous is None:
+        return {}
+    sources = (choose.from_release(name, previous) for name in previous.providers)
+    return {
+        source.provider: _of_source(store, source, previous.version, prices=False)
+        for source in sources
+        if source is not None
+    }
+
+
+def _both(before: Snapshot, after: Snapshot) -> bool:
+    """Tell whether pages and reading both differ, so that they have to be told apart."""
+    same_reading = before.reading is not None and before.reading == after.reading
+    same_pages = bool(before.inputs.pages) and before.inputs.pages == after.inputs.pages
+    return not same_reading and not same_pages
+
+
+def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame | None:
+    return _table(store, release, SoldAccelerators.Config.name) if release else None
+
+
+def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame | None:
+    """Read a table of all providers; None if the release has none."""
+    if table not in release.tables:
+        return None
+    directory = layout.release_directory(release.version)
+    keys: Collection[str] = [file.key for file in release.tables[table].files]
+    parts = [
+        pl.read_parquet(store.get(f"{directory}/{key}") or b"", hive_partitioning=False)
+        for key in keys
+    ]
+    return pl.concat(parts)

@@ -1,0 +1,177 @@
+"""Write release notes as Markdown, whole for notes.md and short for the changelog.
+
+Texts come from vendors: each is escaped, so that it is neither Markdown nor HTML.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from hwprices.read.history import news
+from hwprices.read.history.news import WORDS
+from hwprices.storage.release_notes import Move, ProviderNote, ReleaseNotes, Sold
+
+MAX_NAMES = 20
+"""Machine types listed by name; the rest is counted."""
+
+MAX_LENGTH = 300
+"""Characters of a text from outside."""
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def escaped(text: object) -> str:
+    """Make a text harmless in Markdown: one line, special and hidden characters escaped."""
+    line = " ".join(str(text).split())[:MAX_LENGTH]
+    shown = "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in _HIDDEN else c
+        for c in line
+    )
+    linkless = shown.replace("://", ":\u200b//").replace("www.", "www\u200b.")
+    return _SPECIAL.sub(r"\\\1", linkless)
+
+
+def notes(release: ReleaseNotes) -> str:
+    """Write the notes of a release."""
+    before = f"Compared with {release.previous}." if release.previous else "The first release."
+    return (
+        "\n".join(
+            [
+                f"# Release {release.version}",
+                "",
+                before,
+                "",
+                *_summary(release),
+                *_providers(release),
+                *_moves(release.moves),
+                *_sold("Machine types", release.instance_types),
+                *_sold("Regions", release.regions),
+                *_collection(release),
+                *_restated(release),
+                *_refused(release),
+                *_gate(release),
+            ]
+        ).rstrip("\n")
+        + "\n"
+    )
+
+
+def changelog_entry(release: ReleaseNotes) -> str:
+    """Write what the changelog says of a release."""
+    lines = [f"## {release.version}", "", *_summary(release)]
+    lines += [f"- {_move(move)}" for move in release.moves[:3]]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _summary(release: ReleaseNotes) -> list[str]:
+    """Say in a few lines what a reader wants to know first."""
+    return [*(f"- {line}" for line in news.lines(release, escaped)), ""]
+
+
+def _providers(release: ReleaseNotes) -> list[str]:
+    rows = [
+        [escaped(provider.title), option.replace("_", " "), f"{count:,}", _state(provider)]
+        for provider in release.providers.values()
+        for option, count in (provider.prices or {"none": 0}).items()
+    ]
+    head = ["provider", "purchase option", "prices", "figures"]
+    return ["## Prices by provider and purchase option", "", *_table(head, rows, right=(2,))]
+
+
+def _state(provider: ProviderNote) -> str:
+    first, last = ((text or "?")[:10] for text in (provider.observed_from, provider.observed_to))
+    seen = f"seen {first}" if first == last else f"seen {first} to {last}"
+    kept = f", kept from {provider.kept_from}" if provider.status == "kept" else ""
+    return escaped(f"{provider.origin}, {seen}{kept}")
+
+
+def _moves(moves: Sequence[Move]) -> list[str]:
+    if not moves:
+        return []
+    return ["## Largest moves", "", *(f"- {_move(move)}" for move in moves), ""]
+
+
+def _move(move: Move) -> str:
+    term = f" {move.term_months // 12} y" if move.term_months else ""
+    option = f"{move.purchase_option.replace('_', ' ')}{term}"
+    what = f"{move.provider} {move.instance_type} in {move.region}, {option}, {move.os}"
+    amounts = f"{move.old} to {move.new} {move.currency}/h"
+    return f"{escaped(what)}: {amounts} ({move.percent:+.1f} %)"
+
+
+def _sold(title: str, rows: Sequence[Sold]) -> list[str]:
+    lines = []
+    groups = dict.fromkeys((row.provider, row.change) for row in rows)
+    for provider, change in groups:
+        names = [row.name for row in rows if (row.provider, row.change) == (provider, change)]
+        shown = ", ".join(escaped(name) for name in names[:MAX_NAMES])
+        more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+        lines.append(f"- {escaped(provider)}, {WORDS[change]}: {shown}{more}.")
+    return [f"## {title}", "", *lines, ""] if lines else []
+
+
+def _collection(release: ReleaseNotes) -> list[str]:
+    rows = [
+        [
+            escaped(row.provider),
+            escaped(row.unit or "all of it"),
+            WORDS[row.change],
+            f"{row.prices:,}",
+        ]
+        for row in release.collection
+    ]
+    failed = [
+        f"- {escaped(line)}" for one in release.providers.values() for line in one.failed_units
+    ]
+    if not rows and not failed:
+        return []
+    head = ["provider", "unit", "what", "prices"]
+    table = _table(head, rows, right=(3,)) if rows else []
+    return ["## Collection", "", *table, *failed, *([""] if failed else [])]
+
+
+def _restated(release: ReleaseNotes) -> list[str]:
+    lines = [
+        f"- {row.count:,} {'prices' if row.subject == 'price' else 'figures'}:"
+        f" {escaped(row.name)}, {escaped(row.field.replace('_', ' '))}"
+        for row in release.restated
+    ]
+    lines += [
+        f"- {escaped(name)}: what changed is unclear where vendor and program both changed:"
+        f" {escaped(problem)}"
+        for name, problem in release.problems.items()
+    ]
+    if not lines:
+        return []
+    text = "Our own corrections. What the vendor says is the same."
+    return ["## Restated", "", text, "", *lines, ""]
+
+
+def _refused(release: ReleaseNotes) -> list[str]:
+    rows = [
+        [escaped(name), escaped(reason), f"{count:,}"]
+        for name, provider in release.providers.items()
+        for reason, count in provider.quarantined.items()
+    ]
+    head = ["provider", "reason", "rows"]
+    return ["## Refused rows", "", *_table(head, rows, right=(2,))] if rows else []
+
+
+def _gate(release: ReleaseNotes) -> list[str]:
+    passed = sum(provider.checks_passed for provider in release.providers.values())
+    lines = [f"{passed} checks passed.", ""]
+    rows = [
+        [escaped(row.provider), escaped(row.check), row.outcome, escaped(row.detail)]
+        for row in release.gate
+    ]
+    if rows:
+        lines += _table(["provider", "check", "outcome", "detail"], rows)
+    return ["## Gate", "", *lines]
+
+
+def _table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()
+) -> list[str]:
+    rule = ["---:" if index in right else "---" for index in range(len(head))]
+    return [*(f"| {' | '.join(line)} |" for line in (head, rule, *rows)), ""]

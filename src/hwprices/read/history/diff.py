@@ -1,0 +1,152 @@
+"""Compare the prices of two releases, from the history of the later one."""
+
+from datetime import datetime
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.history import intervals
+from hwprices.read.tables import Tables
+
+KEY = (
+    "provider",
+    "region",
+    "zone",
+    "instance_type",
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "currency",
+)
+
+VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
+
+VENDORS = ("added", "returned", "removed", "price_changed", "changed_and_restated")
+OURS = ("restated", "changed_and_restated")
+
+PERCENT_DIGITS = 4
+
+
+def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
+    """List the prices that differ between two times.
+
+    A price that moved and came back does not differ. ``change`` is a code of the table changes;
+    ``partly_restated`` is true where part of the difference is a correction of ours.
+
+    Args:
+        tables: a release of ``until`` or later. The release at ``since`` need not be kept.
+        since: the earlier time.
+        until: the later one.
+
+    Returns:
+        change, provider, instance_type, the rest of the price key, old and new values,
+        change_percent, partly_restated and price_id; the largest change first.
+
+    Raises:
+        HwpricesError: the history does not go back so far.
+    """
+    rows = intervals.table(tables)
+    first = rows.select(pl.col("valid_from").min()).collect().item()
+    if first is None or since < first:
+        begins = f"{first:%Y-%m-%d %H:%M} UTC" if first else "with the next release"
+        raise HwpricesError(
+            f"the history does not go back to {since:%Y-%m-%d %H:%M} UTC", f"It begins {begins}."
+        )
+    both = _side_by_side(rows, since, until)
+    reasons = _reasons(rows, since, until)
+    judged = both.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))
+    old, new = (pl.col(f"{one}_effective_hourly").cast(pl.Float64) for one in ("old", "new"))
+    return (
+        judged.with_columns(
+            change_percent=((new / old - 1) * 100).round(PERCENT_DIGITS),
+            partly_restated=pl.col("ours") & pl.col("vendors"),
+        )
+        .select(
+            "change",
+            *KEY,
+            *(f"{when}_{name}" for name in VALUE for when in ("old", "new")),
+            "change_percent",
+            "partly_restated",
+            "price_id",
+        )
+        .sort(
+            pl.col("change_percent").abs(),
+            "change",
+            *KEY,
+            descending=[True] + [False] * (len(KEY) + 1),
+            nulls_last=True,
+        )
+        .collect()
+    )
+
+
+def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
+    """Put the intervals of both times beside each other, where they differ."""
+    columns = ("price_id", *KEY, *VALUE)
+    old = intervals.valid_at(rows, since).select(*columns, there=pl.lit(True))
+    new = intervals.valid_at(rows, until).select(*columns, there=pl.lit(True))
+    named = {name: f"old_{name}" for name in ("there", *VALUE)}
+    joined = old.rename(named).join(
+        new.rename({name: f"new_{name}" for name in named}),
+        on="price_id",
+        how="full",
+        coalesce=True,
+    )
+    joined = joined.with_columns(
+        *(pl.coalesce(name, f"{name}_right").alias(name) for name in KEY),
+        pl.col("old_there", "new_there").fill_null(False),
+    )
+    differs = pl.any_horizontal(
+        pl.col(f"old_{name}").ne_missing(pl.col(f"new_{name}")) for name in named
+    )
+    return joined.filter(differs)
+
+
+def _reasons(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
+    """Gather for each price why intervals began and ended between the two times."""
+    began = pl.col("valid_from").is_between(since, until, closed="right")
+    ended = pl.col("valid_to").is_between(since, until, closed="right").fill_null(False)
+    both = pl.concat(
+        [
+            rows.filter(began).select("price_id", reason="start_reason"),
+            rows.filter(ended).select("price_id", reason="end_reason"),
+        ]
+    )
+    return both.group_by("price_id").agg(
+        vendors=pl.col("reason").is_in(VENDORS).any(),
+        ours=pl.col("reason").is_in(OURS).any(),
+        unclear=(pl.col("reason") == "unclear").any(),
+    )
+
+
+def _change() -> pl.Expr:
+    old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
+    by_value = (
+        pl.when(~pl.col("old_there"))
+        .then(pl.lit("added"))
+        .when(~pl.col("new_there"))
+        .then(pl.lit("removed"))
+        .when(old.is_null() & new.is_not_null())
+        .then(pl.lit("price_known"))
+        .when(old.is_not_null() & new.is_null())
+        .then(pl.lit("price_unknown"))
+        .when(new > old)
+        .then(pl.lit("price_up"))
+        .when(new < old)
+        .then(pl.lit("price_down"))
+        .otherwise(pl.lit("terms_changed"))
+    )
+    return (
+        pl.when("unclear")
+        .then(pl.lit("unclear"))
+        .when(pl.col("ours") & ~pl.col("vendors"))
+        .then(pl.lit("restated"))
+        .when(~pl.col("vendors"))
+        .then(pl.lit("first_collected"))
+        .otherwise(by_value)
+    )

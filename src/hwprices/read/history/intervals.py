@@ -1,0 +1,114 @@
+"""Find the intervals of a machine type or an accelerator in the price history."""
+
+import difflib
+from datetime import UTC, datetime
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.tables import Tables
+from hwprices.units import Money
+
+PLAIN = {"tenancy": "shared", "software": "none", "license_model": "included"}
+"""What is meant where nobody says otherwise: a machine of one's own, nothing extra."""
+
+MAX_SUGGESTIONS = 5
+
+
+def history(
+    tables: Tables,
+    name: str,
+    *,
+    provider: str | None = None,
+    region: str | None = None,
+    purchase_option: str | None = None,
+    os: str | None = None,
+    plain: bool = False,
+) -> pl.DataFrame:
+    """List every interval of the prices of a machine type, or of all that have an accelerator.
+
+    Args:
+        tables: a release.
+        name: a machine type (p5.48xlarge, d4s_v5) or words of an accelerator's id (h100, "l40s").
+        provider: only this one.
+        region: only this one.
+        purchase_option: only this one.
+        os: only this one.
+        plain: only shared tenancy, without other software, licenses included.
+
+    Returns:
+        The columns of price_history, and per_accelerator_hour: effective_hourly for one of its
+        accelerators. Sorted by machine, place and way to buy, then by time.
+
+    Raises:
+        HwpricesError: no price of such a name was ever in a release; names the nearest ones.
+    """
+    rows = _named(table(tables), name).filter(
+        *(
+            pl.col(column) == value
+            for column, value in (
+                ("provider", provider),
+                ("region", region),
+                ("purchase_option", purchase_option),
+                ("os", os),
+                *(PLAIN.items() if plain else ()),
+            )
+            if value is not None
+        )
+    )
+    count = pl.col("accelerator_count").cast(Money)
+    each = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
+    return rows.with_columns(per_accelerator_hour=each.cast(Money)).collect()
+
+
+def table(tables: Tables) -> pl.LazyFrame:
+    """Open the price history of a release.
+
+    Raises:
+        HwpricesError: it has none.
+    """
+    try:
+        return tables.scan("price_history")
+    except HwpricesError as error:
+        raise HwpricesError(
+            "this release has no price history", "The next release that is published has it."
+        ) from error
+
+
+def _named(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    names = rows.select("instance_type", "accelerator_id").unique().collect()
+    types = names["instance_type"].unique().sort().to_list()
+    wanted = name.strip().casefold()
+    same = [one for one in types if wanted in (one.casefold(), _short(one))]
+    if same:
+        return rows.filter(pl.col("instance_type").is_in(same))
+    devices = names["accelerator_id"].drop_nulls().unique().sort().to_list()
+    words = wanted.replace(" ", "-").split("-")
+    matching = [one for one in devices if one == wanted] or [
+        one for one in devices if set(words) <= set(one.split("-")) and any(words)
+    ]
+    if not matching:
+        raise _unknown(name, [*types, *devices])
+    return rows.filter(pl.col("accelerator_id").is_in(matching))
+
+
+def _short(instance_type: str) -> str:
+    """Spell a type without the vendor's prefix: Standard_D4s_v5 is d4s_v5."""
+    return instance_type.casefold().removeprefix("standard_")
+
+
+def _unknown(name: str, names: list[str]) -> HwpricesError:
+    by_lower = {one.casefold(): one for one in reversed(names)}
+    wanted = name.strip().casefold()
+    close = [one for one in by_lower if wanted and wanted in one][:MAX_SUGGESTIONS]
+    close = close or difflib.get_close_matches(wanted, by_lower, MAX_SUGGESTIONS, 0.5)
+    nearest = ", ".join(by_lower[one] for one in close)
+    hint = f"Did you mean {nearest}?" if close else "hwprices query lists the names."
+    return HwpricesError(f"no release has had a price of {name[:60]!r}", hint)
+
+
+def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
+    """Select the intervals that hold at a time."""
+    moment = pl.lit(at.astimezone(UTC)).cast(pl.Datetime("us", "UTC"))
+    ended = (pl.col("valid_to") <= moment).fill_null(False)
+    return rows.filter(pl.col("valid_from") <= moment, ~ended)

@@ -1,0 +1,105 @@
+"""Read the release notes, and say in a few lines what is new."""
+
+from collections.abc import Callable, Iterator
+
+from hwprices.errors import HwpricesError
+from hwprices.read.dataset import Dataset
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_notes import ReleaseNotes, Sold
+
+MAX_UNITS = 8
+"""Units that were not collected, listed by name."""
+
+WORDS = {
+    "added": "new",
+    "removed": "gone",
+    "returned": "back",
+    "price_up": "dearer",
+    "price_down": "cheaper",
+    "price_known": "with a price at last",
+    "price_unknown": "without a price now",
+    "terms_changed": "with other terms",
+    "restated": "restated by us",
+    "unclear": "unclear",
+    "refused": "refused",
+    "not_collected": "not collected; prices stay as they were",
+    "collected_again": "collected again",
+    "first_collected": "collected for the first time",
+}
+"""What the codes of the table changes are called in a sentence."""
+
+
+def read(dataset: Dataset) -> ReleaseNotes | None:
+    """Read the notes of a release; None if it has none, as those of older programs.
+
+    Raises:
+        HwpricesError: they are damaged.
+    """
+    key = layout.release_file(dataset.version, layout.NOTES[1])
+    if layout.NOTES[1] not in dataset.release.notes or dataset.store.leads_out(key):
+        return None
+    data = dataset.store.get(key, manifests.MAX_BYTES)
+    if data is None:
+        raise HwpricesError(
+            f"{dataset.store.uri(key)} is missing", "hwprices verify lists what else is."
+        )
+    remedy = "hwprices verify lists what else is altered."
+    return manifests.decode(data, ReleaseNotes, file=dataset.store.uri(key), remedy=remedy)
+
+
+def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]:
+    """Say what is new. ``text`` makes a text from outside fit for where the lines are shown."""
+    told = [*_providers(notes, text), *_prices(notes), *_sold(notes), *_kept(notes, text)]
+    if notes.spec_changes:
+        told.append(f"Figures of machine types that the vendor changed: {notes.spec_changes}.")
+    missing = [row for row in notes.collection if row.change == "not_collected"]
+    if missing:
+        names = ", ".join(
+            text(f"{row.provider}/{row.unit}" if row.unit else row.provider)
+            for row in missing[:MAX_UNITS]
+        )
+        more = f" and {len(missing) - MAX_UNITS} more" if len(missing) > MAX_UNITS else ""
+        count = sum(row.prices for row in missing)
+        told.append(f"Not collected: {names}{more}. {count:,} prices stay as they were.")
+    return told or ["No price changed."]
+
+
+def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
+    for name in notes.new_providers:
+        note = notes.providers.get(name)
+        count = sum(note.prices.values()) if note else 0
+        title = text(note.title if note else name)
+        yield f"{title} is in a release for the first time: {count:,} prices."
+
+
+def _prices(notes: ReleaseNotes) -> Iterator[str]:
+    counts = [
+        f"{notes.changes[change]:,} {word}"
+        for change, word in WORDS.items()
+        if change in notes.changes
+    ]
+    if counts:
+        yield f"Prices: {', '.join(counts)}."
+
+
+def _sold(notes: ReleaseNotes) -> Iterator[str]:
+    both = (("Machine types", notes.instance_types), ("Regions", notes.regions))
+    for subject, rows in both:
+        counts = [
+            f"{_count(rows, code):,} {word}" for code, word in WORDS.items() if _count(rows, code)
+        ]
+        if counts:
+            yield f"{subject}: {', '.join(counts)}."
+
+
+def _count(rows: tuple[Sold, ...], change: str) -> int:
+    return sum(row.change == change for row in rows)
+
+
+def _kept(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
+    for note in notes.providers.values():
+        if note.status == "kept":
+            yield (
+                f"{text(note.title)} is as in release {text(note.kept_from)}: nothing newer came"
+                " through the gate."
+            )

@@ -1,0 +1,126 @@
+"""Write down what staged tables were made of: which pages, and what read them.
+
+Normalising is pure: the same pages and the same reading give the same rows. So two digests tell,
+release by release, whether a difference is the vendor's or ours (docs/history.md).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+from hwprices import providers, specs
+from hwprices.landing.pages import Run, UnitResult
+from hwprices.stage import corrections
+from hwprices.storage import manifests
+from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
+
+PACKAGE = Path(providers.__file__).parents[1]
+
+READERS = (
+    "errors.py",
+    "formulas.py",
+    "landing/pages.py",
+    "landing/strict_json.py",
+    "providers/__init__.py",
+    "rows",
+    "schemas",
+    "specs",
+    "stage",
+    "units.py",
+)
+"""Modules and folders that turn pages into rows, beside those of the provider."""
+
+FETCHERS = ("access.py", "api", "fetch.py", "settings.py")
+"""What a provider's folder has for fetching: it touches no landed page."""
+
+LIBRARIES = ("polars", "polars-hash", "msgspec", "ijson", "defusedxml", "pandera")
+"""Libraries that parse pages or compute rows."""
+
+
+def inputs(run: Run) -> Inputs:
+    """Describe what the tables of a run are made of.
+
+    Raises:
+        HwpricesError: corrections.yaml cannot be used.
+    """
+    units = [_unit(result) for result in sorted(run.results, key=lambda one: one.unit.name)]
+    return Inputs(reading(run.provider), _pages_digest(run), tuple(units))
+
+
+def reading(provider: str) -> Reading:
+    """Describe what reads a provider's pages now."""
+    return Reading(
+        code=_digest([*_library_versions(), *_files(PACKAGE, _source_files(provider))]),
+        sheets=_digest(_files(specs.sheet_directory(), _sheets(provider))),
+        corrections=_digest(_json(entry) for entry in corrections.load(provider)),
+    )
+
+
+def _source_files(provider: str) -> list[Path]:
+    folder = PACKAGE.joinpath(*providers.get(provider).package.split(".")[1:])
+    own = [path for path in folder.iterdir() if path.name not in FETCHERS]
+    return _below([*(PACKAGE / name for name in READERS), *own], ".py")
+
+
+def _sheets(provider: str) -> list[Path]:
+    """List the sheets that a normaliser may read: its own, and those that name accelerators."""
+    folder = specs.sheet_directory()
+    names = folder / "accelerator_names" / f"{provider}.csv"
+    return _below([*folder.glob(f"{provider}_*.csv"), folder / "accelerators.csv", names], ".csv")
+
+
+def _below(paths: Iterable[Path], suffix: str) -> list[Path]:
+    """List the files of a suffix among these paths and in the folders among them."""
+    files: set[Path] = set()
+    for path in paths:
+        files.update(path.rglob(f"*{suffix}") if path.is_dir() else [path])
+    return sorted(file for file in files if file.is_file() and file.suffix == suffix)
+
+
+def _files(folder: Path, files: Iterable[Path]) -> list[str]:
+    """Name each file with the hash of its content."""
+    return [
+        f"{file.relative_to(folder).as_posix()} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        for file in files
+    ]
+
+
+def _library_versions() -> list[str]:
+    return [f"{name} {installed_version(name)}" for name in LIBRARIES]
+
+
+def _unit(result: UnitResult) -> UnitInput:
+    regions = result.unit.params.get("regions", "")
+    return UnitInput(
+        unit=f"{result.unit.kind}/{result.unit.region}",
+        status=result.status,
+        pages=tuple(page.sha256[:DIGEST_CHARACTERS] for page in result.pages),
+        regions=tuple(name for name in regions.split(",") if name),
+    )
+
+
+def _pages_digest(run: Run) -> str:
+    """Hash the pages and how they were requested, but not when they were fetched."""
+    units = sorted(run.results, key=lambda one: one.unit.name)
+    return _digest(
+        _json(
+            [
+                result.unit.name,
+                dict(result.unit.params),
+                result.cause,
+                [[page.sha256, page.url, dict(page.params)] for page in result.pages],
+            ]
+        )
+        for result in units
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(json.loads(manifests.encode(value)), sort_keys=True)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST_CHARACTERS]

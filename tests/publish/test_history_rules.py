@@ -1,0 +1,168 @@
+"""The rules of the history hold for any sequence of releases.
+
+Intervals never overlap, what was not collected is not removed, and what our reading changes is not
+a change of price. docs/history.md states them.
+"""
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.helpers import history_world as worlds
+from tests.helpers.history_world import World
+
+from hwprices.publish.history import changes, intervals
+from hwprices.publish.history.re_read import from_changes
+from hwprices.rows import frames
+from hwprices.schemas.history import Changes, PriceHistory
+from hwprices.stage import validate
+
+NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
+EXAMPLES = settings(max_examples=300 if NIGHTLY else 8)
+"""A step takes some 40 ms. Set HWPRICES_NIGHTLY=1 for more examples."""
+
+pytestmark = pytest.mark.timeout(7200 if NIGHTLY else 300)
+
+REGIONS = ("us-1", "eu-1")
+LISTED = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(100, 103), max_size=2)
+PAGES = st.fixed_dictionaries(dict.fromkeys(REGIONS, LISTED))
+FAILED = st.frozensets(st.sampled_from(REGIONS), max_size=2)
+READINGS = st.integers(0, 2)
+BASES = st.sampled_from(["listed", "composed"])
+
+OURS = {"restated"}
+COLLECTION = {"not_collected", "collected_again", "first_collected"}
+
+
+@st.composite
+def any_worlds(draw):
+    """A sequence of releases in which anything may happen."""
+    basis = draw(BASES)
+    one = st.builds(World, PAGES, FAILED, READINGS, st.just(basis))
+    return draw(st.lists(one, min_size=2, max_size=6))
+
+
+def record(
+    sequence: Sequence[World | None], *, past: pl.DataFrame | None = None, first: int = 0
+) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Carry the history through these releases; None is one without the provider."""
+    history = frames.empty(PriceHistory) if past is None else past
+    results = []
+    for index in range(first, len(sequence)):
+        older, newer = (sequence[index - 1] if index else None), sequence[index]
+        before = worlds.snapshot(older, index - 1) if older else None
+        after = worlds.snapshot(newer, index) if newer else None
+        read = worlds.re_read(older, newer) if older and newer else None
+        prices = read.prices if read else None
+        step = intervals.step(history, before, after, worlds.moment(index), prices)
+        listed = pl.concat([frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, step)])
+        history = validate.sort_by_key(step.history, PriceHistory)
+        results.append((history, listed))
+    return results
+
+
+def ends(history: pl.DataFrame) -> set[str]:
+    return set(history["end_reason"].drop_nulls())
+
+
+def told(results: list[tuple[pl.DataFrame, pl.DataFrame]]) -> set[str]:
+    """What the changes after the first release say."""
+    return {change for _, listed in results[1:] for change in listed["change"]}
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_intervals_of_one_price_never_overlap(sequence):
+    history, _ = record(sequence)[-1]
+    for _, rows in history.group_by("price_id"):
+        spans = rows.sort("valid_from").select("valid_from", "valid_to").rows()
+        assert all(start < end for start, end in spans if end is not None)
+        assert all(end is not None and end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_what_is_valid_at_a_release_are_its_prices_and_those_not_collected(sequence):
+    results = record(sequence)
+    last, _ = results[-1]
+    for index, world in enumerate(sequence):
+        at = worlds.moment(index).at
+        valid = worlds.as_of(last, at)
+        in_release = worlds.snapshot(world, index).prices
+        has = {row["price_id"]: row["hourly"] for row in in_release.iter_rows(named=True)}
+        waiting = results[index][0].filter(state="not_collected")["price_id"].to_list()
+        assert {
+            row["price_id"]: row["hourly"]
+            for row in valid.iter_rows(named=True)
+            if row["price_id"] not in waiting
+        } == has
+        assert set(valid["price_id"]) == {*has, *waiting}
+
+
+@EXAMPLES
+@given(PAGES, st.lists(FAILED, min_size=2, max_size=6), st.sets(st.integers(1, 5)), BASES)
+def test_a_gap_in_collection_is_no_removal(pages, failures, left_out, basis):
+    """The vendor changes nothing and neither do we; units fail, or the provider is left out."""
+    sequence = [
+        None if index in left_out else World(pages, failed, 0, basis)
+        for index, failed in enumerate([frozenset(), *failures])
+    ]
+    results = record(sequence)
+    history, _ = results[-1]
+    assert ends(history) == set()
+    assert history.height == sum(map(len, pages.values()))
+    assert told(results) <= COLLECTION | {"added"}
+    for (_, listed), world in zip(results[1:], sequence[1:], strict=True):
+        assert world is None or "added" not in listed["change"].to_list() or not any(pages.values())
+
+
+@EXAMPLES
+@given(PAGES, st.lists(st.tuples(FAILED, READINGS), min_size=1, max_size=5), BASES)
+def test_a_correction_of_ours_is_never_a_change_of_price(pages, later, basis):
+    """The vendor's pages stay as they are; our reading of them changes."""
+    sequence = [World(pages, frozenset(), 0, basis)]
+    sequence += [World(pages, failed, reading, basis) for failed, reading in later]
+    results = record(sequence)
+    history, _ = results[-1]
+    allowed = {"restated"} if basis == "listed" else {"restated", "unclear"}
+    assert ends(history) <= allowed
+    assert told(results) <= allowed | COLLECTION
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_each_amount_of_a_change_is_the_vendors_or_ours(sequence):
+    """Where both changed, the vendor's part is what its pages say, and ours is the rest."""
+    for (older, newer), (_, listed) in zip(pairwise(sequence), record(sequence)[1:], strict=True):
+        moved = listed.filter(pl.col("subject") == "price")
+        vendors = moved.filter(pl.col("change").is_in(["price_up", "price_down"]))
+        old, new = older.read(0), newer.read(0)
+        for row in vendors.iter_rows(named=True):
+            place = (row["region"], row["instance_type"])
+            said = new[place] - old[place] if place in old and place in new else None
+            if said is not None:
+                assert row["new_effective_hourly"] - row["old_effective_hourly"] == said
+
+
+@EXAMPLES
+@given(any_worlds(), st.data())
+def test_the_history_is_the_same_when_it_is_made_again(sequence, data):
+    """As a whole, or from any release on, and with what was read again taken from the changes."""
+    results = record(sequence)
+    first = data.draw(st.integers(1, len(sequence) - 1))
+    history = results[first - 1][0]
+    for index in range(first, len(sequence)):
+        read = from_changes(results[index][1], worlds.PROVIDER)
+        step = intervals.step(
+            history,
+            worlds.snapshot(sequence[index - 1], index - 1),
+            worlds.snapshot(sequence[index], index),
+            worlds.moment(index),
+            read.prices,
+        )
+        history = validate.sort_by_key(step.history, PriceHistory)
+        assert history.equals(results[index][0])
