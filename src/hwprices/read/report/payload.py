@@ -80,14 +80,14 @@ def _plain(values: pl.Series) -> list[Any]:
     if values.dtype.is_decimal():
         return values.cast(pl.Float64).to_list()
     if values.dtype.is_temporal():
-        return values.cast(pl.String).to_list()
+        return values.dt.to_string("iso:strict").to_list()
     return values.to_list()
 
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a small table; decimals are numbers and times are text."""
     plain = frame.with_columns(
-        pl.selectors.decimal().cast(pl.Float64), pl.selectors.temporal().cast(pl.String)
+        pl.selectors.decimal().cast(pl.Float64), pl.selectors.temporal().dt.to_string("iso:strict")
     )
     return plain.to_dicts()
 
