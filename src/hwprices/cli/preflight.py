@@ -47,7 +47,7 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
     for subject in checks.check_all(settings, provider or providers.names()):
         subjects.append(subject)
         if not as_json:
-            print_table(_render(subject), 0)
+            print_table(_render(subject))
     if as_json:
         print_json([asdict(subject) for subject in subjects])
     if any(check.outcome == "failed" for subject in subjects for check in subject.checks):
