@@ -171,6 +171,7 @@ class ProviderEntry:
     """One provider's part in a release. ``kept_from`` is the version that a kept part was fresh in.
 
     ``title`` is its name for people. ``rows``: number of rows by table, before the join.
+    ``price_sheet``: a person read its prices from a web page, the first of them at observed_from.
     """
 
     title: str = ""
@@ -184,6 +185,7 @@ class ProviderEntry:
     report: CollectionReport
     gate: tuple[CheckResult, ...]
     inputs: Inputs = field(default_factory=Inputs)
+    price_sheet: bool = False
 
 
 @dataclass(frozen=True)
