@@ -195,8 +195,11 @@ class Http:
         params: Mapping[str, str] | None = None,
         expect: Expect = "json",
         max_bytes: int | None = None,
+        query: str = "",
     ) -> Downloaded:
         """Fetch one page into a file. ``max_bytes`` limits it below the setting max_page_bytes.
+
+        ``query`` is one in GraphQL that only reads, which is posted, as often as a page is got.
 
         Raises:
             FetchError: after all tries, or beyond a limit; names the endpoint (without secrets)
@@ -210,7 +213,7 @@ class Http:
         def once() -> Downloaded:
             nonlocal tries
             tries += 1
-            return self._once(url, into, dict(params or {}), expect, page)
+            return self._once(url, into, dict(params or {}), expect, page, query)
 
         try:
             return retry.call(
@@ -228,7 +231,13 @@ class Http:
             raise
 
     def _once(
-        self, url: str, into: Path, params: dict[str, str], expect: Expect, page: PageLimits
+        self,
+        url: str,
+        into: Path,
+        params: dict[str, str],
+        expect: Expect,
+        page: PageLimits,
+        query: str,
     ) -> Downloaded:
         """Try once.
 
@@ -237,7 +246,8 @@ class Http:
             FetchError: it failed for good.
         """
         try:
-            with self._client.stream("GET", url, params=params or None) as response:
+            method, body = ("POST", {"query": query}) if query else ("GET", None)
+            with self._client.stream(method, url, params=params or None, json=body) as response:
                 _check_status(response)
                 encoding = _encoding(response)
                 _check_type(response, expect)

@@ -67,6 +67,7 @@ def publish(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     accepted: Collection[str] = (),
     progress: Progress = lambda _: None,
+    with_database: bool = False,
 ) -> Published:
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
@@ -75,6 +76,7 @@ def publish(
         now: the clock; names the version.
         accepted: results of the gate that a person lets through. See ``gate.check``.
         progress: is called with the name of each step.
+        with_database: write hwprices.duckdb too, which takes longer than the tables themselves.
 
     Raises:
         HwpricesError: nothing is staged, another publisher is at work or was faster, the root
@@ -99,7 +101,9 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)
-        manifest = _release(store, content, choice, current, previous, now(), digest, progress)
+        manifest = _release(
+            store, content, choice, current, previous, now(), digest, progress, with_database
+        )
         with _published(manifest.version):
             gate_history.append(store, figures, results)
             changelog.update(store)
@@ -116,6 +120,7 @@ def _release(
     created_at: datetime,
     digest: str,
     progress: Progress,
+    with_database: bool,
 ) -> ReleaseManifest:
     """Write a release with its history and notes, and put it in force."""
     progress("history")
@@ -136,6 +141,7 @@ def _release(
         digest=digest,
         previous=current.version,
         created_at=created_at,
+        with_database=with_database,
     )
     progress("point")
     pointer.move(store, manifest, current.tag)

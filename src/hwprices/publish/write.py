@@ -12,7 +12,9 @@ import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.publish import derived
 from hwprices.publish.choose import Source
+from hwprices.publish.croissant import croissant
 from hwprices.publish.datapackage import datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
@@ -114,6 +116,7 @@ def write(
     digest: str,
     previous: str | None,
     created_at: datetime,
+    with_database: bool = False,
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet in force.
 
@@ -126,6 +129,7 @@ def write(
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
         created_at: when publishing began.
+        with_database: write the DuckDB file too.
 
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
@@ -150,7 +154,13 @@ def write(
         ),
         notes=_write_notes(store, notes),
     )
-    store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
+    package = datapackage(manifest)
+    described = croissant(package, manifest.tables, version)
+    store.put(layout.release_datapackage(version), manifests.encode(package))
+    store.put(layout.release_croissant(version), manifests.encode(described))
+    if with_database:
+        database = derived.write_database(store, version, manifest.tables, package)
+        manifest = replace(manifest, derived=(database,))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
@@ -205,6 +215,11 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     return entries
 
 
+def is_price_sheet(provider: str) -> bool:
+    """Tell whether a person read the provider's prices from a web page."""
+    return provider in providers.names() and providers.get(provider).about.is_price_sheet
+
+
 def provider_title(provider: str) -> str:
     """Return a provider's name for people; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
@@ -228,4 +243,5 @@ def _provider_entry(source: Source) -> ProviderEntry:
         report=source.report,
         gate=source.results,
         inputs=source.inputs,
+        price_sheet=is_price_sheet(source.provider),
     )
