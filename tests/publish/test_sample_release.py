@@ -22,6 +22,7 @@ from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
+from hwprices.specs.sheets import load
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +109,11 @@ def test_a_token_price_comes_with_the_measurement_behind_it(offers: pl.DataFrame
 
 
 def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> None:
+    """Of the providers whose servers somebody has measured."""
     machines = offers.filter(
-        pl.col("vcpus").is_not_null(), pl.col("accelerator_kind").is_in(["none", "gpu"])
+        pl.col("provider").is_in(load("power_coefficients")["provider"].unique().to_list()),
+        pl.col("vcpus").is_not_null(),
+        pl.col("accelerator_kind").is_in(["none", "gpu"]),
     )
     assert machines["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
 
