@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
+from hwprices.read.history import news
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
@@ -20,7 +23,8 @@ MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest h
 
 ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
 
-AVAILABILITY_UNKNOWN = "availability_unknown"
+HARMLESS_FLAGS = ["availability_unknown", "per_gpu_rate"]
+"""Flags that are no reason to leave out a price of one GPU."""
 
 COUNTED = {
     "regions": "regions",
@@ -62,7 +66,7 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
             pl.col("license_model") == "included",
             pl.col("tenancy") == "shared",
             pl.col("effective_hourly").is_not_null(),
-            pl.col("flags").list.set_difference([AVAILABILITY_UNKNOWN]).list.len() == 0,
+            pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )
         .join(machines, on=["provider", "instance_type"])
         .with_columns(per_accelerator_hour=price)
@@ -98,6 +102,7 @@ def render(
         "",
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
+        *_news(dataset),
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
@@ -137,6 +142,17 @@ def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
         for name in COUNTED
     ]
     return [Text(title), *cells]
+
+
+def _news(dataset: Dataset) -> list[RenderableType]:
+    """Say what is new against the release before, in a few lines."""
+    notes = news.read(dataset)
+    if notes is None:
+        return []
+    before = f" since release {notes.previous}" if notes.previous else ""
+    lines = [Text(f"  {line}") for line in news.lines(notes)]
+    more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
+    return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
 def _gpus(dataset: Dataset) -> Table:
@@ -189,6 +205,9 @@ def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
         first, last = ((entry[name] or "?")[:10] for name in ("observed_from", "observed_to"))
         age = f"seen {first} to {last}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
+        sheet = sheet_seen(entry)
+        if sheet is not None:
+            age = f"price sheet, read {seen_words(sheet, datetime.now(UTC))}"
         title = provider_title(manifest, provider)
         notes.append(f"{title:<{width}}{entry['origin']}, {age}{kept}")
         notes += [
