@@ -91,7 +91,7 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
     """Add every column of the answer; those of language models are null."""
     col, lit = pl.col, pl.lit
-    reason = (
+    reason: pl.Expr = (
         pl.when(col.obstacle.is_not_null())
         .then(col.obstacle)
         .when(col.per_accelerator.is_null())
