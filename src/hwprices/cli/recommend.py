@@ -19,7 +19,7 @@ Model = Annotated[
         "--model-parameters",
         "--parameters",
         "--model",
-        help="The model: its name (llama-3.1-70b, sdxl, whisper) or number of parameters (70B).",
+        help="The model: its name (llama-3.1-70b, sdxl) or number of parameters (70B).",
         rich_help_panel=ASKED,
     ),
 ]
