@@ -217,9 +217,7 @@ def token_flops(model: ModelShape, context: float) -> float:
     return 2 * model.active_parameters + attention_flops(model, context)
 
 
-def training_flops(
-    model: ModelShape, workload: Workload, tokens: float, context: float
-) -> float:
+def training_flops(model: ModelShape, workload: Workload, tokens: float, context: float) -> float:
     """Count the operations of a training run on sequences of ``context`` tokens.
 
     6ND (LoRA 4ND), and attention to half of the sequence, forward and twice backward. Recomputing

@@ -197,9 +197,7 @@ def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
     """Give the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
     weights = demand.model.parameters * BITS_PER_WEIGHT[demand.precision] / 8
-    cache = language_model.kv_cache_bytes(
-        demand.model, context, 1, kv_bytes(accelerator, demand)
-    )
+    cache = language_model.kv_cache_bytes(demand.model, context, 1, kv_bytes(accelerator, demand))
     each = language_model.prefill_bytes(demand.model, max(1, int(demand.input_tokens)))
     return weights + cache, each
 
@@ -368,4 +366,3 @@ def _hours(
         job.context * training_job.batch,
     )
     return training.hours(job.flops, cluster, mfu * share)
-

@@ -61,9 +61,7 @@ BREAK_EVEN_HEADINGS = [
 ]
 
 
-def render_recommendation(
-    frame: pl.DataFrame, top: int = 10, excluded: int = 0
-) -> RenderableType:
+def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Above them stands what the answer assumes; below them ``excluded`` of those left out, with the
@@ -172,6 +170,8 @@ def payback(row: dict[str, Any]) -> str:
     """Write after how many hours of this work a machine has paid for itself."""
     hours = row["payback_hours"]
     return "never" if hours is None else number(hours, "h")
+
+
 def render_break_even(frame: pl.DataFrame) -> RenderableType:
     """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer."""
     rows = [
