@@ -22,7 +22,7 @@ VERSION = "20260801T000000Z"
 
 PIPELINE_COMMANDS = ["refresh", "serve"]
 COMMANDS = [
-    command.callback.__name__
+    command.callback.__name__.replace("_", "-")
     for command in app.registered_commands
     if command.callback is not None and command.callback.__name__ not in PIPELINE_COMMANDS
 ]

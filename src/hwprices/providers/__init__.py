@@ -94,13 +94,15 @@ class UnreadablePage:
 class About:
     """A provider in words: its title, and what is collected with and without an account.
 
-    ``is_price_sheet``: a person read its prices from a web page; they grow old until read again.
+    ``missing`` says what the vendor sells and is not collected. ``is_price_sheet``: a person read
+    its prices from a web page; they grow old until read again.
     """
 
     title: str
     without_account: str
     with_credentials: str
     is_price_sheet: bool = False
+    missing: str = ""
 
 
 @dataclass(frozen=True)
