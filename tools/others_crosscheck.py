@@ -117,13 +117,10 @@ def _compare(
 ) -> Comparison:
     ours = _sample_rows(name)
     regions = sorted({region for region, *_ in ours})
-    differences = [
-        difference
-        for row in rows
-        for difference in _differences(
-            row, names.get((name, row["instance_type"]), {}), ours, regions
-        )
-    ]
+    differences: list[Difference] = []
+    for row in rows:
+        alias = names.get((name, row["instance_type"]), {})
+        differences += _differences(row, alias, ours, regions)
     sources = sorted({row["licence"] for row in rows})
     return Comparison(name, get(name).about.title, len(rows), differences, sources)
 
