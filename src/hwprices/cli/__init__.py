@@ -14,13 +14,17 @@ from hwprices.cli import (
     check_sheet,
     compare,
     coverage,
+    diff,
     explain,
+    export,
     find,
+    history,
     pipeline,
     preflight,
     price,
     recommend,
     releases,
+    report,
     status,
 )
 from hwprices.cli.common import one_line_errors
@@ -79,9 +83,13 @@ _add(price.price)
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
+_add(export.export)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
+_add(report.report)
 _add(releases.releases)
 _add(coverage.coverage)
 _add(coverage.quarantine)

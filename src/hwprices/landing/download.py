@@ -7,6 +7,7 @@ while the body is received (``landing.limits``); of a page that is refused no fi
 """
 
 import copy
+import logging
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ import httpx
 from hwprices.errors import FetchError
 from hwprices.landing import retry
 from hwprices.landing.limits import Gunzip, Limits, PageLimits
+from hwprices.landing.secrets import redact
 from hwprices.settings import Settings, is_loopback
 
 __all__ = [
@@ -163,6 +165,7 @@ class Http:
         self.sleep = sleep
         self.now = now
         self._unit_limits: Limits | None = None
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs URLs with all parameters
         timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
         self._client = httpx.Client(
             timeout=timeout,
@@ -342,7 +345,7 @@ def _first_words(response: httpx.Response) -> str:
     if response.headers.get("content-encoding"):
         return ""
     first = next(response.iter_raw(), b"")
-    words = " ".join(first.decode(errors="replace").split())[:200]
+    words = redact(" ".join(first[:10_000].decode(errors="replace").split()))[:200]
     return f": {words}" if words else ""
 
 

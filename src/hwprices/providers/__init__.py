@@ -19,10 +19,11 @@ A cloud that has its prices on a web page only needs no folder: a sheet ``data/p
 makes it a provider, and the folder ``price_sheets`` reads them all.
 """
 
+import difflib
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -66,6 +67,24 @@ class UnreadablePageError(HwpricesError):
             f"landed page {page.key} cannot be read: {problem[:300]}",
             "Fetch again; if it stays so, the vendor's format has changed.",
         )
+
+
+def check_regions(provider: str, requested: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a misspelt region; it would do nothing, in silence.
+
+    Raises:
+        HwpricesError: a requested region is not known; the line names those that are spelled alike.
+    """
+    names = sorted(set(known))
+    unknown = sorted(set(requested) - set(names))
+    if not unknown:
+        return
+    alike = [name for one in unknown for name in difflib.get_close_matches(one, names)]
+    remedy = f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
+    raise HwpricesError(
+        f"{provider} has no region {', '.join(unknown)}",
+        remedy or f"There are: {', '.join(names)}.",
+    )
 
 
 PARSER_FAILURES = (

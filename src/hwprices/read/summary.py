@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
+from hwprices.read.history import news
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
@@ -101,6 +102,7 @@ def render(
         "",
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
+        *_news(dataset),
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
@@ -140,6 +142,17 @@ def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
         for name in COUNTED
     ]
     return [Text(title), *cells]
+
+
+def _news(dataset: Dataset) -> list[RenderableType]:
+    """Say what is new against the release before, in a few lines."""
+    notes = news.read(dataset)
+    if notes is None:
+        return []
+    before = f" since release {notes.previous}" if notes.previous else ""
+    lines = [Text(f"  {line}") for line in news.lines(notes)]
+    more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
+    return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
 def _gpus(dataset: Dataset) -> Table:

@@ -82,7 +82,7 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
     if rented.height:
         parts.append(_rented(rented, top, count))
     if bought.height:
-        parts.append(_bought(bought, top if not rented.height else min(top, 5)))
+        parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
     if not recommended.height:
         parts.append(f"{count}.")
     return Group(*parts, *reasons)
@@ -126,7 +126,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     )
 
 
-def _bought(machines: pl.DataFrame, top: int) -> RenderableType:
+def _bought(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     """Draw the machines to buy, with their price and when it is paid back."""
     shown = machines.head(top)
     figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
@@ -144,7 +144,7 @@ def _bought(machines: pl.DataFrame, top: int) -> RenderableType:
             ]
             for row in shown.iter_rows(named=True)
         ],
-        title="To buy (USD/M tok and carbon: of the hours in use; pays after hours of this work)",
+        title=f"To buy ({count}); costs are of an hour in use, pays after: hours of this work",
         right=["", "USD to buy", "pays after", *headings],
     )
 
