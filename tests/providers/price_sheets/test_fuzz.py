@@ -1,4 +1,4 @@
-"""Mutated price sheets, and mutated pages of RunPod and Scaleway, give rows or errors of our own."""
+"""Mutated price sheets and pages of RunPod and Scaleway give rows or errors of our own."""
 
 import json
 import os
