@@ -44,7 +44,11 @@ Written from the sample and `tests/recordings/others` by `make docs`; do not edi
 Each row that others collected (a machine, or a GPU, with its price, vCPUs, memory and number of
 GPUs) is looked up in the sample. A figure that the other source does not have is not compared.
 Prices must be equal to the last digit; where the other source has the price of one GPU, ours is
-divided by the number of GPUs. Every difference is explained below, one by one."""
+divided by the number of GPUs. Every difference is explained below, one by one.
+
+Oracle's prices are independent: the other source composed them by itself. The sample of the other
+clouds has the figures of the same sources, or of the same vendor's answers of the same day. There
+agreement shows that they are read as they were meant."""
 
 COMPARED = ("price", "vcpus", "memory_gib", "count")
 

@@ -64,8 +64,8 @@ def test_show_summarises_a_release(root: Path) -> None:
     result = run("show", root=root)
     assert result.exit_code == 0, result.stderr
     assert f"Release {VERSION}" in result.stdout
-    rows = next(line for line in result.stdout.splitlines() if line.startswith("prices"))
-    assert rows.split() == ["prices", "20", "20"]
+    rows = next(line for line in result.stdout.splitlines() if line.startswith("AWS "))
+    assert rows.split() == ["AWS", "1", "20", "20"]
     assert "AWS" in result.stdout
 
 
