@@ -96,7 +96,9 @@ def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
     copies = [
         offers.with_columns(
             pl.format("{}-{}", "region", pl.lit(copy)).alias("region"),
-            (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy)).round(6).cast(Money),
+            (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy))
+            .round(6)
+            .cast(Money),
         )
         for copy in range(height // offers.height + 1)
     ]

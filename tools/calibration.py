@@ -346,7 +346,9 @@ def tuning_spread(benchmarks: pl.DataFrame) -> list[float]:
     ]
 
 
-def training_errors(accelerators: pl.DataFrame, benchmarks: pl.DataFrame) -> list[tuple[str, float]]:
+def training_errors(
+    accelerators: pl.DataFrame, benchmarks: pl.DataFrame
+) -> list[tuple[str, float]]:
     """Compare the measured fine-tuning with the assumed share of the peak rate."""
     rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
     model = model_shape("llama-2-70b")

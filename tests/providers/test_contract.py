@@ -81,8 +81,7 @@ def test_its_name_is_its_folder_and_its_settings_load(provider: Provider) -> Non
 @pytest.mark.parametrize("package", sorted({providers.get(n).package for n in providers.names()}))
 def test_importing_it_does_not_import_an_sdk(package: str) -> None:
     code = (
-        f"import sys, {package}; "
-        f"print([name for name in {HEAVY_IMPORTS} if name in sys.modules])"
+        f"import sys, {package}; print([name for name in {HEAVY_IMPORTS} if name in sys.modules])"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -204,11 +203,17 @@ def test_a_kind_that_nobody_has_is_refused(provider: Provider) -> None:
         collector.plan(kinds=["no-such-kind"])
 
 
-def test_a_region_that_nobody_has_adds_no_unit(provider: Provider) -> None:
-    """Units without a region are needed for any region, so they stay."""
+def test_a_region_that_nobody_has_is_an_error(provider: Provider) -> None:
+    """Where the sample has pages by region; where it has none, normalising refuses the region."""
     with Collector(provider.name, load(source="sample")) as collector:
-        units = collector.plan(regions=["no-such-region"])
-    assert {unit.region for unit in units} == {"global"}
+        regions = {unit.region for unit in collector.plan()} - {"global"}
+        if regions:
+            with pytest.raises(HwpricesError, match=rf"{provider.name} has no region no-such"):
+                collector.plan(regions=["no-such-region"])
+        else:
+            assert {unit.region for unit in collector.plan(regions=["no-such-region"])} == {
+                "global"
+            }
 
 
 def test_an_altered_page_is_an_error_that_names_it(

@@ -11,10 +11,14 @@ import typer
 
 from hwprices.cli import (
     answers,
+    check_sheet,
     compare,
     coverage,
+    diff,
     explain,
+    export,
     find,
+    history,
     pipeline,
     preflight,
     price,
@@ -79,9 +83,12 @@ _add(price.price)
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
+_add(export.export)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
 _add(report.report)
 _add(releases.releases)
 _add(coverage.coverage)
@@ -89,6 +96,7 @@ _add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,

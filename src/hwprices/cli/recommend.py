@@ -157,7 +157,7 @@ Where = Annotated[
     ),
 ]
 Provider = Annotated[
-    str | None, typer.Option(help="Only this cloud: aws, azure, gcp …", rich_help_panel=LIMITS)
+    str | None, typer.Option(help="Only this cloud, such as aws.", rich_help_panel=LIMITS)
 ]
 Region = Annotated[str | None, typer.Option(help="Only this region.", rich_help_panel=LIMITS)]
 Country = Annotated[

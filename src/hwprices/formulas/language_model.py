@@ -51,9 +51,10 @@ FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
 """2 forward, 2 backward to the activations, 2 backward to the weights (not for LoRA, whose weights
 are frozen). Kaplan et al., section 2.1, https://arxiv.org/abs/2001.08361"""
 
-LOGIT_BYTES = 10
+LOGIT_BYTES, LOGIT_TOKENS = 10, 8192
 """Bytes of a logit in training: 16 bits, its copy in 32 bits, and the gradient in 32 bits, which
-frameworks keep at the same time unless the loss is computed in pieces."""
+frameworks keep at the same time. Of longer sequences the loss is computed in pieces of so many
+tokens, https://arxiv.org/abs/2410.10989"""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def activation_bytes(
     kept_per_layer = 2.0 if checkpointing else 34.0
     layers = kept_per_layer * tokens * model.hidden * model.layers
     layer_at_work = 34.0 * tokens * model.hidden if checkpointing else 0.0
-    return layers + layer_at_work + LOGIT_BYTES * tokens * model.vocab
+    return layers + layer_at_work + LOGIT_BYTES * min(tokens, LOGIT_TOKENS) * model.vocab
 
 
 def cached_tokens(model: ModelShape, context: float) -> float:
@@ -217,9 +218,7 @@ def token_flops(model: ModelShape, context: float) -> float:
     return 2 * model.active_parameters + attention_flops(model, context)
 
 
-def training_flops(
-    model: ModelShape, workload: Workload, tokens: float, context: float
-) -> float:
+def training_flops(model: ModelShape, workload: Workload, tokens: float, context: float) -> float:
     """Count the operations of a training run on sequences of ``context`` tokens.
 
     6ND (LoRA 4ND), and attention to half of the sequence, forward and twice backward. Recomputing

@@ -92,9 +92,7 @@ def prompt_seconds(
     """Time to read one prompt: its operations, at least one reading of the weights."""
     rate = replica.flops_per_second * replica.devices * efficiency.compute
     compute = language_model.prompt_flops(model, request.input_tokens) / rate
-    reduce = ALL_REDUCES_PER_LAYER * all_reduce_seconds(
-        replica, request.input_tokens, model.hidden
-    )
+    reduce = ALL_REDUCES_PER_LAYER * all_reduce_seconds(replica, request.input_tokens, model.hidden)
     return compute + model.layers * reduce
 
 

@@ -75,9 +75,10 @@ def make_hostile(dataset: hwprices.Dataset) -> None:
     is_h100 = pl.col("accelerator_id") == "nvidia-h100-sxm5-80gb"
     pl.read_parquet(accelerators).with_columns(
         pl.when(is_h100).then(pl.lit(HOSTILE)).otherwise("notes").alias("notes"),
-        pl.when(is_h100).then(pl.lit("javascript:alert(4)")).otherwise("source_url").alias(
-            "source_url"
-        ),
+        pl.when(is_h100)
+        .then(pl.lit("javascript:alert(4)"))
+        .otherwise("source_url")
+        .alias("source_url"),
     ).write_parquet(accelerators)
 
 

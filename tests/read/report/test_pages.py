@@ -76,9 +76,9 @@ def test_a_machine_page_leads_a_price_back_to_the_vendor(
     dataset: hwprices.Dataset, folder: Path
 ) -> None:
     page = Page(folder / "machines" / "aws" / "p5.48xlarge.html")
-    price = (
-        dataset.scan("prices").filter(pl.col("instance_type") == "p5.48xlarge").collect()
-    ).row(0, named=True)
+    price = (dataset.scan("prices").filter(pl.col("instance_type") == "p5.48xlarge").collect()).row(
+        0, named=True
+    )
     assert "$55.04" in page.text
     assert "55.04 USD/h, as the vendor states it" in page.text
     assert f"hwprices explain {price['price_id']}" in page.text
@@ -120,9 +120,7 @@ def test_a_source_that_is_no_web_address_is_no_link(folder: Path) -> None:
 
 def test_the_command_writes_a_folder(dataset: hwprices.Dataset, tmp_path: Path) -> None:
     target = tmp_path / "new" / "report"
-    result = CliRunner().invoke(
-        app, ["report", "--root", dataset.store.root, "--out", str(target)]
-    )
+    result = CliRunner().invoke(app, ["report", "--root", dataset.store.root, "--out", str(target)])
     assert result.exit_code == 0, result.output
     assert str(target / "index.html") in result.output
     assert (target / "index.html").is_file()

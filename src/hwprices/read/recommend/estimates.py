@@ -197,9 +197,7 @@ def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
     """Give the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
     weights = demand.model.parameters * BITS_PER_WEIGHT[demand.precision] / 8
-    cache = language_model.kv_cache_bytes(
-        demand.model, context, 1, kv_bytes(accelerator, demand)
-    )
+    cache = language_model.kv_cache_bytes(demand.model, context, 1, kv_bytes(accelerator, demand))
     each = language_model.prefill_bytes(demand.model, max(1, int(demand.input_tokens)))
     return weights + cache, each
 
@@ -290,7 +288,10 @@ def _add_training_basis(
     if fitted.hours is None:
         return
     fitted.basis = "modelled"
-    fitted.error, fitted.error_p90 = estimator.fitted.errors["modelled/training"]
+    median, p90 = estimator.fitted.errors["modelled/training"]
+    # what was measured is fine-tuning on one machine: of other trainings less is known
+    compared = job.workload == "lora" and fitted.nodes == 1
+    fitted.error, fitted.error_p90 = (median if compared else p90), p90
     key = (row["accelerator_id"], row["accelerator_count"])
     tuning = estimator.tunings.get(key)
     if tuning is None or fitted.nodes != 1 or not _is_measured_tuning(job):
@@ -298,7 +299,7 @@ def _add_training_basis(
     assert job.training is not None
     fitted.hours = tuning.minutes / 60 * job.training.tokens / TUNING_TOKENS
     fitted.tokens_per_second = job.training.tokens / (fitted.hours * 3600)
-    fitted.basis, fitted.measurement = "measured", tuning.label
+    fitted.basis, fitted.measurement, fitted.precision = "measured", tuning.label, None
     fitted.error, fitted.error_p90 = estimator.fitted.errors["measured/training"]
 
 
@@ -368,4 +369,3 @@ def _hours(
         job.context * training_job.batch,
     )
     return training.hours(job.flops, cluster, mfu * share)
-

@@ -328,9 +328,7 @@ def _check_serving(serving: Serving) -> None:
             "concurrency and requests per second say the same thing", "Give one of them."
         )
     if serving.kv_precision not in (None, "fp8", "fp16"):
-        raise HwpricesError(
-            f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16."
-        )
+        raise HwpricesError(f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16.")
 
 
 def _check_limits(limits: Limits) -> None:

@@ -1,7 +1,7 @@
 """Describe a language model: its number of parameters, layers and widths."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import polars as pl
@@ -45,7 +45,7 @@ def squeeze(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "", name.lower())
 
 
-@cache
+@lru_cache(maxsize=512)
 def model_shape(model: float | str) -> ModelShape:
     """Describe a model given by name (llama-3.1-70b) or by number of parameters (70e9, "70B").
 

@@ -230,9 +230,9 @@ def _figures_per_token(job: Job) -> list[pl.Expr]:
             "usd_per_million_input_tokens"
         ),
         served.then(per_million * (1 - prompts)).alias("usd_per_million_output_tokens"),
-        served.then(
-            formulas.per_million_tokens(grams, col.tokens_per_second)
-        ).alias("gco2e_per_million_tokens"),
+        served.then(formulas.per_million_tokens(grams, col.tokens_per_second)).alias(
+            "gco2e_per_million_tokens"
+        ),
     ]
 
 

@@ -169,9 +169,7 @@ def _times(found: Speed, copies: float) -> Speed:
     )
 
 
-def _replica(
-    machine: Machine, devices: int, demand: Demand, fitted: Calibration
-) -> Replica | None:
+def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration) -> Replica | None:
     """Describe a copy of the model on ``devices``; None without a bandwidth or a format."""
     device = machine.device
     number_format = device.compute_format(demand.precision)
@@ -193,9 +191,7 @@ def _replica(
 
 def _request(device: Device, demand: Demand, bits: float | None) -> Request:
     stored = bits if bits is not None else BITS_PER_WEIGHT[demand.precision]
-    return Request(
-        demand.input_tokens, demand.output_tokens, stored / 8, kv_bytes(device, demand)
-    )
+    return Request(demand.input_tokens, demand.output_tokens, stored / 8, kv_bytes(device, demand))
 
 
 def kv_bytes(device: Device, demand: Demand) -> float:

@@ -7,6 +7,7 @@ import polars as pl
 from hwprices.read.dataset import Dataset
 from hwprices.read.summary import provider_title
 
+
 def about(dataset: Dataset, offers: pl.DataFrame) -> dict[str, Any]:
     """Describe the release and each provider in it, as JSON values."""
     manifest = dataset.manifest

@@ -130,7 +130,10 @@ GROUPS = (
     ("Prices", ("currency", "on_demand", "spot_discount", "spot_zone", "best_")),
     ("Per accelerator, token or run", ("usd_per_", "spot_usd_per_acc", "minutes_per", "benchmark")),
     ("Accelerators", ("accelerator_", "tflops_")),
-    ("Machine", ("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp")),
+    (
+        "Machine",
+        ("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp"),
+    ),
     ("Machine", ("memory_", "local_disk", "network", "rdma", "flags", "observed")),
 )
 """Group, and how the names of its columns begin; the first that fits counts."""

@@ -217,7 +217,9 @@ class Pages:
             first=offers.row(0, named=True),
             facts=self._facts("instance_types", MACHINE, machine),
             machine=machine,
-            options=[(column, columns.words(columns.option_of(column) or "")) for column in options],
+            options=[
+                (column, columns.words(columns.option_of(column) or "")) for column in options
+            ],
             offers=payload.records(offers.select("region", "country", "currency", *OWN, *options)),
             journeys=journeys.of(provider, name),
             **self.common,

@@ -61,9 +61,7 @@ BREAK_EVEN_HEADINGS = [
 ]
 
 
-def render_recommendation(
-    frame: pl.DataFrame, top: int = 10, excluded: int = 0
-) -> RenderableType:
+def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Above them stands what the answer assumes; below them ``excluded`` of those left out, with the
@@ -84,7 +82,7 @@ def render_recommendation(
     if rented.height:
         parts.append(_rented(rented, top, count))
     if bought.height:
-        parts.append(_bought(bought, top if not rented.height else min(top, 5)))
+        parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
     if not recommended.height:
         parts.append(f"{count}.")
     return Group(*parts, *reasons)
@@ -128,7 +126,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     )
 
 
-def _bought(machines: pl.DataFrame, top: int) -> RenderableType:
+def _bought(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     """Draw the machines to buy, with their price and when it is paid back."""
     shown = machines.head(top)
     figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
@@ -146,7 +144,7 @@ def _bought(machines: pl.DataFrame, top: int) -> RenderableType:
             ]
             for row in shown.iter_rows(named=True)
         ],
-        title="To buy (USD/M tok and carbon: of the hours in use; pays after hours of this work)",
+        title=f"To buy ({count}); costs are of an hour in use, pays after: hours of this work",
         right=["", "USD to buy", "pays after", *headings],
     )
 
@@ -172,6 +170,8 @@ def payback(row: dict[str, Any]) -> str:
     """Write after how many hours of this work a machine has paid for itself."""
     hours = row["payback_hours"]
     return "never" if hours is None else number(hours, "h")
+
+
 def render_break_even(frame: pl.DataFrame) -> RenderableType:
     """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer."""
     rows = [
