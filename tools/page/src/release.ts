@@ -53,6 +53,8 @@ export type Row = Record<string, string | number | boolean | string[] | undefine
 
 export interface Facts {
   about: About;
+  /** Which machine types have a page of their own. */
+  machine_pages: "all" | "accelerators";
   columns: ColumnInfo[];
   accelerators: Row[];
   accelerator_columns: Record<string, { description?: string; unit?: string }>;
