@@ -188,7 +188,10 @@ def test_two_hundred_cells_of_the_csv_equal_the_parquet(
         page.get_by_role("button", name="CSV").click()
     download.value.save_as(tmp_path / "offers.csv")
     with (tmp_path / "offers.csv").open(encoding="utf-8", newline="") as file:
-        cells = {(row["provider"], row["region"], row["instance_type"]): row for row in csv.DictReader(file)}
+        cells = {
+            (row["provider"], row["region"], row["instance_type"]): row
+            for row in csv.DictReader(file)
+        }
     assert len(cells) == offers.height
     drawn = random.Random(15)
     for _ in range(CELLS):
@@ -243,6 +246,14 @@ def test_a_dot_of_a_chart_says_what_it_is(wide: Visit) -> None:
     assert "USD per" in chart.locator(".words").inner_text()
     chart.get_by_text("As a table").click()
     assert "p5.48xlarge" in chart.locator("table").inner_text()
+
+
+def test_the_history_is_drawn_once_there_are_two_releases(wide: Visit) -> None:
+    page = wide.go("charts?device=nvidia-h100")
+    chart = page.locator(".chart", has_text="over time")
+    assert "AWS from $7.50 on 1 Aug 2026 to $6.88" in chart.locator(".words").inner_text()
+    assert "A dashed ring is a restatement" in chart.locator(".words").inner_text()
+    assert "our reading changed" in wide.go("release").locator("main").inner_text()
 
 
 def test_the_release_says_what_it_is(wide: Visit, dataset: hwprices.Dataset) -> None:

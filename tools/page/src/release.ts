@@ -55,6 +55,8 @@ export interface Facts {
   about: About;
   /** Which machine types have a page of their own. */
   machine_pages: "all" | "accelerators";
+  /** Since the release before. */
+  changes: { lines: string[]; prices: Row[] };
   columns: ColumnInfo[];
   accelerators: Row[];
   accelerator_columns: Record<string, { description?: string; unit?: string }>;
@@ -80,6 +82,8 @@ export class Release {
   constructor(
     readonly facts: Facts,
     readonly offers: Table,
+    /** On-demand prices with the time they were valid; null while there is one release only. */
+    readonly history: Table | null,
   ) {
     this.columns = new Map(facts.columns.map((column) => [column.name, column]));
     this.options = facts.columns.filter((column) => column.option);

@@ -16,6 +16,7 @@ from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
 from hwprices.read.report.pages import Machines
+from hwprices.read.report.past import changes, history
 from hwprices.read.report.templates import render
 
 ROW_ORDER = ("provider", "instance_type", "region")
@@ -68,6 +69,7 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
         facts={
             "about": about(dataset, offers),
             "machine_pages": machines,
+            "changes": changes(dataset),
             "columns": described,
             "accelerators": accelerators(dataset),
             "accelerator_columns": columns.descriptions(dataset, "accelerators"),
@@ -84,6 +86,9 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
     lists = pl.selectors.list()
     table = offers.select(names).sort(ROW_ORDER).with_columns(lists.list.join(", "))
     whole.add_table("offers", table)
+    intervals = history(dataset)
+    if intervals.height:
+        whole.add_table("history", intervals)
     return whole.packed()
 
 

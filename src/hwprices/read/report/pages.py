@@ -189,9 +189,7 @@ class Pages:
             for row in payload.records(self.dataset.scan("instance_types").collect())
         }
         journeys = Journeys(self.dataset, offers)
-        groups = offers.sort(*key, "region").partition_by(
-            *key, as_dict=True, maintain_order=True
-        )
+        groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
         for (provider, name), own in groups.items():
             path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
             machine = types.get((str(provider), str(name)), {})
