@@ -43,6 +43,7 @@ NOT_READING = (
     "landing/download.py",
     "landing/limits.py",
     "landing/retry.py",
+    "landing/secrets.py",
     "settings.py",
     "storage/",
 )

@@ -6,4 +6,5 @@ ABOUT = About(
     title="RunPod",
     without_account="prices of all GPU types in both clouds",
     with_credentials="nothing more",
+    missing="stock by data center, vCPUs and memory, serverless, clusters, savings plans, storage",
 )

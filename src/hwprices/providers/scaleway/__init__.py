@@ -6,4 +6,5 @@ ABOUT = About(
     title="Scaleway",
     without_account="all machines and their prices, zone by zone",
     with_credentials="nothing more",
+    missing="stock, prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read.currency import NO_RATES, Rates, offers_in_usd
 from hwprices.read.device import figures, lookup
 from hwprices.read.device.answer import (
     Answer,
@@ -19,6 +20,7 @@ from hwprices.read.device.answer import (
     Purchase,
     Rent,
 )
+from hwprices.read.device.where_sold import where_sold
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.tables import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
@@ -40,28 +42,36 @@ CPU_FEATURES = {
 format."""
 
 
-def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
+def device(
+    dataset: Tables, name: str, ownership: Ownership = DEFAULTS, rates: Rates = NO_RATES
+) -> pl.DataFrame:
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
-    ``name`` is an id (nvidia-l4), a name (RTX 4090), or enough words of one. ``ownership`` holds
-    the assumptions behind tco_usd_per_hour. The columns are those of ``answer.COLUMNS``; costs and
-    emissions are of one device.
+    ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
+    family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
+    tco_usd_per_hour, ``rates`` what other currencies are worth. The columns are those of
+    ``answer.COLUMNS``; costs and emissions are of one accelerator or CPU, and of a whole machine
+    where that is what is asked for.
 
     Raises:
         HwpricesError: no device has this name, or several have; the line names the nearest ones.
     """
-    table, device_id = lookup.find(lookup.candidates(dataset), name)
-    return ANSWERS[table](dataset, device_id, ownership).to_frame()
+    sold_as = lookup.SoldAs.of(dataset)
+    table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
+    return ANSWERS[table](dataset, device_id, ownership, rates).to_frame()
 
 
 def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]:
     return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
 
 
-def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> Answer:
+def _accelerator(
+    dataset: Tables, accelerator_id: str, ownership: Ownership, rates: Rates
+) -> Answer:
     """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
-    offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id).collect()
+    own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
+    offers = offers_in_usd(own_offers, rates).collect()
     benchmarks = figures.newest_benchmarks(dataset, accelerator_id)
     rent = figures.rent(
         offers,
@@ -78,6 +88,7 @@ def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> 
         availability=Availability(
             providers=row["providers"],
             regions=row["regions"],
+            where_sold=where_sold(offers, row["providers"]),
             local_devices=row["local_devices"],
             sold_locally=row["sold_locally"] or bool(row["local_devices"]),
         ),
@@ -87,6 +98,9 @@ def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> 
             measured=figures.measurements(benchmarks),
             usd_per_million_tokens=figures.token_prices(
                 offers, benchmarks, rent.on_demand_usd_per_hour
+            ),
+            usd_per_thousand_samples=figures.sample_prices(
+                benchmarks, rent.on_demand_usd_per_hour, 1.0
             ),
         ),
         power=figures.power(row),
@@ -134,7 +148,7 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
     )
 
 
-def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
+def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
     """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     types = machine_cpus(
@@ -144,7 +158,8 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
         "cpu_id",
     )
     with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
-    offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi").collect()
+    own_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
+    offers = offers_in_usd(own_offers, rates).collect()
     without_accelerators = offers.filter(accelerator_kind="none")
     rent = figures.rent(
         without_accelerators,
@@ -204,36 +219,73 @@ def _arm_fp16(row: dict[str, Any]) -> str:
     return "supported" if has_it else "unsupported"
 
 
-def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
+def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Answer:
     """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
     accelerator = (
-        _accelerator(dataset, row["accelerator_id"], ownership) if row["accelerator_id"] else None
+        _accelerator(dataset, row["accelerator_id"], ownership, rates)
+        if row["accelerator_id"]
+        else None
     )
     identity = replace(
         _identity(row, device_id, row["kind"], row["cpu"]),
         memory_gb=row["accelerator_memory_gb"] or row["memory_gib"],
         memory_bandwidth_gbs=None,
     )
+    count = row["accelerator_count"] or 1.0
     if accelerator:
+        bandwidth = accelerator.identity.memory_bandwidth_gbs
         identity = replace(
             identity,
             architecture=accelerator.identity.architecture or row["cpu"],
-            memory_bandwidth_gbs=accelerator.identity.memory_bandwidth_gbs,
+            memory_bandwidth_gbs=None if bandwidth is None else bandwidth * count,
         )
     return Answer(
         identity=identity,
-        capabilities=accelerator.capabilities if accelerator else Capabilities(),
+        capabilities=_whole(accelerator.capabilities, count) if accelerator else Capabilities(),
         availability=Availability(local_devices=[device_id], sold_locally=True),
         rent=Rent(),
         purchase=_machine_purchase(row),
-        performance=Performance(measured=accelerator.performance.measured if accelerator else None),
-        power=replace(
-            accelerator.power if accelerator else Power(),
-            power_w=row["power_w"],
-            power_basis=row["power_basis"],
-        ),
+        performance=_machine_performance(dataset, row, accelerator),
+        power=_machine_power(row, accelerator, count),
         emissions=_machine_emissions(row),
+    )
+
+
+def _whole(capabilities: Capabilities, count: float) -> Capabilities:
+    """Give the capabilities of a machine: rates of all its accelerators together."""
+    rates = [rate | {"rate": rate["rate"] * count} for rate in capabilities.dense_rates or []]
+    return replace(capabilities, dense_rates=rates)
+
+
+def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float) -> Power:
+    """Give the watts of a machine, and the rate of all its accelerators over them."""
+    of_one = accelerator.power if accelerator else Power()
+    rate = of_one.tflops_per_watt
+    watts_of_one = of_one.tdp_w
+    efficiency = None
+    if rate and watts_of_one and row["power_w"]:
+        efficiency = rate * watts_of_one * count / row["power_w"]
+    return Power(
+        power_w=row["power_w"],
+        power_basis=row["power_basis"],
+        tflops_per_watt=efficiency,
+        tflops_per_watt_dtype=of_one.tflops_per_watt_dtype if efficiency else None,
+    )
+
+
+def _machine_performance(
+    dataset: Tables, row: dict[str, Any], accelerator: Answer | None
+) -> Performance:
+    """Give the measured speed of one accelerator, and what its owner pays for tokens and images."""
+    if accelerator is None:
+        return Performance()
+    benchmarks = figures.newest_benchmarks(dataset, row["accelerator_id"])
+    cost, count = row["tco_usd_per_hour"], row["accelerator_count"]
+    return Performance(
+        measured=accelerator.performance.measured,
+        usd_per_million_tokens=figures.owned_token_prices(benchmarks, cost, count),
+        usd_per_thousand_samples=figures.sample_prices(benchmarks, cost, count),
     )
 
 
@@ -257,7 +309,7 @@ def _machine_emissions(row: dict[str, Any]) -> Emissions:
     return Emissions()
 
 
-ANSWERS: dict[str, Callable[[Tables, str, Ownership], Answer]] = {
+ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Answer]] = {
     "accelerators": _accelerator,
     "cpus": _cpu,
     "local_hardware": _machine,

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, with_remark
+from hwprices.read.terminal.where_sold import render_where_sold
 
 Row = dict[str, Any]
 
@@ -19,12 +20,19 @@ def render_device(frame: pl.DataFrame) -> Table:
     )
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for question, answer in [*_identity(row), *_costs(row), *_performance(row), *_sources(row)]:
-        if answer:
-            table.add_row(question, answer)
+    _add(table, [*_identity(row), *_costs(row)])
+    if row["where_sold"]:
+        table.add_row("where sold", render_where_sold(row["where_sold"]))
+    _add(table, [*_performance(row), *_sources(row)])
     for reason in row["missing"]:
         table.add_row(Text("not known", "dim"), Text(reason, "dim"))
     return table
+
+
+def _add(table: Table, answers: list[tuple[str, str]]) -> None:
+    for question, answer in answers:
+        if answer:
+            table.add_row(question, answer)
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:
@@ -42,7 +50,6 @@ def _identity(row: Row) -> list[tuple[str, str]]:
         ("dense rates", listing(rates)),
         ("AI features", listing(row["ai_features"])),
         ("software", listing(row["software"])),
-        ("clouds", listing(row["providers"])),
         ("regions", listing(row["regions"])),
         ("machines to buy", listing(row["local_devices"])),
     ]
@@ -56,8 +63,11 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h spot", with_remark(money(row["spot_usd_per_hour"]), row["spot_offer"])),
         ("USD/h cheapest", with_remark(money(row["cheapest_usd_per_hour"]), row["cheapest_offer"])),
         ("USD/h as a part", money(row["part_usd_per_hour"])),
-        ("USD/year", money(row["usd_per_year"])),
+        ("USD/year", with_remark(money(row["usd_per_year"]), row["usd_per_year_basis"])),
+        ("prices of", str(row["prices_observed"] or "")),
+        ("at launch", with_remark(money(row["launch_price_usd"]), launched(row))),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
+        ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
         ("USD/h owned", money(row["tco_usd_per_hour"])),
     ]
 
@@ -72,9 +82,24 @@ def _performance(row: Row) -> list[tuple[str, str]]:
     return [
         ("measured", "\n".join(_measurements(row))),
         ("USD/M tokens", "\n".join(token_prices)),
+        ("USD/1000", "\n".join(_sample_prices(row))),
         ("power", with_remark(number(row["power_w"], "W"), row["power_basis"])),
         ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
         ("gCO2e/h", with_remark(number(row["gco2e_per_hour"]), row["gco2e_basis"])),
+    ]
+
+
+def launched(row: Row) -> str:
+    """Say what the launch price is of."""
+    return f"USD, {row['release_year']}" if row["release_year"] else "USD"
+
+
+def _sample_prices(row: Row) -> list[str]:
+    """Write the price of a thousand images, one line a model."""
+    names = {"stable-diffusion-xl": "SDXL images"}
+    return [
+        f"{names.get(price['model'], price['model'])}: {money(price['usd'])}"
+        for price in row["usd_per_thousand_samples"] or []
     ]
 
 
