@@ -173,7 +173,7 @@ def test_selected_offers_are_compared(wide: Visit) -> None:
         page.get_by_role("checkbox", name=re.compile(f"^Compare {name} ")).check()
     page.get_by_role("link", name="Compare").click()
     table = page.locator("table.compare")
-    assert re.search(r"\$55\.04\s*\(lowest\)", table.inner_text())
+    assert re.search(r"\$55\.04 /h\s*\(lowest\)", table.inner_text())
     assert "$88.49" in table.inner_text()
     page.go_back()
     assert page.locator(".tray").inner_text().startswith("2 of 6")

@@ -159,15 +159,19 @@ function inCurrency(value: Row[string], currency: Row[string]): string {
   return currency === "USD" ? usd(value) : `${String(currency)} ${number(value)}`;
 }
 
+function counted(count: number, what: string): string {
+  return `${integer(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
 function Missing({ release }: { release: Release }) {
   const { about } = release.facts;
   const lines = about.providers.flatMap((provider) => [
     ...Object.entries(provider.no_on_demand_price).map(
       ([reason, count]) =>
-        `${provider.title}: ${integer(count)} offers have no on-demand price (${words("reason", reason)}).`,
+        `${provider.title}: ${counted(count, "offer")} without an on-demand price (${words("reason", reason)}).`,
     ),
     ...Object.entries(provider.refused).map(
-      ([reason, count]) => `${provider.title}: ${integer(count)} rows were refused (${words("reason", reason)}).`,
+      ([reason, count]) => `${provider.title}: ${counted(count, "row")} refused (${words("reason", reason)}).`,
     ),
     ...provider.troubles.map(({ unit, status, reason }) => `${provider.title}: ${unit} ${status}: ${reason}`),
   ]);

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { day, integer, percent, usd, withUnit, words } from "./format";
 import { accelerators } from "./offers";
-import { findOffer, offerKey, type ColumnInfo, type Release } from "./release";
+import { findOffer, offerKey, ownPrice, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
 
 const MOST_REGIONS = 40; // other regions listed in the dialog
@@ -179,7 +179,11 @@ function Facts({ release, row }: { release: Release; row: number }) {
       {shown.map((info) => (
         <div key={info.name} title={info.description}>
           <dt>{info.heading}</dt>
-          <dd>{withUnit(info, offers.column(info.name).at(row))}</dd>
+          <dd>
+            {info.name === "on_demand_hourly"
+              ? ownPrice(offers, row)
+              : withUnit(info, offers.column(info.name).at(row))}
+          </dd>
         </div>
       ))}
     </dl>

@@ -1,5 +1,6 @@
 /** What the page knows of the release: its facts, and the table of offers. */
 
+import { money } from "./format";
 import type { Table } from "./payload";
 
 export interface ColumnInfo {
@@ -117,6 +118,12 @@ export class Release {
   heading(column: string): string {
     return this.columns.get(column)?.heading ?? column.replaceAll("_", " ");
   }
+}
+
+/** A price in the currency of its offer, which is never converted. */
+export function ownPrice(offers: Table, row: number): string {
+  const price = offers.column("on_demand_hourly").number(row);
+  return price === null ? "" : `${offers.column("currency").text(row)} ${money(price)} /h`;
 }
 
 /** An offer is named by the three columns of its key. */
