@@ -79,7 +79,7 @@ def spot(base: dict[str, Snapshot], share: float) -> dict[str, Snapshot]:
         purchase_option=pl.lit("spot"),
         effective_hourly=(index.hash(2) % 100_000).cast(Money) / 10_000 + pl.lit(0.01).cast(Money),
     )
-    ids = pl.Series("price_id", [f"{random.Random(i).getrandbits(96):024x}" for i in range(count)])  # noqa: S311
+    ids = pl.Series("price_id", [f"{random.Random(i).getrandbits(96):024x}" for i in range(count)])
     made = made.with_columns(ids, hourly="effective_hourly", upfront=pl.lit(None, dtype=Money))
     return {"aws": replace(one, prices=made)}
 

@@ -81,8 +81,7 @@ def test_its_name_is_its_folder_and_its_settings_load(provider: Provider) -> Non
 @pytest.mark.parametrize("package", sorted({providers.get(n).package for n in providers.names()}))
 def test_importing_it_does_not_import_an_sdk(package: str) -> None:
     code = (
-        f"import sys, {package}; "
-        f"print([name for name in {HEAVY_IMPORTS} if name in sys.modules])"
+        f"import sys, {package}; print([name for name in {HEAVY_IMPORTS} if name in sys.modules])"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -84,10 +84,7 @@ def test_too_many_refused_rows_fail_and_stay_to_be_looked_at(tmp_path):
     ):
         run(tmp_path, [part(*names(120), *refused)], "r2")
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
-    assert (
-        pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/vendor/all.parquet").height
-        == 10
-    )
+    assert pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/vendor/all.parquet").height == 10
 
 
 def test_a_run_without_one_price_fails(tmp_path):
