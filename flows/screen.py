@@ -8,6 +8,7 @@ from rich.text import Text
 
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
+from hwprices.read.terminal.console import console
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # see command.py
@@ -19,11 +20,10 @@ def print_summary(published: "Published", root: str) -> None:
 
     On stderr comes a line for each check that stopped, with what to do.
     """
-    # A wide table keeps its columns; a narrower terminal wraps its lines.
-    console = Console(width=max(Console().width, summary.WIDE))
     dataset = Dataset(Store(root), published.version)
     reasons = {name: published.status.providers[name].reason for name in published.held_back}
-    console.print(summary.render(dataset, new=published.new, held_back=reasons), crop=False)
+    drawn = summary.render(dataset, new=published.new, held_back=reasons)
+    console().print(drawn, crop=False)
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(line, style="yellow"), soft_wrap=True)

@@ -34,6 +34,17 @@ Accelerators = pl.List(
 PROVIDER_PATTERN = r"^[a-z][a-z0-9_]*$"
 COUNTRY_PATTERN = r"^[A-Z]{2}$"
 CURRENCY_PATTERN = r"^[A-Z]{3}$"
+PLACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""Regions and zones. Files are named by the region, so there is nothing in it that a file system
+or a Parquet reader takes for something else."""
+
+NAME_PATTERN = r"^[^\W_][^/\\]*$"
+"""Machine types: a letter or digit of any script first, where a spreadsheet takes = + - @ for the
+start of a formula, and no separator of paths. Hidden characters are refused in every text."""
+
+MAX_NAME_LENGTH = 200
+"""Characters of a region, zone or machine type. The longest real one has 37."""
+
 HASH_PATTERN = r"^[0-9a-f]{24}$"
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
 URL_PATTERN = r"^https://\S+$"
@@ -105,14 +116,26 @@ def region() -> Any:
     return column(
         "Region, as the provider's API spells it.",
         focus="RegionId",
-        str_length={"min_value": 1},
+        str_matches=PLACE_PATTERN,
+        str_length={"max_value": MAX_NAME_LENGTH},
+    )
+
+
+def zone(description: str, *, nullable: bool = False) -> Any:
+    return column(
+        description,
+        focus="AvailabilityZone",
+        nullable=nullable,
+        str_matches=PLACE_PATTERN,
+        str_length={"max_value": MAX_NAME_LENGTH},
     )
 
 
 def instance_type() -> Any:
     return column(
         "Machine type, size or instance type, as the provider's API spells it.",
-        str_length={"min_value": 1},
+        str_matches=NAME_PATTERN,
+        str_length={"max_value": MAX_NAME_LENGTH},
     )
 
 

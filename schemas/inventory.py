@@ -52,7 +52,7 @@ class Zones(Table):
 
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
-    zone: pl.String = column("Zone as the provider's API names it.", focus="AvailabilityZone")
+    zone: pl.String = columns.zone("Zone as the provider's API names it.")
     zone_id: pl.String = column(
         "Id that is the same for every account (AWS use1-az1), where the provider has one.",
         nullable=True,
@@ -169,9 +169,7 @@ class Availability(Table):
 
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
-    zone: pl.String = column(
-        "Zone; null when the vendor's list is by region.", focus="AvailabilityZone", nullable=True
-    )
+    zone: pl.String = columns.zone("Zone; null when the vendor's list is by region.", nullable=True)
     instance_type: pl.String = columns.instance_type()
     offered: pl.Boolean = column("The vendor lists the type here.")
     restricted: pl.Boolean = column(

@@ -49,10 +49,8 @@ class Prices(Table):
     )
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
-    zone: pl.String = column(
-        "Zone, only where the price is zonal (AWS spot); else null.",
-        focus="AvailabilityZone",
-        nullable=True,
+    zone: pl.String = columns.zone(
+        "Zone, only where the price is zonal (AWS spot); else null.", nullable=True
     )
     instance_type: pl.String = columns.instance_type()
     os: pl.String = column(

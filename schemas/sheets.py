@@ -19,6 +19,7 @@ class LanguageModels(Table):
     )
     layers: pl.Int32 = column("Transformer layers.", gt=0)
     hidden_size: pl.Int32 = column("Width of the hidden state.", gt=0)
+    heads: pl.Int32 = column("Attention heads of a layer.", gt=0)
     kv_elements_per_layer: pl.Int32 = column(
         "Numbers that the key-value cache keeps for one token in one layer.", gt=0
     )
@@ -27,6 +28,22 @@ class LanguageModels(Table):
         "Width of the feed-forward layer; null for a mixture of experts.", nullable=True, gt=0
     )
     vocab_size: pl.Int32 = column("Tokens of the vocabulary.", gt=0)
+    experts: pl.Int32 = column("Experts of a layer; null for a dense model.", nullable=True, gt=0)
+    active_experts: pl.Int32 = column(
+        "Routed experts at work for a token; null for a dense model.", nullable=True, gt=0
+    )
+    context_limit: pl.Int32 = column("Longest context it was trained for.", unit="tokens", gt=0)
+    window_tokens: pl.Int32 = column(
+        "Tokens that layers with a sliding window keep; null where there are none.",
+        unit="tokens",
+        nullable=True,
+        gt=0,
+    )
+    full_attention_layers: pl.Int32 = column(
+        "Layers without a window; null where no layer has one.", nullable=True, gt=0
+    )
+    release_precision: pl.String = column("Number format of the published weights.")
+    license: pl.String = column("License of the weights: an SPDX name, or the maker's own.")
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
     notes: pl.String = columns.notes()
@@ -34,6 +51,57 @@ class LanguageModels(Table):
     class Config:
         name = "models"
         metadata = {"key": ["model_id"]}
+
+
+class BenchmarkWorkloads(Table):
+    """What a benchmark of a language model asks: the model, and how long its requests are."""
+
+    benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
+    model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
+    input_tokens: pl.Float64 = column("Mean length of a prompt.", unit="tokens", gt=0)
+    output_tokens: pl.Float64 = column("Mean length of an answer.", unit="tokens", gt=0)
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "benchmark_workloads"
+        metadata = {"key": ["benchmark"]}
+
+
+class Efficiencies(Table):
+    """Shares of the peak rates that programs reach, fitted by tools/calibration.py."""
+
+    family: pl.String = column(
+        "Family of devices (read/recommend/devices.py); experts and flops_per_byte are figures of"
+        " all families.",
+        str_matches=r"^[a-z_]+$",
+    )
+    compute: pl.Float64 = column("Share of the peak rate, or the figure.", gt=0)
+    bandwidth: pl.Float64 = column("Share of the memory bandwidth.", nullable=True, gt=0, le=1)
+    single_user_bandwidth: pl.Float64 = column(
+        "The same of programs for one user, such as llama.cpp.", nullable=True, gt=0, le=1
+    )
+    measurements: pl.Int32 = column("Measurements it was fitted on.", ge=0)
+    devices: pl.Int32 = column("Accelerators they are of.", ge=0)
+
+    class Config:
+        name = "efficiencies"
+        metadata = {"key": ["family"]}
+
+
+class CalibrationErrors(Table):
+    """How far answers are from measurements that they were not fitted on."""
+
+    basis: pl.String = column("measured, scaled, modelled, or unmeasured_family.")
+    kind: pl.String = column("serving or single_user.")
+    measurements: pl.Int32 = column("Measurements compared.", ge=0)
+    median_error: pl.Float64 = column("Median of |answer / measured - 1|.", ge=0)
+    p90_error: pl.Float64 = column("90th percentile of the same.", ge=0)
+
+    class Config:
+        name = "calibration"
+        metadata = {"key": ["basis", "kind"]}
 
 
 class AcceleratorNames(Table):

@@ -25,7 +25,13 @@ from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Zon
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 from hwprices.schemas.quarantine import Quarantine
-from hwprices.schemas.sheets import AcceleratorNames, LanguageModels
+from hwprices.schemas.sheets import (
+    AcceleratorNames,
+    BenchmarkWorkloads,
+    CalibrationErrors,
+    Efficiencies,
+    LanguageModels,
+)
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
 from hwprices.schemas.spot import SpotAdvice
 
@@ -83,7 +89,10 @@ completes the regions table."""
 CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, InterconnectLinks)
 """Figures that the accelerator sheet is compared with; never published."""
 
-RULE_SHEETS = {**_by_name(LanguageModels), **_provider_sheets()}
+RULE_SHEETS = {
+    **_by_name(LanguageModels, BenchmarkWorkloads, Efficiencies, CalibrationErrors),
+    **_provider_sheets(),
+}
 """Sheets that the program reads rules and dimensions from; never published."""
 
 

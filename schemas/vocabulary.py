@@ -569,6 +569,7 @@ SUITES = Vocabulary(
     {
         "mlperf_inference": "MLPerf Inference: how fast a trained model answers.",
         "mlperf_training": "MLPerf Training: how long training to a quality target takes.",
+        "llama_cpp": "Results of llama.cpp, Ollama or MLC that people published: one user.",
     },
 )
 
@@ -581,6 +582,8 @@ SCENARIOS = Vocabulary(
         "SingleStream": "One query after the other: latency.",
         "MultiStream": "Batches of queries one after the other: latency.",
         "training": "MLPerf Training has no scenarios.",
+        "SingleUser": "One sequence generates tokens, alone on the device.",
+        "Prompt": "One prompt is read: its tokens per second.",
     },
 )
 

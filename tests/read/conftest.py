@@ -1,6 +1,9 @@
 """What the tests of answers share."""
 
+from pathlib import Path
+
 import pytest
+from tests.helpers.market import publish as publish_market
 from tests.helpers.small_release import TYPES, Release, build, rows
 
 
@@ -8,3 +11,9 @@ from tests.helpers.small_release import TYPES, Release, build, rows
 def release() -> Release:
     """A small release with real prices; see tests/helpers/small_release.py."""
     return Release({**build().tables, "instance_types": rows("instance_types", *TYPES)})
+
+
+@pytest.fixture(scope="session")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small release of three clouds; see tests/helpers/market.py. Read only."""
+    return publish_market(tmp_path_factory.mktemp("market"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwprices.read.recommend import model_memory
+from hwprices.formulas import language_model
 from hwprices.read.recommend.model_shape import model_shape
 
 GB = 1e9
@@ -12,19 +12,19 @@ GB = 1e9
 
 def test_training_gpt_2_takes_the_24_gb_of_the_zero_paper() -> None:
     """ZeRO, section 3.1: 16 bytes a parameter, 24 GB for GPT-2 of 1.5 B."""
-    memory = model_memory.memory(model_shape(1.5e9), "full_finetune", "bf16", 1024, 1)
+    memory = language_model.memory(model_shape(1.5e9), "full_finetune", "bf16", 1024, 1)
     assert memory.total_sharded == pytest.approx(24 * GB)
 
 
 def test_llama_2_70b_trains_at_the_reported_share_of_the_peak() -> None:
     """1,720,320 A100 hours for 2 T tokens (Llama 2's paper) are 43 % of 312 dense TFLOPS."""
-    flops = model_memory.training_flops(model_shape("llama-2-70b"), "pretrain", 2e12)
+    flops = language_model.training_flops(model_shape("llama-2-70b"), "pretrain", 2e12, 1)
     assert flops / (1_720_320 * 3600 * 312e12) == pytest.approx(0.43, abs=0.01)
 
 
 def test_llama_3_405b_operations() -> None:
     """Llama 3's paper: 3.8e25 FLOPs for 15.6 T tokens."""
-    flops = model_memory.training_flops(model_shape("llama-3.1-405b"), "pretrain", 15.6e12)
+    flops = language_model.training_flops(model_shape("llama-3.1-405b"), "pretrain", 15.6e12, 1)
     assert flops == pytest.approx(3.8e25, rel=0.01)
 
 
@@ -33,29 +33,29 @@ def test_kv_cache_by_hand() -> None:
 
     Llama 2 7B has no grouped queries: 32 × 2 × 32 × 128 × 2 = 524,288.
     """
-    assert model_memory.kv_cache_bytes(model_shape("llama-3.1-70b"), 1, 1) == 327_680
-    assert model_memory.kv_cache_bytes(model_shape("llama-2-7b"), 1, 1) == 524_288
-    assert model_memory.kv_cache_bytes(model_shape("deepseek-r1"), 1, 1) == 61 * 576 * 2
+    assert language_model.kv_cache_bytes(model_shape("llama-3.1-70b"), 1, 1) == 327_680
+    assert language_model.kv_cache_bytes(model_shape("llama-2-7b"), 1, 1) == 524_288
+    assert language_model.kv_cache_bytes(model_shape("deepseek-r1"), 1, 1) == 61 * 576 * 2
 
 
 def test_lora_of_7b_by_hand() -> None:
     """Rank 16 on all linear layers of Llama 2 7B: 39,976,960 parameters, as PEFT counts them."""
-    assert model_memory.adapter_parameters(model_shape("llama-2-7b")) == 39_976_960
+    assert language_model.adapter_parameters(model_shape("llama-2-7b")) == 39_976_960
 
 
 @given(
     st.floats(min_value=1e8, max_value=1e12),
-    st.sampled_from(model_memory.WORKLOADS),
+    st.sampled_from(language_model.WORKLOADS),
     st.integers(min_value=128, max_value=65_536),
     st.integers(min_value=1, max_value=64),
 )
 @settings(deadline=None)
 def test_longer_contexts_and_bigger_batches_never_need_less(
-    size: float, workload: model_memory.Workload, context: int, batch: int
+    size: float, workload: language_model.Workload, context: int, batch: int
 ) -> None:
     model = model_shape(size)
-    small = model_memory.memory(model, workload, "bf16", context, batch)
-    big = model_memory.memory(model, workload, "bf16", context * 2, batch * 2)
+    small = language_model.memory(model, workload, "bf16", context, batch)
+    big = language_model.memory(model, workload, "bf16", context * 2, batch * 2)
     assert small.total_sharded <= big.total_sharded
     assert small.per_device < big.per_device or workload == "inference"
 
@@ -64,7 +64,7 @@ def test_longer_contexts_and_bigger_batches_never_need_less(
 @settings(deadline=None)
 def test_lora_needs_less_than_full_fine_tuning_and_4_bits_less_than_16(size: float) -> None:
     model = model_shape(size)
-    full = model_memory.memory(model, "full_finetune", "bf16", 2048, 1)
-    lora = model_memory.memory(model, "lora", "bf16", 2048, 1)
-    quantised = model_memory.memory(model, "lora", "int4", 2048, 1)
+    full = language_model.memory(model, "full_finetune", "bf16", 2048, 1)
+    lora = language_model.memory(model, "lora", "bf16", 2048, 1)
+    quantised = language_model.memory(model, "lora", "int4", 2048, 1)
     assert quantised.total_sharded < lora.total_sharded < full.total_sharded

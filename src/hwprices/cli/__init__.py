@@ -9,7 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from hwprices.cli import answers, diff, history, pipeline, preflight, releases, status
+from hwprices.cli import (
+    answers,
+    check_sheet,
+    compare,
+    coverage,
+    diff,
+    explain,
+    export,
+    find,
+    history,
+    pipeline,
+    preflight,
+    price,
+    recommend,
+    releases,
+    status,
+)
 from hwprices.cli.common import one_line_errors
 
 app = typer.Typer(
@@ -48,7 +64,7 @@ def hwprices(
 
         hwprices show
 
-        hwprices device "H100 SXM"
+        hwprices find 8xH100 europe
 
         hwprices recommend --help
     """
@@ -61,17 +77,24 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(find.find)
+_add(price.price)
+_add(compare.compare)
 _add(releases.query)
-_add(answers.explain)
+_add(explain.explain)
+_add(export.export)
 _add(answers.device)
-_add(answers.recommend)
+_add(recommend.recommend)
 _add(answers.tco)
 _add(history.history)
 _add(diff.diff)
 _add(releases.releases)
+_add(coverage.coverage)
+_add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,

@@ -1,57 +1,10 @@
-"""Commands that answer a question: explain, device, recommend, tco."""
+"""Commands that answer a question: device, tco."""
 
 from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_frame, print_table
-
-PriceOrType = Annotated[
-    str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
-]
-Region = Annotated[str | None, typer.Option(help="Only this region.")]
-System = Annotated[
-    str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
-]
-PurchaseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--purchase-option",
-        "--option",
-        help="Only this purchase option: on_demand, spot, reserved …",
-    ),
-]
-
-
-def explain(
-    price: PriceOrType,
-    region: Region = None,
-    os: System = None,
-    purchase_option: PurchaseOption = None,
-    root: Root = "",
-    version: Release = "latest",
-) -> None:
-    """Trace a price back to the vendor's line.
-
-    Prints how the price is computed, from which SKUs, and the line about each SKU on the landed
-    page. If several prices match, it lists them with their ids; call it again with one of the ids.
-
-    Example:
-
-        hwprices explain p5.48xlarge --region us-east-1 --os linux
-    """
-    from hwprices.read import explain as tracing
-    from hwprices.read.terminal.prices import render_explanation, render_prices
-
-    dataset = open_dataset(root, version)
-    prices = tracing.find_prices(
-        dataset, price, region=region, os=os, purchase_option=purchase_option
-    )
-    if prices.height == 1:
-        print_table(render_explanation(tracing.explain(dataset, prices["price_id"][0])))
-    else:
-        print_table(render_prices(prices))
-
+from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_frame
 
 DeviceName = Annotated[
     str,
@@ -78,85 +31,6 @@ def device(
     from hwprices.read.terminal.device import render_device
 
     print_frame(describe(open_dataset(root, version), name), as_json, render_device)
-
-
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model-parameters",
-        "--parameters",
-        help="The model: its number of parameters (7e9, 70B) or its name (llama-3.1-70b).",
-    ),
-]
-Workload = Annotated[str, typer.Option(help="inference, lora, full_finetune or pretrain.")]
-Precision = Annotated[
-    str, typer.Option(help="Number format of the weights: bf16, fp16, fp8, int8, fp4 …")
-]
-Context = Annotated[int, typer.Option(min=1, help="Tokens of a sequence.")]
-Objective = Annotated[str, typer.Option(help="Rank by cost, carbon or speed.")]
-Budget = Annotated[
-    float | None, typer.Option(min=0, help="USD for the job; for inference USD an hour.")
-]
-Tokens = Annotated[float | None, typer.Option(min=0, help="Tokens to train on.")]
-Days = Annotated[
-    float | None,
-    typer.Option(min=0, help="Deadline of a training; sets the number of machines."),
-]
-Batch = Annotated[int | None, typer.Option(min=1, help="Sequences at once.")]
-MaxNodes = Annotated[int | None, typer.Option(min=1, help="Most machines to use together.")]
-Where = Annotated[str | None, typer.Option(help="cloud or local; without it both.")]
-Top = Annotated[int, typer.Option(min=1, help="How many machines to show.")]
-Excluded = Annotated[
-    int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
-]
-
-
-def recommend(
-    model_parameters: Model,
-    workload: Workload = "inference",
-    precision: Precision = "bf16",
-    context: Context = 4096,
-    objective: Objective = "cost",
-    budget: Budget = None,
-    tokens: Tokens = None,
-    days: Days = None,
-    batch: Batch = None,
-    max_nodes: MaxNodes = None,
-    where: Where = None,
-    top: Top = 10,
-    excluded: Excluded = 0,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-) -> None:
-    """Rank machines for a language-model job.
-
-    Prints one line per machine, the best first: where, how many are needed (×), USD per hour of all
-    of them and under which purchase option, and what the job costs, takes and emits. tokens/s of
-    inference is an upper bound. --excluded adds machines that are left out, with the reason.
-
-    Example:
-
-        hwprices recommend --model-parameters 70B --precision fp8
-    """
-    from hwprices.read.recommend.recommend import recommend as rank
-    from hwprices.read.terminal.recommendation import render_recommendation
-
-    frame = rank(
-        model_parameters,
-        workload,
-        precision,
-        context,
-        budget,
-        objective,
-        dataset=open_dataset(root, version),
-        batch=batch,
-        tokens=tokens,
-        days=days,
-        max_nodes=max_nodes,
-        where=where,
-    )
-    print_frame(frame, as_json, lambda ranked: render_recommendation(ranked, top, excluded))
 
 
 LifetimeYears = Annotated[float, typer.Option(help="Years that the machine is used.")]

@@ -1,9 +1,8 @@
 """What all commands share: options, errors in one line, and how answers are printed."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +11,7 @@ from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from hwprices.read.dataset import Dataset
 
@@ -40,16 +39,18 @@ UsdPer = Annotated[
     ),
 ]
 
-WIDE = 160
-"""Columns of the widest table, a recommendation."""
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
+]
 
 
 def default_root() -> str:
     """Give the folder ``data`` with releases, here or in a parent folder; else ./data."""
-    for folder in (Path.cwd(), *Path.cwd().parents):
-        if (folder / "data" / "latest.json").is_file():
-            return str(folder / "data")
-    return "data"
+    from hwprices.read.root import default_root as find_root
+
+    return find_root()
 
 
 def open_dataset(root: str, version: str) -> "Dataset":
@@ -91,21 +92,12 @@ def _fail(error: HwpricesError) -> None:
     raise typer.Exit(2) from None
 
 
-def console(width: int = WIDE) -> "Console":
-    """Make a console at least that wide: in a narrower terminal a table has long lines.
-
-    Texts are shown as they are: [red] and :smile: are no styles or pictures.
-    """
-    from rich.console import Console
-
-    return Console(width=max(Console().width, width), markup=False, emoji=False)
-
-
-def print_table(table: "RenderableType", width: int = WIDE) -> None:
-    """Print a table without cutting its lines; control characters are shown escaped."""
+def print_table(table: "RenderableType") -> None:
+    """Print a table; control characters are shown escaped."""
+    from hwprices.read.terminal.console import console
     from hwprices.read.terminal.tables import Escaped
 
-    console(width).print(Escaped(table), crop=False)
+    console().print(Escaped(table), crop=False)
 
 
 def print_json(value: Any) -> None:
@@ -113,11 +105,36 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, default=str))
 
 
+def print_csv(rows: "pl.DataFrame") -> None:
+    """Print rows as CSV."""
+    from hwprices.read.export.cells import to_csv
+
+    typer.echo(to_csv(rows), nl=False)
+
+
 def print_frame(
-    frame: "pl.DataFrame", as_json: bool, render: "Callable[[pl.DataFrame], RenderableType]"
+    frame: "pl.DataFrame",
+    as_json: bool,
+    render: "Callable[[pl.DataFrame], RenderableType]",
+    *,
+    as_csv: bool = False,
+    limit: int | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
-    """Print an answer as JSON or as the table that ``render`` makes of it."""
+    """Print an answer as JSON or CSV, or as the table that ``render`` makes of it.
+
+    ``limit``: how many rows JSON and CSV have; None for all. ``render`` gets all rows. ``notes`` go
+    to stderr beside JSON and CSV.
+    """
+    rows = frame if limit is None else frame.head(limit)
+    if as_json and as_csv:
+        raise HwpricesError("--json and --csv are two formats", "Give one of them.")
+    if as_json or as_csv:
+        for note in notes:
+            typer.echo(note, err=True)
     if as_json:
-        print_json(frame.to_dicts())
+        print_json(rows.to_dicts())
+    elif as_csv:
+        print_csv(rows)
     else:
         print_table(render(frame))

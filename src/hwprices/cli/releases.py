@@ -1,19 +1,19 @@
 """Commands about releases as a whole: show, query, releases, verify."""
 
-import contextlib
-import io
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hwprices.cli.common import (
+    AsCsv,
     AsJson,
+    Limit,
     Release,
     ReleaseArgument,
     Root,
-    console,
     default_root,
     open_dataset,
+    print_csv,
     print_json,
     print_table,
 )
@@ -48,14 +48,16 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     """
     from hwprices.read import summary
 
-    print_table(summary.render(open_dataset(root, version)), summary.WIDE)
+    print_table(summary.render(open_dataset(root, version)))
 
 
 def query(
     sql: Sql,
     root: Root = "",
     version: Release = "latest",
+    limit: Limit = None,
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
     unsafe: Unsafe = False,
 ) -> None:
     """Ask the dataset in SQL.
@@ -71,31 +73,38 @@ def query(
     """
     import duckdb
 
-    from hwprices.read.sql import refusal
+    from hwprices.read.sql import mistake, refusal
 
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     try:
         result = connection.sql(sql)
         if result is not None:
-            _print_result(result, as_json)
+            _print_result(result, limit, as_json=as_json, as_csv=as_csv)
     except duckdb.Error as error:
-        tables = f"Tables: {', '.join(dataset.tables)}."
-        raise refusal(error) or HwpricesError(str(error).split("\n")[0], tables) from None
+        raise refusal(error) or mistake(error, dataset.tables) from None
 
 
-def _print_result(result: "DuckDBPyRelation", as_json: bool) -> None:
-    """Print the rows of a query as JSON or as DuckDB's table."""
-    from hwprices.read.terminal.tables import escaped
+def _print_result(
+    result: "DuckDBPyRelation", limit: int | None, *, as_json: bool, as_csv: bool
+) -> None:
+    """Print the rows of a query as JSON, as CSV or as a table; prices as a person writes them."""
+    import polars
 
+    from hwprices.read.terminal.query import render_result
+
+    rows = result if limit is None else result.limit(limit)
     if as_json:
-        print_json([dict(zip(result.columns, row, strict=True)) for row in result.fetchall()])
-        return
-    # DuckDB escapes most control characters in its table, but not bidi marks
-    drawn = io.StringIO()
-    with contextlib.redirect_stdout(drawn):
-        result.show(max_width=console().width, max_rows=MAX_ROWS)
-    typer.echo(escaped(drawn.getvalue()), nl=False)
+        print_json([dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()])
+    elif as_csv:
+        print_csv(
+            polars.DataFrame(
+                rows.fetchall(), schema=rows.columns, orient="row", infer_schema_length=None
+            )
+        )
+    else:
+        shown = limit or MAX_ROWS
+        print_table(render_result(result.columns, result.limit(shown + 1).fetchall(), shown))
 
 
 def releases(root: Root = "", as_json: AsJson = False) -> None:

@@ -5,14 +5,24 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Root, default_root, print_json, print_table
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Root,
+    default_root,
+    print_csv,
+    print_json,
+    print_table,
+)
 
 MaxAge = Annotated[
     str, typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age.")
 ]
 
 
-def status(root: Root = "", max_age: MaxAge = "", as_json: AsJson = False) -> None:
+def status(
+    root: Root = "", max_age: MaxAge = "", as_json: AsJson = False, as_csv: AsCsv = False
+) -> None:
     """Say how each provider fares.
 
     Prints when each provider was last collected with success, how its last try ended and why, the
@@ -27,10 +37,13 @@ def status(root: Root = "", max_age: MaxAge = "", as_json: AsJson = False) -> No
 
     limit = read_status.parse_age(max_age) if max_age else None
     status = read_status.read(root or default_root())
-    verdicts = read_status.judge(status, datetime.now(UTC), limit)
+    now = datetime.now(UTC)
+    verdicts = read_status.judge(status, now, limit)
     if as_json:
         print_json(read_status.to_json(status, verdicts))
+    elif as_csv:
+        print_csv(read_status.frame(status, now, limit))
     else:
-        print_table(read_status.render(verdicts), read_status.WIDE)
+        print_table(read_status.render(verdicts))
     if not all(verdict.well for verdict in verdicts):
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
-from hwprices.landing.download import Downloaded
+from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.limits import CHUNK, MAX_READ_BYTES
 from hwprices.storage import layout, manifests
 from hwprices.storage.checksum import sha256_of
@@ -142,7 +142,7 @@ class Landing:
                 content_bytes = body.path.stat().st_size
             sha256 = sha256_of(stored)
             key = layout.page(unit.provider, unit.kind, unit.region, sha256, suffix)
-            if not self.store.exists(key):
+            if not self.store.renew(key):
                 self.store.put(key, stored)
             return Page(
                 key=key,
@@ -247,9 +247,10 @@ class Landing:
             )
 
     def write_run(self, run: Run) -> str:
-        """Write the manifest of a run; returns its key."""
+        """Write the manifest of a run, its URLs without credentials; returns its key."""
         key = layout.run_manifest(run.provider, run.run_id)
-        self.store.put(key, manifests.encode(run))
+        results = tuple(replace(r, unit=_without_secrets(r.unit)) for r in run.results)
+        self.store.put(key, manifests.encode(replace(run, results=results)))
         return key
 
     def runs(self, provider: str) -> list[str]:
@@ -295,6 +296,12 @@ def check_name(unit: Unit) -> None:
                 "It has separators, control characters or too many letters."
                 " Look at what the vendor sends.",
             )
+
+
+def _without_secrets(unit: Unit) -> Unit:
+    """Return a unit whose URLs have no credentials: an endpoint may be a signed link."""
+    params = {name: public_url(v) if name == "url" else v for name, v in unit.params.items()}
+    return replace(unit, params=params)
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:

@@ -6,7 +6,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 import hashlib
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hwprices.read.history.moment import When
+    from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
 
 
@@ -250,13 +251,15 @@ class Dataset:
         On an object store polars reads the files: DuckDB would have to download an extension, and
         would need the credentials a second time.
         """
-        from hwprices.read import sql
+        from hwprices.read import focus, sql
 
         for table in self.tables:
             if self.store.is_local:
                 sql.create_view(connection, table, self._local_files(table))
             else:
                 self._register(connection, table)
+        if "prices" in self.tables:
+            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
 
     def _local_files(self, table: str) -> list[str]:
         """Return the absolute paths of a table's files; none on an object store."""
@@ -290,17 +293,133 @@ class Dataset:
                 faults.append(f"{self.store.uri(key)} {fault}")
         return faults
 
+    def find(
+        self,
+        text: str = "",
+        *,
+        sort: str = "price",
+        descending: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Find offers, in words or by options: one row for each price, the cheapest first.
+
+        Args:
+            text: such as "8xH100 europe 1y".
+            sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
+            descending: the highest figure first.
+            overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
+            options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
+                continent, option, term, os, tenancy, max_price, usd_per …: those of
+                ``read.find.request.request``.
+
+        Raises:
+            HwpricesError: a word or option is not understood; the line names near ones.
+        """
+        from hwprices.read.find import offers
+
+        rules = _overlays(overlays)
+        answer = offers.answer(
+            self, text, sort=sort, descending=descending, overlays=rules, **options
+        )
+        return answer.rows
+
+    def price(
+        self, name: str, *, overlays: "str | Path | Overlays | None" = None, **options: Any
+    ) -> pl.DataFrame:
+        """Give every price of a machine type, known or not, the cheapest first.
+
+        The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
+        ``find``; without them all systems and tenancies are given.
+
+        Raises:
+            HwpricesError: there is no such machine type, or it has no price; the line says whether
+                it is not sold or not in this release.
+        """
+        from hwprices.read.find import machine
+
+        return machine.require_prices(
+            machine.answer(self, name, overlays=_overlays(overlays), **options)
+        )
+
+    def compare(
+        self,
+        *names: str,
+        equals: bool = False,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Give one row for each machine type: its specification and cheapest prices.
+
+        ``equals``: add the machine of every other provider that is most like the first one.
+        ``options`` as in ``find``.
+
+        Raises:
+            HwpricesError: a name or option is not understood, or there is nothing to compare.
+        """
+        from hwprices.read.find.compare import compare
+
+        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+
+    def coverage(self) -> pl.DataFrame:
+        """Give one row for each region: how many prices it has, of which kinds, how old."""
+        from hwprices.read.find import overview
+
+        return overview.coverage(self)
+
+    def refused(self) -> pl.DataFrame:
+        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them."""
+        from hwprices.read.find import overview
+
+        return overview.quarantine(self)
+
+    def export(
+        self,
+        target: str | Path,
+        tables: Sequence[str] = (),
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+    ) -> Path:
+        """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
+
+        Raises:
+            HwpricesError: see ``read.export.files.export``.
+        """
+        from hwprices.read.export import files
+
+        return files.export(self, target, tables, overlays=_overlays(overlays))
+
+    def focus_sku_prices(self) -> pl.LazyFrame:
+        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft."""
+        from hwprices.read.export import files
+
+        return files.price_list(self)
+
+    def status(self) -> pl.DataFrame:
+        """Give one row for each provider: how its last try ended, and how old its tables are.
+
+        Raises:
+            HwpricesError: the dataset has no ``status.json``.
+        """
+        from datetime import UTC, datetime
+
+        from hwprices.read import status
+
+        return status.frame(status.read(self.store.root), datetime.now(UTC))
+
     def verify(self) -> list[str]:
         """List each file that is missing, altered, or not in the manifest; none means complete."""
         faults = []
         expected = {
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
+            layout.release_croissant(self.version),
             *(layout.release_file(self.version, name) for name in self.release.notes),
         }
         faults += self._altered_notes()
-        for entry in self.manifest["tables"].values():
-            for file in entry["files"]:
+        listed = [entry["files"] for entry in self.manifest["tables"].values()]
+        for files in (*listed, self.manifest.get("derived", [])):
+            for file in files:
                 key = layout.release_file(self.version, file["key"])
                 expected.add(key)
                 if self.store.leads_out(key):
@@ -320,6 +439,15 @@ class Dataset:
             if key not in expected
         ]
         return faults
+
+
+def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
+    """Load rules where the path of a file is given."""
+    if not isinstance(rules, str | Path):
+        return rules
+    from hwprices.read.overlays.rules import load
+
+    return load(rules)
 
 
 def open(root: str | Path, version: str = "latest") -> Dataset:

@@ -1,18 +1,21 @@
 """Trace a price back to the vendor: how it is computed, from which SKUs, on which landed pages."""
 
+import csv
 import gzip
 import hashlib
 import io
 import json
 import re
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
+from hwprices.read.find import machines
 from hwprices.storage import layout
 from hwprices.units import HOURS_PER_MONTH
 
@@ -30,6 +33,10 @@ PRICE_ORDER = [
 
 MAX_REGIONS = 8  # in an error message
 
+MIN_HEADINGS = 6
+"""A line of a CSV page with so many cells is its header; shorter ones before it are notes about the
+file, such as the five lines above an AWS price list."""
+
 PageState = Literal["whole", "altered", "missing"]
 
 
@@ -45,6 +52,8 @@ class Trace:
     """Whether the page is still what was landed. A dataset may be copied without its raw pages."""
     line: str
     """The line or JSON object that names the SKU; empty when none does."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """What the line says, by the vendor's own names; what is empty is left out."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,7 @@ def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFr
     Raises:
         HwpricesError: there is no such price; the line says where the type has prices.
     """
-    column = "price_id" if PRICE_ID.match(name) else "instance_type"
-    same_name = dataset.scan("prices").filter(pl.col(column) == name)
+    same_name = _of_name(dataset, name)
     active = {key: value for key, value in filters.items() if value is not None}
     prices = same_name.filter(*(pl.col(key) == value for key, value in active.items())).collect()
     if prices.is_empty():
@@ -74,10 +82,23 @@ def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFr
         hint = (
             f"It has prices in {', '.join(regions[:MAX_REGIONS])}."
             if regions
-            else 'See: hwprices query "select distinct instance_type from prices".'
+            else f"hwprices price {name} says where it is offered."
         )
-        raise HwpricesError(f"no price of {name}" + (f" with {active}" if active else ""), hint)
+        wanted = ", ".join(f"{key} {value}" for key, value in active.items())
+        raise HwpricesError(f"no price of {name}" + (f" with {wanted}" if wanted else ""), hint)
     return prices.sort(PRICE_ORDER)
+
+
+def _of_name(dataset: Dataset, name: str) -> pl.LazyFrame:
+    """Give the prices with that id, or of that machine type: without case or vendor's prefix."""
+    prices = dataset.scan("prices")
+    if PRICE_ID.match(name):
+        return prices.filter(price_id=name)
+    exact = prices.filter(instance_type=name)
+    if not exact.head(1).collect().is_empty():
+        return exact
+    machine = machines.resolve(dataset, name)
+    return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 
 def explain(dataset: Dataset, price_id: str) -> Explanation:
@@ -105,10 +126,10 @@ def arithmetic(explanation: Explanation) -> str:
     price, components = explanation.price, explanation.components
     if price["effective_hourly"] is None:
         return f"not known: {price['price_reason']}"
-    total = f"{_plain(price['effective_hourly'])} {price['currency']}/h"
+    total = f"{plain(price['effective_hourly'])} {price['currency']}/h"
     if components.height:
         terms = [
-            f"{_plain(quantity)} {unit} × {_plain(unit_price)}"
+            f"{plain(quantity)} {unit} × {plain(unit_price)}"
             for quantity, unit, unit_price in components.select(
                 "quantity", "unit", "unit_price"
             ).iter_rows()
@@ -116,13 +137,23 @@ def arithmetic(explanation: Explanation) -> str:
         return f"{' + '.join(terms)} = {total}"
     if price["upfront"] is not None:
         hours = price["term_months"] * HOURS_PER_MONTH
-        return f"{_plain(price['hourly'] or 0)} + {_plain(price['upfront'])} / {hours} h = {total}"
+        return f"{plain(price['hourly'] or 0)} + {plain(price['upfront'])} / {hours} h = {total}"
     if price["basis"] == "listed":
         return f"{total}, as the vendor states it"
     return f"{total}, by the vendor's rule from another price"
 
 
-def _plain(value: Any) -> str:
+def to_json(explanation: Explanation) -> dict[str, Any]:
+    """Give an explanation as JSON values: price, arithmetic, components and traces."""
+    return {
+        "price": explanation.price,
+        "arithmetic": arithmetic(explanation),
+        "components": explanation.components.to_dicts(),
+        "traces": [{**asdict(trace), "fields": dict(trace.fields)} for trace in explanation.traces],
+    }
+
+
+def plain(value: Any) -> str:
     """Write a decimal without the zeros at its end."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -138,19 +169,64 @@ def _trace(dataset: Dataset, provider: str, sku: str, sha256: str) -> Trace:
     page = dataset.store.uri(key)
     if hashlib.sha256(data).hexdigest() != sha256:
         return Trace(sku, sha256, page, state="altered", line="")
-    return Trace(sku, sha256, page, state="whole", line=_line(data, key, sku))
+    line, fields = _line(data, key, sku)
+    return Trace(sku, sha256, page, state="whole", line=line, fields=fields)
 
 
-def _line(data: bytes, key: str, sku: str) -> str:
+Fields = tuple[tuple[str, str], ...]
+
+
+def _line(data: bytes, key: str, sku: str) -> tuple[str, Fields]:
     """Find the vendor's words about the SKU: an object of a JSON page, a line of any other page.
 
-    Lines are read one by one: a price list unpacks to more than a gigabyte.
+    Lines are read one by one: a price list unpacks to more than a gigabyte. A line that has the SKU
+    as a cell goes before one that only contains it.
     """
     if key.endswith(".json.gz"):
         item = _object_with(json.loads(gzip.decompress(data)), sku)
-        return json.dumps(item, ensure_ascii=False) if item is not None else ""
+        if item is None:
+            return "", ()
+        return json.dumps(item, ensure_ascii=False), tuple(_leaves(item))
     with gzip.open(io.BytesIO(data), "rt", encoding="utf-8", errors="replace") as lines:
-        return next((line.strip() for line in lines if sku in line), "")
+        header: list[str] = []
+        containing: tuple[str, Fields] = "", ()
+        for line in lines:
+            cells = _cells(line)
+            if sku in line:
+                named = line.strip(), _by_heading(header, cells)
+                if sku in cells:
+                    return named
+                containing = containing if containing[0] else named
+            if len(cells) > len(header) and len(header) < MIN_HEADINGS:
+                header = cells
+    return containing
+
+
+def _cells(line: str) -> list[str]:
+    """Split a line of CSV; one of another format, or with a cell too long, has no cells."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
+
+
+def _by_heading(header: list[str], cells: list[str]) -> Fields:
+    """Put the headings of a CSV page to the cells of a line; nothing if their numbers differ."""
+    if len(header) != len(cells):
+        return ()
+    return tuple((name, cell) for name, cell in zip(header, cells, strict=True) if cell)
+
+
+def _leaves(item: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Give the values in a JSON object with their names: pricingInfo.0.unitPrice.nanos."""
+    if isinstance(item, dict):
+        for key, value in item.items():
+            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(item, list):
+        for index, value in enumerate(item):
+            yield from _leaves(value, f"{name}.{index}" if len(item) > 1 else name)
+    elif item not in (None, ""):
+        yield name, str(item)
 
 
 def _object_with(page: Any, sku: str) -> dict[str, Any] | None:

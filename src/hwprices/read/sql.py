@@ -189,3 +189,12 @@ def refusal(error: "duckdb.Error") -> HwpricesError | None:
 def first_line(error: Exception) -> str:
     """Return the first line of DuckDB's error; the lines below it point into the query."""
     return str(error).split("\n")[0]
+
+
+def mistake(error: "duckdb.Error", tables: Sequence[str]) -> HwpricesError:
+    """Explain an error in a query: DuckDB's line, the names it proposes, and else the tables."""
+    lines = [line.strip() for line in str(error).split("\n")]
+    proposals = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
+    if not proposals or "Catalog Error" in lines[0]:
+        proposals.append(f"Tables: {', '.join(tables)}.")
+    return HwpricesError(lines[0], " ".join(proposals))

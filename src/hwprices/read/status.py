@@ -4,27 +4,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.errors import HwpricesError
+from hwprices.read.age import STALE_AFTER
 from hwprices.read.terminal.tables import table
+from hwprices.read.terminal.words import ago
 from hwprices.storage import layout, manifests
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
 
-WIDE = 110  # columns of the table, with the reason broken into lines
+if TYPE_CHECKING:
+    import polars as pl
 
 WELL = ("published", "unchanged")
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-
-AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=1), "min"))
-"""From which age on it is told in which unit."""
-
-SECONDS = {"d": 86_400, "h": 3_600, "min": 60}
 
 HEADINGS = ["provider", "outcome", "last success", "tables from", "units", "reason"]
 
@@ -41,6 +39,13 @@ class Verdict:
     since_success: timedelta | None
     age: timedelta | None
     too_old: bool
+    sheet_age: timedelta | None = None
+    """How long ago a person read the vendor's page, of a price sheet."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is a price sheet that nobody compared with the vendor's page for long."""
+        return self.sheet_age is not None and self.sheet_age > STALE_AFTER
 
     @property
     def well(self) -> bool:
@@ -82,7 +87,9 @@ def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verd
     for name, entry in status.providers.items():
         age = _since(entry.complete_since, now)
         too_old = max_age is not None and (age is None or age > max_age)
-        verdicts.append(Verdict(name, entry, _since(entry.last_success, now), age, too_old))
+        sheet_age = _since(entry.sheet_seen_on, now)
+        since_success = _since(entry.last_success, now)
+        verdicts.append(Verdict(name, entry, since_success, age, too_old, sheet_age))
     return verdicts
 
 
@@ -93,20 +100,11 @@ def _since(time: str | None, now: datetime) -> timedelta | None:
     return now - (then if then.tzinfo else then.replace(tzinfo=UTC))
 
 
-def ago(age: timedelta | None) -> str:
-    """Write an age as people say it: ``5 h ago``."""
-    if age is None:
-        return "never"
-    for least, unit in AGES:
-        if age >= least:
-            return f"{int(age.total_seconds()) // SECONDS[unit]} {unit} ago"
-    return "just now"
-
-
 def render(verdicts: list[Verdict]) -> RenderableType:
     """Draw a table of the providers, and below it a line for each unit that gave trouble."""
     rows = [_row(verdict) for verdict in verdicts]
-    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"])]
+    least = ["units", "reason"]
+    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"], least=least)]
     parts += [Text(line, "yellow") for verdict in verdicts for line in _trouble_lines(verdict)]
     return Group(*parts)
 
@@ -129,6 +127,9 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield "older than --max-age"
     if verdict.status.reason:
         yield verdict.status.reason
+    if verdict.sheet_age is not None:
+        stale = ": stale" if verdict.stale else ""
+        yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
 
 
 def _unit_counts(units: UnitCounts) -> str:
@@ -143,6 +144,38 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"
             yield f"{trouble.unit} {trouble.status}{when}: {trouble.reason}"
+
+
+def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":
+    """Give the status as a table: one row for each provider, ages in seconds."""
+    import polars as pl
+
+    rows = [
+        {
+            "provider": verdict.name,
+            "title": verdict.status.title or verdict.name,
+            "outcome": verdict.status.outcome,
+            "reason": verdict.status.reason,
+            "checks": list(verdict.status.checks),
+            "origin": verdict.status.origin,
+            "last_try": verdict.status.last_try,
+            "last_success": verdict.status.last_success,
+            "complete_since": verdict.status.complete_since,
+            "seconds_since_success": _seconds(verdict.since_success),
+            "age_seconds": _seconds(verdict.age),
+            "release": verdict.status.release,
+            "units_fetched": verdict.status.units.fetched,
+            "units_failed": verdict.status.units.failed,
+            "well": verdict.well,
+        }
+        for verdict in judge(status, now, max_age)
+    ]
+    texts = dict.fromkeys(TEXT_COLUMNS, pl.String)
+    lists = {"checks": pl.List(pl.String)}
+    return pl.DataFrame(rows, schema_overrides={**texts, **lists})
+
+
+TEXT_COLUMNS = ("origin", "last_try", "last_success", "complete_since", "release")
 
 
 def to_json(status: Status, verdicts: list[Verdict]) -> dict[str, Any]:
@@ -160,6 +193,8 @@ def _entry_json(verdict: Verdict) -> dict[str, Any]:
         "seconds_since_success": _seconds(verdict.since_success),
         "age_seconds": _seconds(verdict.age),
         "too_old": verdict.too_old,
+        "sheet_age_seconds": _seconds(verdict.sheet_age),
+        "stale": verdict.stale,
         "well": verdict.well,
     }
 

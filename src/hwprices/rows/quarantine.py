@@ -3,7 +3,15 @@
 import polars as pl
 
 from hwprices.rows import frames, hashing
+from hwprices.schemas.columns import MAX_NAME_LENGTH, PLACE_PATTERN
 from hwprices.schemas.quarantine import Quarantine
+
+MAX_MESSAGE = 500
+"""Characters of a message."""
+
+HIDDEN = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
+"""Control, format, private and separating characters of Unicode: they steer a terminal, end a line
+or turn the direction of writing, and no vendor's name or description needs them."""
 
 LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
 """Columns that a quarantine row takes over from the refused row. All others become its JSON."""
@@ -25,13 +33,14 @@ def refused(
     schema = frame.collect_schema()
     left_out = {*LINEAGE, "reason", "message"} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
-    region = pl.col("region") if "region" in schema else pl.lit(None)
+    region = (pl.col("region") if "region" in schema else pl.lit(None)).cast(pl.String)
+    is_place = region.str.contains(PLACE_PATTERN) & (region.str.len_chars() <= MAX_NAME_LENGTH)
     rows = frame.select(
         *(pl.col(name) for name in LINEAGE if name != "region"),
-        region.cast(pl.String).alias("region"),
+        pl.when(is_place).then(region).alias("region"),
         pl.lit(table).alias("table"),
         _expression(reason).cast(pl.String).alias("reason"),
-        _expression(message).cast(pl.String).alias("message"),
+        _readable(_expression(message).cast(pl.String)).alias("message"),
         pl.struct(body).struct.json_encode().alias("row"),
     ).with_columns(
         hashing.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
@@ -54,6 +63,11 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
         .select(columns)
         .sort(keys)
     )
+
+
+def _readable(message: pl.Expr) -> pl.Expr:
+    """Show hidden characters as a box, and keep a message short; the row has the values whole."""
+    return message.str.slice(0, MAX_MESSAGE).str.replace_all(HIDDEN, "\N{REPLACEMENT CHARACTER}")
 
 
 def _expression(value: str | pl.Expr) -> pl.Expr:

@@ -69,10 +69,12 @@ class StagedTables:
         In this order: the refused rows of a run that fails are kept to be looked at.
 
         Raises:
-            HwpricesError: more than ``validate.MAX_REFUSED_SHARE`` of a table's rows were refused.
+            HwpricesError: more than ``validate.MAX_REFUSED_SHARE`` of a table's rows were refused,
+                or a refused row does not fit the quarantine table.
         """
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
+            validate.check_refused(refused)
             self._write("quarantine", refused)
         self.refused_by_reason = _occurrences(refused, "reason")
         for table, count in _occurrences(refused, "table").items():

@@ -1,6 +1,6 @@
 """Split rows into those that fit their table and those that do not, each with the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pandera.polars as pa
@@ -8,7 +8,8 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.rows import quarantine
-from hwprices.schemas.columns import Table, key, table_name
+from hwprices.schemas.columns import Accelerators, Table, key, table_name
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
 MAX_REFUSED_SHARE = 0.02
@@ -37,7 +38,9 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
             not in a row.
     """
-    reasons = pl.concat([_failed_checks(frame, model), _duplicate_keys(frame, model)])
+    reasons = pl.concat(
+        [_failed_checks(frame, model), _hidden_characters(frame), _duplicate_keys(frame, model)]
+    )
     by_row = reasons.group_by("index").agg(
         pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
     )
@@ -71,6 +74,22 @@ def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     return outcome.good
 
 
+def check_refused(refused: pl.DataFrame) -> None:
+    """Check the quarantine table before it is written. Its texts are a vendor's, and stay.
+
+    Raises:
+        HwpricesError: a row fails: a mistake in a normaliser.
+    """
+    failed = _failed_checks(refused, Quarantine)
+    if failed.height:
+        first = failed.row(0, named=True)
+        raise HwpricesError(
+            f"quarantine: {failed['index'].n_unique()} rows fail, the first by"
+            f" {first['reason']}: {first['message']}",
+            "This is a mistake in the program: please report it.",
+        )
+
+
 def refused_share(good: int, refused: int) -> float:
     """Compute the share of refused rows, 0 where there are too few rows to speak of one."""
     total = good + refused
@@ -88,7 +107,7 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     except pa.errors.SchemaErrors as error:
         cases: pl.DataFrame = error.failure_cases
     else:
-        return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
+        return _no_reasons()
     of_the_frame = cases.filter(pl.col("index").is_null())
     if of_the_frame.height:
         first = of_the_frame.row(0, named=True)
@@ -107,6 +126,41 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
         code.alias("reason"),
         pl.concat_str(words, ignore_nulls=True).alias("message"),
     )
+
+
+def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
+    """Find rows with a hidden character in a text, or in a text of a list."""
+    return pl.concat(
+        [
+            frame.lazy()
+            .select(pl.row_index("index"), has_hidden.alias("hidden"))
+            .filter("hidden")
+            .select(
+                "index",
+                pl.lit(f"check:{name}:hidden_character").alias("reason"),
+                pl.lit(f"{name} has a control or format character").alias("message"),
+            )
+            .collect()
+            for name, has_hidden in _text_columns(frame)
+        ]
+        or [_no_reasons()]
+    )
+
+
+def _text_columns(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
+    """Give each column with text, and whether a row of it has a hidden character."""
+    for name, dtype in frame.schema.items():
+        if dtype == pl.String:
+            yield name, pl.col(name).str.contains(quarantine.HIDDEN)
+        elif dtype == pl.List(pl.String):
+            yield name, pl.col(name).list.join("").str.contains(quarantine.HIDDEN)
+        elif dtype == Accelerators:
+            names = pl.col(name).list.eval(pl.element().struct.field("vendor_name"))
+            yield name, names.list.join("").str.contains(quarantine.HIDDEN)
+
+
+def _no_reasons() -> pl.DataFrame:
+    return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
 
 
 def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

@@ -5,6 +5,7 @@
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
+                         croissant.json, hwprices.duckdb    the same for other programs
                         notes.md, notes.json                what is new in it
     releases/CHANGELOG.md                                   the same of all releases, newest first
     latest.json                                             the release in force
@@ -30,6 +31,8 @@ STATUS_LOCK = ".status.lock"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"
+_CROISSANT = "croissant.json"
+DATABASE = "hwprices.duckdb"
 NOTES = ("notes.md", "notes.json")
 CHANGELOG = f"{RELEASES}/CHANGELOG.md"
 _LATEST = "latest.json"
@@ -124,6 +127,16 @@ def release_manifest(version: str) -> str:
 def release_datapackage(version: str) -> str:
     """Return the key of a release's Frictionless descriptor."""
     return f"{release_directory(version)}/{_DATAPACKAGE}"
+
+
+def release_croissant(version: str) -> str:
+    """Return the key of a release's Croissant description."""
+    return f"{release_directory(version)}/{_CROISSANT}"
+
+
+def release_database(version: str) -> str:
+    """Return the key of the DuckDB file of a release."""
+    return f"{release_directory(version)}/{DATABASE}"
 
 
 def release_file(version: str, file: str) -> str:

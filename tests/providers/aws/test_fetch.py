@@ -125,7 +125,7 @@ def test_regions_narrow_the_plan_and_china_is_asked_only_for_china(stub, tmp_pat
         "prices/cn-north-1",
         "spot_advisor/global",
     ]
-    with pytest.raises(Exception, match="aws has no region eu-west-9"):
+    with pytest.raises(Exception, match=r"aws has no region eu-west-9. Did you mean eu-west-1\?"):
         get("aws").plan(one, ["eu-west-9", "eu-west-1"])
 
 

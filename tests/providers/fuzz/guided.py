@@ -123,7 +123,7 @@ class Parser:
         stem = self.found / f"{self.name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
         stem.with_suffix(".page").write_bytes(body)
         stem.with_suffix(".txt").write_text("".join(traceback.format_exception(error))[-6000:])
-        print(f"FOUND {stem}: {place}", flush=True)
+        sys.stdout.write(f"FOUND {stem}: {place}\n")
 
 
 def fuzz(name: str, seconds: int, found: Path) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part, get
 from hwprices.schemas.tables import TABLES
+from hwprices.specs import sheets
 from hwprices.stage import corrections, validate
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -63,10 +65,12 @@ class Tables:
 class Checks:
     """Check tables as staging does; a table equal to the last one of its name is checked once.
 
-    Most mutations change one table of many, and the checks take longer than the parsers.
+    Most mutations change one table of many, and the checks take longer than the parsers. The same
+    is true of the curated sheets, which are read once.
     """
 
     def __init__(self) -> None:
+        self.load_sheet = cache(sheets.load)
         self._last: dict[tuple[str, str | None], tuple[pl.DataFrame, pl.DataFrame]] = {}
         self._rules = cache(corrections.load)
 
@@ -96,7 +100,7 @@ def normalise(kind: PageKind, body: bytes, checks: Checks) -> Tables:
         rows: dict[str, list[pl.DataFrame]] = {}
         error = None
         try:
-            for part in get(kind.provider).normalise(pages):
+            for part in parts_of(pages, checks):
                 good = checks.good_rows(kind.provider, part)
                 rows.setdefault(part.table, []).append(good)
         except HwpricesError as raised:
@@ -104,6 +108,15 @@ def normalise(kind: PageKind, body: bytes, checks: Checks) -> Tables:
         tables = {table: pl.concat(frames) for table, frames in rows.items()}
         unreadable = tuple(page.key for page in pages.unreadable)
         return Tables(tables, unreadable, error, results[0].pages[0].key)
+
+
+def parts_of(pages: Pages, checks: Checks) -> Iterator[Part]:
+    """Normalise with sheets that were read before."""
+    with (
+        patch("hwprices.specs.sheets.load", checks.load_sheet),
+        patch("hwprices.providers.gcp.sheets.load", checks.load_sheet),
+    ):
+        yield from get(pages.run.provider).normalise(pages)
 
 
 def _landed(

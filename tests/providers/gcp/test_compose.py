@@ -194,7 +194,8 @@ def test_g6_a3_mega_under_each_of_its_names(tmp_path: Path, word: str) -> None:
     ]
 
 
-def test_g6_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
+def test_g15_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
+    """The catalog's SKU D5C5-C5F4-086C; others have 0.5596 and 1.51825 for g4-standard-6."""
     skus = [
         sku("G4 Instance Core running in Iowa", "0.04891"),
         sku("G4 Instance Ram running in Iowa", "0.00587"),
@@ -228,6 +229,67 @@ def test_g6_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
         "g4-standard-24": 0.5,
         "g4-standard-48": 1.0,
     }
+
+
+def test_g16_h4d_has_a_local_ssd_sku_of_its_own(tmp_path: Path) -> None:
+    """The rates follow from Cloudspecs' three prices of H4D; the generic disk costs 0.08."""
+    skus = [
+        sku("H4D Instance Core running in Iowa", "0.036075"),
+        sku("H4D Instance Ram running in Iowa", "0.001288"),
+        sku("H4D Instance Local SSD running in Iowa", "0.11313", unit="GiBy.mo"),
+        sku("SSD backed Local Storage in Iowa", "0.08", unit="GiBy.mo"),
+        sku("DWS Flex Start H4D Standard Core running in Iowa", "0.01"),
+    ]
+    disks = {"description": "192 vCPUs, 1488 GB RAM, 10 local SSDs"}
+    types = [
+        machine_type("h4d-standard-192", 192, 720 * 1024),
+        machine_type("h4d-highmem-192", 192, 1488 * 1024),
+        machine_type("h4d-highmem-192-lssd", 192, 1488 * 1024, **disks),
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    assert tables.hourly("h4d-standard-192") == Decimal("7.85376")
+    assert tables.hourly("h4d-highmem-192") == Decimal("8.842944")
+    assert abs(tables.hourly("h4d-highmem-192-lssd") - Decimal("9.4240912603")) < Decimal("1e-9")
+
+
+def test_g17_a3_edge_is_not_priced_as_a3_high(tmp_path: Path) -> None:
+    skus = [
+        sku("A3 Instance Core running in Iowa", "0.020956063"),
+        sku("A3 Instance Ram running in Iowa", "0.002725"),
+        sku("Nvidia H100 80GB GPU running in Iowa", "9.796550569"),
+        sku("SSD backed Local Storage in Iowa", "0.08", unit="GiBy.mo"),
+    ]
+    gpus = ("nvidia-h100-80gb", 8)
+    types = [
+        machine_type("a3-highgpu-8g", 208, 1872 * 1024, gpus),
+        machine_type("a3-edgegpu-8g", 208, 1872 * 1024, gpus),
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    assert abs(tables.hourly("a3-highgpu-8g") - Decimal("88.49")) < Decimal("1e-5")
+    edge = tables.prices("a3-edgegpu-8g")[("on_demand", 0)]
+    assert edge["hourly"] is None
+    assert edge["price_reason"] == "core_sku_missing,ram_sku_missing"
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus", "listed_mib", "price"),
+    [
+        ("n1-highcpu-2", 2, 1843, "0.0708486"),
+        ("n1-highcpu-16", 16, 14746, "0.5667888"),
+    ],
+)
+def test_g18_memory_is_billed_as_sold_and_not_as_listed(
+    tmp_path: Path, name: str, vcpus: int, listed_mib: int, price: str
+) -> None:
+    """The API lists 1,843 MiB for 1.8 GiB; others have 0.0708478 for n1-highcpu-2."""
+    skus = [
+        sku("N1 Predefined Instance Core running in Iowa", "0.031611"),
+        sku("N1 Predefined Instance Ram running in Iowa", "0.004237"),
+    ]
+    tables = normalise_skus(
+        tmp_path, skus, {"us-central1-a": [machine_type(name, vcpus, listed_mib)]}
+    )
+    assert tables.hourly(name) == Decimal(price)
 
 
 def test_g7_a_missing_gpu_sku_leaves_no_price(tmp_path: Path) -> None:

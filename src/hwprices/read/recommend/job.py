@@ -1,15 +1,13 @@
-"""Describe a job: a language model, and how it is to be trained or served."""
+"""Describe a job: a language model, how it is to be trained or served, and what it may cost."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend import model_memory
-from hwprices.read.recommend.model_memory import WORKLOADS, Memory, Workload
-from hwprices.read.recommend.model_shape import ModelShape, model_shape
-
-MFU = 0.4
-"""Model FLOPs utilisation: share of the peak rate that training reaches. 38-43 % on H100,
-https://arxiv.org/abs/2407.21783 table 4; 43 % on A100 (Llama 2)."""
+from hwprices.formulas import language_model
+from hwprices.formulas.language_model import WORKLOADS, Memory, ModelShape, Workload
+from hwprices.read.recommend import measurements
+from hwprices.read.recommend.model_shape import look_alike, model_shape
 
 MAX_NODES: dict[Workload, int] = {
     "pretrain": 2048,
@@ -18,19 +16,96 @@ MAX_NODES: dict[Workload, int] = {
     "inference": 1,
 }
 """Most machines used together by default. Llama 3.1 405B was trained on 2,048 machines of 8.
-Serving from several machines is possible and slow, so it must be asked for."""
+Serving one model from several machines is possible and slow, so it must be asked for."""
 
-SEQUENCES = 8  # served at once by default: the open conversations of a small team
+INPUT_TOKENS, OUTPUT_TOKENS = 512, 256
+"""Of a request, where neither the question nor a benchmark of the model says: a question with some
+context, and an answer of a paragraph or two."""
 
 FINE_TUNING_TOKENS = 1e8  # by default: about 100,000 examples of 1,000 tokens
 
 TOKENS_PER_PARAMETER = 20
 """Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
-PRETRAINING_DAYS = 30  # by default
+TRAINING_DAYS = 30  # deadline by default
+
+TRAINING_CONTEXT = 4096  # tokens of a sequence by default
 
 STORAGE_FORMATS = ("int4", "int8", "fp4")
 """Formats in which a whole model is not trained."""
+
+SERVED_FORMAT = "fp8"
+"""Weights of a served model where nothing is asked: 8 bits lose next to nothing, and computing is
+in 16 bits where the device has no FP8."""
+
+READING_SPEED = 5.0
+"""Tokens/s for each user where nothing is asked: nobody waits for a text that comes faster than it
+is read, 240 words a minute (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
+
+OBJECTIVES = ("cost", "carbon", "speed", "throughput", "hourly")
+PLACES = ("cloud", "local")
+
+OPTIONS: Final = {
+    "on_demand": ("on_demand",),
+    "spot": ("spot",),
+    "commit_1y": ("best_1y",),
+    "commit_3y": ("best_3y",),
+    "block": ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration"),
+    "any": (
+        "on_demand",
+        "spot",
+        "best_1y",
+        "best_3y",
+        "capacity_block",
+        "dws_calendar",
+        "dws_flex_start",
+        "dws_defined_duration",
+    ),
+}
+"""Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an answer must keep to. None: no limit."""
+
+    budget: float | None = None
+    """USD: of the whole job for a training, of one hour for inference."""
+    budget_per_month: float | None = None
+    budget_to_buy: float | None = None
+    where: str | None = None
+    provider: str | None = None
+    region: str | None = None
+    country: str | None = None
+    option: str = "on_demand"
+    objective: str = "cost"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How a model is served. None: not asked."""
+
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    concurrency: float | None = None
+    requests_per_second: float | None = None
+    min_tokens_per_second: float | None = None
+    max_seconds_to_first_token: float | None = None
+    kv_precision: str | None = None
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained."""
+
+    tokens: float
+    days: float | None
+    batch: int = 1
+    """Sequences at once on a device."""
+    optimizer: str = "adam"
+    checkpointing: bool = True
+    mfu: float | None = None
+    """Share of the peak rate; None: by fabric."""
 
 
 @dataclass(frozen=True)
@@ -39,82 +114,158 @@ class Job:
 
     model: ModelShape
     workload: Workload
-    precision: str
+    precision: str | None
+    """Stored weights; None: as measured, else SERVED_FORMAT."""
     context: int
     """Tokens of a sequence."""
-    batch: int
-    """Sequences at once: per device in training, in all for inference."""
-    tokens: float | None
-    """Tokens to train on; None for inference."""
-    days: float | None
-    """Deadline, which sets the number of machines; None for no deadline."""
     max_nodes: int
-    mfu: float
+    serving: Serving
+    training: Training | None
+    limits: Limits
+    input_tokens: float
+    output_tokens: float
+    lengths_from: str | None
+    """Benchmark of the model that the lengths are of; None if they are asked or assumed."""
 
     @property
     def is_training(self) -> bool:
         """Whether the model is trained; if not, it is served."""
-        return self.workload != "inference"
+        return self.training is not None
 
     @property
-    def memory(self) -> Memory:
-        """Bytes that the job needs."""
-        return model_memory.memory(
-            self.model, self.workload, self.precision, self.context, self.batch
+    def is_vague(self) -> bool:
+        """Whether nothing is asked but the model: then a measurement of it is the answer."""
+        return self.serving == Serving() and self.precision is None and self.max_nodes == 1
+
+    def memory(self, precision: str) -> Memory:
+        """Bytes that a training needs."""
+        training = self.training or Training(1, None)
+        return language_model.memory(
+            self.model,
+            self.workload,
+            precision,
+            self.context,
+            training.batch,
+            optimizer=training.optimizer,
+            checkpointing=training.checkpointing,
         )
 
     @property
-    def flops(self) -> float | None:
-        """Operations of a training; None for inference."""
-        if self.tokens is None:
-            return None
-        return model_memory.training_flops(self.model, self.workload, self.tokens)
+    def flops(self) -> float:
+        """Operations of a training; 0 for inference."""
+        if self.training is None:
+            return 0.0
+        return language_model.training_flops(
+            self.model, self.workload, self.training.tokens, self.context
+        )
 
 
 def make_job(
     model_parameters: float | str,
     workload: str = "inference",
-    precision: str = "bf16",
-    context: int = 4096,
+    precision: str | None = None,
+    context: int | None = None,
     *,
     batch: int | None = None,
     tokens: float | None = None,
     days: float | None = None,
     max_nodes: int | None = None,
-    mfu: float = MFU,
+    mfu: float | None = None,
+    optimizer: str = "adam",
+    checkpointing: bool = True,
+    serving: Serving | None = None,
+    limits: Limits | None = None,
 ) -> Job:
     """Check the values and fill in the defaults.
 
-    Pre-training: 20 tokens a parameter in 30 days. Fine-tuning: 10^8 tokens, no deadline.
-    Inference: 8 sequences of ``context`` tokens at once.
+    Pre-training: 20 tokens a parameter. Fine-tuning: 10^8 tokens. Both in 30 days. Inference:
+    requests as long as those of a benchmark of the model, as many at once as a machine holds.
 
     Raises:
         HwpricesError: a value is out of range; the line says which, and what is allowed.
     """
-    checked_workload = _workload(workload)
-    _check_precision(precision, checked_workload)
-    is_inference = checked_workload == "inference"
-    if batch is None:
-        batch = SEQUENCES if is_inference else 1
-    _check_quantities(context, batch, mfu, tokens, days)
+    checked = _workload(workload)
+    _check_precision(precision, checked)
+    serving = serving or Serving()
+    if batch is not None and checked == "inference":
+        serving = Serving(**{**vars(serving), "concurrency": batch})
+    _check_quantities(context, batch, mfu, tokens, days, max_nodes, optimizer)
+    _check_serving(serving)
+    limits = limits or Limits()
+    _check_limits(limits)
     model = model_shape(model_parameters)
-    if is_inference:
-        tokens = days = None
-    elif tokens is None:
-        tokens = _default_tokens(model, checked_workload)
-    if checked_workload == "pretrain" and days is None:
-        days = PRETRAINING_DAYS
+    training = None
+    if checked != "inference":
+        training = Training(
+            tokens=tokens or _default_tokens(model, checked),
+            days=days or TRAINING_DAYS,
+            batch=batch or 1,
+            optimizer=optimizer,
+            checkpointing=checkpointing,
+            mfu=mfu,
+        )
+    input_tokens, output_tokens, benchmark = _lengths(model, serving, context)
+    length = context or (TRAINING_CONTEXT if training else int(input_tokens + output_tokens))
+    if training and context is None and model.context_limit:
+        length = min(length, model.context_limit)
+    _check_context(model, length)
+    if context is not None and training is None:
+        serving = Serving(**{**vars(serving), "input_tokens": input_tokens})
     return Job(
         model=model,
-        workload=checked_workload,
-        precision=precision,
-        context=context,
-        batch=batch,
-        tokens=tokens,
-        days=days,
-        max_nodes=max_nodes or MAX_NODES[checked_workload],
-        mfu=mfu,
+        workload=checked,
+        precision=precision or ("bf16" if training else None),
+        context=length,
+        max_nodes=max_nodes or MAX_NODES[checked],
+        serving=serving,
+        training=training,
+        limits=limits,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        lengths_from=benchmark,
     )
+
+
+def _lengths(
+    model: ModelShape, serving: Serving, context: int | None
+) -> tuple[float, float, str | None]:
+    """Give input and output tokens: as asked, else those of a benchmark, else the usual ones."""
+    benchmark = None
+    usual = (float(INPUT_TOKENS), float(OUTPUT_TOKENS))
+    if serving.input_tokens is None and serving.output_tokens is None and context is None:
+        for name, workload in measurements.workloads().items():
+            if workload.input_tokens > 1 and model_shape(workload.model_id).name == model.name:
+                benchmark = name
+                usual = (workload.input_tokens, workload.output_tokens)
+                break
+    output = serving.output_tokens or usual[1]
+    if context is not None:
+        output = min(output, max(1.0, context / 2))
+        return serving.input_tokens or max(1.0, context - output), output, None
+    return serving.input_tokens or usual[0], output, benchmark
+
+
+def assumptions(job: Job) -> str:
+    """Say in one line what the answer assumes beyond the question."""
+    parts = []
+    if job.training is None:
+        source = f" (as in {job.lengths_from})" if job.lengths_from else ""
+        parts.append(f"{job.input_tokens:,.0f} tokens in, {job.output_tokens:,.0f} out{source}")
+        if job.serving.concurrency is None and job.serving.requests_per_second is None:
+            speed = job.serving.min_tokens_per_second or READING_SPEED
+            parts.append(f"as many users at once as a machine holds, {speed:g} tokens/s each")
+        if job.precision is None:
+            parts.append("weights as measured, else 8 bits")
+    else:
+        parts.append(f"{job.training.tokens:,.3g} tokens in sequences of {job.context:,}")
+        parts.append(f"done in {job.training.days:g} days, {job.precision} weights")
+        parts.append(f"{job.training.optimizer}")
+    parts.append(f"{job.limits.option.replace('_', ' ')} prices")
+    if job.model.basis == "estimate":
+        twin = look_alike(job.model)
+        hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
+        parts.append(f"a dense model with the proportions of Llama 3{hint}")
+    return "; ".join(parts)
 
 
 def _workload(name: str) -> Workload:
@@ -125,12 +276,14 @@ def _workload(name: str) -> Workload:
     raise HwpricesError(f"there is no workload {name!r}", f"Choose one of {', '.join(WORKLOADS)}.")
 
 
-def _check_precision(precision: str, workload: Workload) -> None:
+def _check_precision(precision: str | None, workload: Workload) -> None:
     """Raise HwpricesError if the workload cannot use the precision."""
-    if precision not in model_memory.BYTES_PER_WEIGHT:
+    if precision is None:
+        return
+    if precision not in language_model.BYTES_PER_WEIGHT:
         raise HwpricesError(
             f"there is no precision {precision!r}",
-            f"Choose one of {', '.join(model_memory.BYTES_PER_WEIGHT)}.",
+            f"Choose one of {', '.join(language_model.BYTES_PER_WEIGHT)}.",
         )
     if precision in STORAGE_FORMATS and workload in ("pretrain", "full_finetune"):
         raise HwpricesError(
@@ -140,14 +293,70 @@ def _check_precision(precision: str, workload: Workload) -> None:
 
 
 def _check_quantities(
-    context: int, batch: int, mfu: float, tokens: float | None, days: float | None
+    context: int | None,
+    batch: int | None,
+    mfu: float | None,
+    tokens: float | None,
+    days: float | None,
+    max_nodes: int | None,
+    optimizer: str,
 ) -> None:
     """Raise HwpricesError if a quantity is out of range."""
-    optional_are_positive = all(value is None or value > 0 for value in (tokens, days))
-    if not (context > 0 and batch > 0 and 0 < mfu <= 1 and optional_are_positive):
+    quantities = (context, batch, tokens, days, max_nodes, mfu)
+    positive = all(value is None or value > 0 for value in quantities)
+    if not positive or (mfu or 0) > 1:
         raise HwpricesError(
             "context, batch, tokens and days are above 0, mfu is above 0 and at most 1",
             "Correct the value.",
+        )
+    if optimizer not in language_model.OPTIMIZER_BYTES:
+        raise HwpricesError(
+            f"there is no optimizer {optimizer!r}",
+            f"Choose one of {', '.join(language_model.OPTIMIZER_BYTES)}.",
+        )
+
+
+def _check_serving(serving: Serving) -> None:
+    """Raise HwpricesError if a demand on serving is out of range."""
+    numbers = [value for name, value in vars(serving).items() if name != "kv_precision"]
+    if any(value is not None and value <= 0 for value in numbers):
+        raise HwpricesError(
+            "lengths, concurrency, requests and speeds are above 0", "Correct the value."
+        )
+    if serving.concurrency is not None and serving.requests_per_second is not None:
+        raise HwpricesError(
+            "concurrency and requests per second say the same thing", "Give one of them."
+        )
+    if serving.kv_precision not in (None, "fp8", "fp16"):
+        raise HwpricesError(f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16.")
+
+
+def _check_limits(limits: Limits) -> None:
+    """Raise HwpricesError for a limit that is out of range."""
+    if limits.objective not in OBJECTIVES:
+        raise HwpricesError(
+            f"there is no objective {limits.objective!r}",
+            f"Choose one of {', '.join(OBJECTIVES)}.",
+        )
+    if limits.where is not None and limits.where not in PLACES:
+        raise HwpricesError(
+            f"there is no place {limits.where!r}", "Choose cloud or local, or leave it out."
+        )
+    if limits.option not in OPTIONS:
+        raise HwpricesError(
+            f"there is no option {limits.option!r}", f"Choose one of {', '.join(OPTIONS)}."
+        )
+    budgets = (limits.budget, limits.budget_per_month, limits.budget_to_buy)
+    if any(budget is not None and budget <= 0 for budget in budgets):
+        raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
+
+
+def _check_context(model: ModelShape, context: int) -> None:
+    """Raise HwpricesError if sequences are longer than the model was trained for."""
+    if model.context_limit is not None and context > model.context_limit:
+        raise HwpricesError(
+            f"{model.name} reads at most {model.context_limit:,} tokens, not {context:,}",
+            "Give shorter requests, or a model with a longer context.",
         )
 
 

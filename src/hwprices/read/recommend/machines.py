@@ -3,6 +3,7 @@
 import polars as pl
 
 from hwprices.read.ownership import Ownership, owned
+from hwprices.read.recommend.job import OPTIONS, Limits
 from hwprices.read.tables import Tables
 from hwprices.units import NUMBER_FORMATS, Money
 
@@ -17,25 +18,14 @@ https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkings
 
 NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
 
-PURCHASE_OPTIONS = (
-    "on_demand",
-    "capacity_block",
-    "dws_calendar",
-    "dws_flex_start",
-    "dws_defined_duration",
-    "best_1y",
-    "best_3y",
-    "spot",
-)
-"""A machine is ranked by its price under the first of these that it has: some are not sold on
-demand at all. Each is a column of offers without the ending _usd_per_hour."""
-
 FORMATS = ("fp32", "fp16", "bf16", "fp8", "fp4", "int8")
 """Number formats in which a language model computes."""
 
 SHEET_COLUMNS = [
     "kind",
     "product_line",
+    "architecture",
+    "interconnect_gbs",
     "memory_bandwidth_gbs",
     *(NUMBER_FORMATS[number_format] for number_format in FORMATS),
     *(f"{number_format}_support" for number_format in FORMATS),
@@ -53,12 +43,15 @@ COLUMNS = [
     "usable_bytes",  # of one device
     "machine_memory_gib",
     "clusters",  # a fast network joins several machines
+    "network_gbps",
     "inference_only",
     "purchase_option",
     "usd_per_hour",
     "spot_usd_per_hour",
     "best_1y_usd_per_hour",
     "best_3y_usd_per_hour",
+    "purchase_price_usd",
+    "energy_usd_per_hour",
     "energy_kwh_per_hour",
     "operational_gco2e_per_hour",
     "obstacle",  # code of what rules the machine out for every job; see exclusions.sentences
@@ -70,38 +63,94 @@ COLUMNS = [
 """Columns of ``cloud`` and ``local``."""
 
 
-def cloud(dataset: Tables) -> pl.DataFrame:
-    """List every offer with accelerators. Columns: COLUMNS."""
+TPU_SLICE = {
+    "google-tpu-v4": 4096,
+    "google-tpu-v5e": 256,
+    "google-tpu-v5p": 8960,
+    "google-tpu-v6e": 256,
+    "google-tpu-v7x": 9216,
+}
+"""Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
+
+SINGLE_HOST_TPU = r"^ct5l-|-(1|8)t$"
+"""TPU machines that cannot be joined to a slice: those for serving, and of one and eight chips.
+https://cloud.google.com/tpu/docs/v5e#tpu-v5e-config"""
+
+SERVING_TPU = r"^ct5l-"
+"""TPU v5e machines that are sold for serving."""
+
+NO_LLM_SOFTWARE = ("aws-inferentia1", "google-coral-edge-tpu", "hailo-8")
+"""Accelerators without software for language models: AWS' NxD Inference begins with Inferentia2,
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/"""
+
+
+def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
+    """List every offer with accelerators in the places that are asked for. Columns: COLUMNS."""
     col = pl.col
-    prices = [f"{option}_usd_per_hour" for option in PURCHASE_OPTIONS]
-    first_option = pl.coalesce(
-        pl.when(col(price).is_not_null()).then(pl.lit(option))
-        for option, price in zip(PURCHASE_OPTIONS, prices, strict=True)
+    options = OPTIONS[limits.option]
+    prices = [f"{option}_usd_per_hour" for option in options]
+    cheapest = pl.min_horizontal(prices)
+    cheapest_option = pl.coalesce(
+        pl.when(col(price) == cheapest).then(pl.lit(option))
+        for option, price in zip(options, prices, strict=True)
     )
     # an eighth of a device counts as one device with an eighth of its memory
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
+    single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
+    is_slice = (col.kind == "tpu") & ~single_host
     return (
-        dataset.scan("offers")
+        _places(dataset.scan("offers"), limits)
         .filter(col.accelerator_count > 0)
-        .rename({"instance_type": "machine"})
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
+            machine=col.instance_type,
             where=pl.lit("cloud"),
-            purchase_option=first_option,
-            usd_per_hour=pl.coalesce(prices),
+            purchase_option=cheapest_option,
+            usd_per_hour=cheapest,
             devices=devices,
             usable_bytes=col.accelerator_memory_gib * 2**30 * USABLE / devices,
             machine_memory_gib=col.accelerator_memory_gib,
-            # TPU machines are connected to each other
-            clusters=((col.rdma != "none") | (col.kind == "tpu")).fill_null(False),
-            inference_only=_inference_only(),
+            clusters=((col.rdma != "none") | is_slice).fill_null(False),
+            network_gbps=col.network_gbps_max,
+            inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
+            purchase_price_usd=pl.lit(None, dtype=Money),
+            energy_usd_per_hour=pl.lit(None, dtype=Money),
             obstacle=_cloud_obstacle(),
-            no_price=pl.when(col.currency != "USD")
-            .then(pl.lit("other_currency"))
-            .otherwise(pl.lit("no_on_demand_price")),
+            no_price=_cloud_no_price(limits),
         )
         .select(COLUMNS)
         .collect()
+    )
+
+
+def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
+    """Keep the offers of the provider, region and country that are asked for."""
+    asked = {
+        "provider": limits.provider,
+        "region": limits.region,
+        "country": limits.country.upper() if limits.country else None,
+    }
+    for column, value in asked.items():
+        if value is not None:
+            offers = offers.filter(pl.col(column) == value)
+    return offers
+
+
+def _cloud_no_price(limits: Limits) -> pl.Expr:
+    """Give the code of why an offer has no price under the option."""
+    col = pl.col
+    other = [
+        f"{option}_usd_per_hour"
+        for option in OPTIONS["any"]
+        if option not in OPTIONS[limits.option]
+    ]
+    has_other = pl.any_horizontal(col(price).is_not_null() for price in other) if other else False
+    return (
+        pl.when(col.currency != "USD")
+        .then(pl.lit("other_currency"))
+        .when(has_other)
+        .then(pl.lit("other_option"))
+        .otherwise(pl.lit("no_on_demand_price"))
     )
 
 
@@ -111,7 +160,7 @@ def _cloud_obstacle() -> pl.Expr:
     return (
         pl.when(col.accelerator_id.is_null())
         .then(pl.lit("accelerators_unclear"))
-        .when(col.kind.is_in(NOT_FOR_MODELS))
+        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
         .then(pl.lit("not_for_models"))
         .when(col.accelerator_memory_gib.is_null())
         .then(pl.lit("memory_unknown"))
@@ -144,6 +193,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             devices=pl.max_horizontal(col.accelerator_count, 1.0),
             machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
             clusters=pl.lit(False),
+            network_gbps=col.network_gbps,
             inference_only=_inference_only(),
             obstacle=_local_obstacle(),
             no_price=_local_no_price(),
@@ -162,6 +212,8 @@ def _local_obstacle() -> pl.Expr:
     return (
         pl.when(col.accelerator_id.is_null() | (col.accelerator_count < 1))
         .then(pl.lit("no_accelerator"))
+        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
+        .then(pl.lit("not_for_models"))
         .when(~col.complete)
         .then(pl.lit("needs_host"))
         .when(col.accelerator_memory_gb.is_null())
@@ -186,5 +238,6 @@ def _sheet(dataset: Tables) -> pl.LazyFrame:
 
 
 def _inference_only() -> pl.Expr:
-    is_inference = (pl.col("kind") == "inference") | (pl.col("product_line") == "Inferentia")
+    col = pl.col
+    is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
     return is_inference.fill_null(False)

@@ -1,13 +1,13 @@
 """Describe a language model: its number of parameters, layers and widths."""
 
 import re
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.formulas.language_model import ModelShape
 from hwprices.specs import sheet_directory
 
 ASPECT = 112
@@ -27,26 +27,11 @@ published models have about 10^12."""
 
 UNITS = {"": 1.0, "m": 1e6, "b": 1e9, "t": 1e12}
 
+NAMES_LISTED = 12  # of the names in an error: more do not fit a line that one reads
 
-@dataclass(frozen=True)
-class ModelShape:
-    """A decoder-only transformer."""
-
-    name: str
-    parameters: float
-    active_parameters: float
-    """Parameters that compute one token: fewer than ``parameters`` for mixtures of experts."""
-    layers: int
-    hidden: int
-    kv_elements: int
-    """Numbers that the KV cache keeps per token and layer."""
-    attention_width: int
-    """Heads × their width: rows of the query projection."""
-    ffn: int | None
-    """Feed-forward width; None for a mixture of experts."""
-    vocab: int
-    basis: str
-    """sheet (a published model), or estimate (from the number of parameters alone)."""
+SAME_SIZE = 0.02
+"""A number of parameters this near to that of a mixture of experts is taken for a dense model, and
+the answer says so: 671B is DeepSeek-R1's."""
 
 
 @cache
@@ -55,6 +40,12 @@ def published_models() -> pl.DataFrame:
     return pl.read_csv((sheet_directory() / "models.csv").read_bytes())
 
 
+def squeeze(name: str) -> str:
+    """Keep letters, digits and points: "Llama 3.1 8B", "llama3.1-8b" and "llama-3.1-8b" match."""
+    return re.sub(r"[^a-z0-9.]+", "", name.lower())
+
+
+@lru_cache(maxsize=512)
 def model_shape(model: float | str) -> ModelShape:
     """Describe a model given by name (llama-3.1-70b) or by number of parameters (70e9, "70B").
 
@@ -64,29 +55,49 @@ def model_shape(model: float | str) -> ModelShape:
         HwpricesError: neither a published model nor a number of parameters above 10 million.
     """
     if isinstance(model, str):
-        name = re.sub(r"[^a-z0-9.]+", "-", model.strip().lower())
+        wanted = squeeze(model)
         for row in published_models().iter_rows(named=True):
-            if name in (row["model_id"], row["model_id"].replace("-", "")):
+            if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
                 return _published(row)
     return _estimated(_parse_parameters(model))
 
 
+def look_alike(shape: ModelShape) -> str | None:
+    """Name a mixture of experts with as many parameters as an estimated shape; None if none."""
+    if shape.basis != "estimate":
+        return None
+    for row in published_models().iter_rows(named=True):
+        size = row["parameters_b"] * 1e9
+        if row["experts"] and abs(shape.parameters / size - 1) < SAME_SIZE:
+            return str(row["model_id"])
+    return None
+
+
 def _parse_parameters(model: float | str) -> float:
     """Read 7e9, "7B" or "350M" as a number of parameters."""
-    match = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([mbt]?)", str(model).strip().lower())
+    text = str(model).strip().lower()
+    match = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([mbt]?)", text)
     is_number = match is not None and match[1].count(".") <= 1
     parameters = float(match[1]) * UNITS[match[2]] if match and is_number else 0.0
     if not SMALLEST <= parameters <= LARGEST:
-        names = ", ".join(published_models()["model_id"])
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
-            f"Give 7e9 or 7B, or one of {names}.",
+            f"Give 7e9 or 7B, or one of {_similar_names(text)}.",
         )
     return parameters
 
 
+def _similar_names(text: str) -> str:
+    """List the models whose name shares the most words with the text."""
+    words = set(re.findall(r"[a-z]+|\d+", text))
+    names = published_models()["model_id"].to_list()
+    nearest = sorted(names, key=lambda name: -len(words & set(re.findall(r"[a-z]+|\d+", name))))
+    return ", ".join(nearest[:NAMES_LISTED]) + " …"
+
+
 def _published(row: dict[str, Any]) -> ModelShape:
     """Turn a row of models.csv into a shape."""
+    share = row["active_experts"] / row["experts"] if row["experts"] else 1.0
     return ModelShape(
         name=str(row["name"]),
         parameters=float(row["parameters_b"]) * 1e9,
@@ -98,6 +109,12 @@ def _published(row: dict[str, Any]) -> ModelShape:
         ffn=None if row["ffn_size"] is None else int(row["ffn_size"]),
         vocab=int(row["vocab_size"]),
         basis="sheet",
+        heads=int(row["heads"]),
+        active_expert_share=share,
+        context_limit=row["context_limit"],
+        window=row["window_tokens"],
+        full_attention_layers=row["full_attention_layers"],
+        license=row["license"],
     )
 
 
@@ -120,4 +137,5 @@ def _estimated(parameters: float) -> ModelShape:
         ffn=round(FFN_RATIO * hidden),
         vocab=VOCABULARY,
         basis="estimate",
+        heads=hidden // HEAD_WIDTH,
     )

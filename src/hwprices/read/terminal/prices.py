@@ -1,79 +1,116 @@
 """Draw prices, and the explanation of one."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.read.explain import Explanation, Trace, arithmetic
-from hwprices.read.terminal.tables import place, table
+from hwprices.read.age import is_stale, seen_words
+from hwprices.read.explain import Explanation, Trace, arithmetic, plain
+from hwprices.read.terminal.tables import money, place, table
+from hwprices.read.terminal.words import purchase, system
 
-PRICE_HEADINGS = ["price_id", "where", "os", "license", "tenancy", "how", "per hour", "flags"]
+PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
 
 def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
     hint = "narrow it with --region, --os, --purchase-option"
+    several = prices["provider"].n_unique() > 1
+    where = ("provider", "region", "zone") if several else ("region", "zone")
     return table(
         PRICE_HEADINGS,
-        [_price(row) for row in prices.head(top).iter_rows(named=True)],
+        [_price(row, where) for row in prices.head(top).iter_rows(named=True)],
         title=f"{prices.height} prices",
         right=["per hour"],
+        least=["flags"],
         caption=f"and {rest} more: {hint}" if rest > 0 else "",
     )
 
 
-def _price(row: dict[str, Any]) -> list[str]:
+def _price(row: dict[str, Any], where: Sequence[str]) -> list[str]:
     """Write the cells of one price."""
-    system = row["os"] if row["software"] == "none" else f"{row['os']} + {row['software']}"
     if row["effective_hourly"] is None:
         amount = str(row["price_reason"])
     else:
-        amount = f"{row['effective_hourly']:.4f} {row['currency']}"
+        amount = f"{money(row['effective_hourly'])} {row['currency']}"
     return [
         row["price_id"],
-        place(row, "provider", "region", "zone"),
-        system,
-        row["license_model"],
-        row["tenancy"],
-        _purchase(row),
+        place(row, *where),
+        system(row),
+        purchase(row),
         amount,
         ", ".join(row["flags"]),
     ]
 
 
-def _purchase(row: dict[str, Any]) -> str:
-    """Write purchase option, commitment plan, term and payment option in words."""
-    words = [row["purchase_option"], row["commitment_plan"]]
-    if row["term_months"]:
-        words += [f"{row['term_months']} months", row["payment_option"]]
-    return " ".join(word for word in words if word).replace("_", " ")
+def render_explanation(explanation: Explanation, *, raw: bool = False) -> RenderableType:
+    """Draw one price: the sum, its parts, what it is, and the vendor's lines as tables.
 
-
-def render_explanation(explanation: Explanation) -> Table:
-    """Draw one price: what it is, how it is computed, and the vendor's line behind each SKU."""
+    ``raw``: show the lines as they are instead.
+    """
     price = explanation.price
-    where = f"{price['provider']}/{price['region']}"
-    drawn = Table(
-        show_header=False,
-        title=f"{price['instance_type']} in {where} ({price['price_id']})",
-        title_justify="left",
+    total = f"{money(price['effective_hourly'])} {price['currency']}/h" * (
+        price["effective_hourly"] is not None
     )
-    valid_from = price["effective_from"]
-    rows = [
-        ("what", _terms(price)),
-        ("price", arithmetic(explanation)),
-        ("flags", ", ".join(price["flags"])),
-        ("seen", f"{price['observed_at']:%Y-%m-%d %H:%M} UTC at {price['source_url']}"),
-        ("holds from", f"{valid_from:%Y-%m-%d}" if valid_from else ""),
-        *((f"SKU {trace.sku}", _source(trace)) for trace in explanation.traces),
+    where = f"{price['instance_type']} in {place(price, 'provider', 'region', 'zone')}"
+    parts: list[RenderableType] = [
+        Text.assemble((total or "not known", "bold"), f"  {where}"),
+        Text(arithmetic(explanation)),
     ]
-    for heading, value in rows:
-        if value:
-            drawn.add_row(heading, Text(value, overflow="fold"))
-    return drawn
+    if explanation.components.height:
+        parts.append(_components(explanation.components))
+    valid_from = price["effective_from"]
+    facts = {
+        "what": _terms(price),
+        "flags": ", ".join(price["flags"]),
+        "seen": f"{_seen(price['observed_at'])} at {price['source_url']}",
+        "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
+        "price_id": price["price_id"],
+    }
+    rows = [(name, Text(fact, overflow="fold")) for name, fact in facts.items() if fact]
+    parts += [Text(), table(["", " "], rows, wrap=[" "], least=())]
+    pages = {_page(trace) for trace in explanation.traces}
+    for trace in explanation.traces:
+        parts += [Text(), *_source(trace, raw=raw)]
+        parts += [Text(_page(trace), "dim", overflow="fold")] * (len(pages) > 1)
+    if len(pages) == 1:
+        parts += [Text(), Text(pages.pop(), overflow="fold")]
+    return Group(*parts)
+
+
+def _page(trace: Trace) -> str:
+    return (
+        f"{trace.page} ({trace.state})" if trace.page else "its landed page is not below this root"
+    )
+
+
+def _components(components: pl.DataFrame) -> Table:
+    """Draw the parts of a composed price with what each comes to."""
+    rows = [
+        [
+            row["component"],
+            f"{plain(row['quantity'])} {row['unit']}",
+            plain(row["unit_price"]),
+            money(row["quantity"] * row["unit_price"]),
+            row["purchase_option"].replace("_", " "),
+            row["sku_id"],
+        ]
+        for row in components.sort("component").iter_rows(named=True)
+    ]
+    headings = ["part", "quantity", "× each", "= per hour", "how", "SKU"]
+    return table(headings, rows, title="", right=headings[1:4], least=["SKU", "how"])
+
+
+def _seen(seen: datetime) -> str:
+    """Write the time at which a price was seen, and that it is stale."""
+    now = datetime.now(UTC)
+    return seen_words(seen, now) if is_stale(seen, now) else f"{seen:%Y-%m-%d %H:%M} UTC"
 
 
 def _terms(price: dict[str, Any]) -> str:
@@ -90,8 +127,24 @@ def _terms(price: dict[str, Any]) -> str:
     return f"{platform}; {price['purchase_option']}, {commitment}"
 
 
-def _source(trace: Trace) -> str:
-    """Write the vendor's line and the landed page that holds it."""
-    if not trace.page:
-        return "its landed page is not below this root"
-    return f"{trace.line or 'not found by this id on the page'}\n{trace.page} ({trace.state})"
+def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
+    """Draw the vendor's line about a SKU."""
+    title = Text(f"SKU {trace.sku}", "bold")
+    if not trace.line:
+        return [title, *([Text("not found by this id on the page")] if trace.page else [])]
+    if raw or not trace.fields:
+        return [title, Text(trace.line, overflow="fold")]
+    said = [(name, value) for name, value in trace.fields if not value.endswith(trace.sku)]
+    names = _short_names([name for name, _ in said])
+    rows = [
+        (name, Text(value, overflow="fold")) for name, (_, value) in zip(names, said, strict=True)
+    ]
+    return [title, table(["", " "], rows, wrap=[" "], least=())]
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Leave out what the names of JSON values do not need to differ: unitPrice.nanos is nanos."""
+    short = [name.rpartition(".")[2] for name in names]
+    return [
+        name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)
+    ]

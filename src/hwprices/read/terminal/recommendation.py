@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from rich.table import Table
+from rich.console import Group, RenderableType
 
 from hwprices.read.terminal.tables import money, number, place, table
 
@@ -20,21 +20,35 @@ class Figure:
 
 
 FIGURES = [
+    Figure("USD/M tok", "usd_per_million_tokens", money),
+    Figure("in", "usd_per_million_input_tokens", money),
+    Figure("out", "usd_per_million_output_tokens", money),
+    Figure("USD/1000", "usd_per_thousand_samples", money),
+    Figure("USD in all", "usd", money),
+    Figure("hours", "hours", number),
+    Figure("tokens/s", "tokens_per_second", number),
+    Figure("samples/s", "samples_per_second", number),
+    Figure("users", "concurrency", number),
+    Figure("each", "tokens_per_second_per_user", number),
+    Figure("first s", "seconds_to_first_token", number),
+    Figure("gCO2e/M", "gco2e_per_million_tokens", number),
+    Figure("gCO2e", "operational_gco2e", number),
     Figure("spot", "spot_usd_per_hour", money),
     Figure("1 year", "best_1y_usd_per_hour", money),
-    Figure("3 years", "best_3y_usd_per_hour", money),
-    Figure("hours", "hours", number),
-    Figure("USD in all", "usd", money),
-    Figure("tokens/s", "tokens_per_second", number),
-    Figure("USD/M tok", "usd_per_million_tokens", money),
-    Figure("kWh", "energy_kwh", number),
-    Figure("gCO2e", "operational_gco2e", number),
 ]
+"""Figures in the order in which they are shown."""
 
-NOT_FOR_TRAINING = ("tokens_per_second", "best_3y_usd_per_hour", "usd_per_million_tokens")
-NOT_FOR_INFERENCE = ("usd",)
-"""Figures left out so that a row fits a line: a training is compared by its cost, a service by its
-speed."""
+NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
+NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour", "best_1y_usd_per_hour")
+NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
+"""Figures left out so that a row fits a line."""
+
+BASES = {
+    "measured": "measured",
+    "scaled": "scaled",
+    "modelled": "modelled",
+    "unmeasured_family": "modelled, family not measured",
+}
 
 BREAK_EVEN_HEADINGS = [
     "machine",
@@ -47,51 +61,118 @@ BREAK_EVEN_HEADINGS = [
 ]
 
 
-def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> Table:
-    """Draw the first ``top`` machines of ``recommend.recommend``.
+def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> RenderableType:
+    """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
-    Below them come ``excluded`` of those left out, with the reason. A figure that no machine has
-    (hours, for inference) gets no column.
+    Above them stands what the answer assumes; below them ``excluded`` of those left out, with the
+    reason. A figure that no machine has (hours, for inference) gets no column.
     """
     recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
-    shown = recommended.head(top)
-    omitted = NOT_FOR_TRAINING if recommended["hours"].count() else NOT_FOR_INFERENCE
-    figures = [
-        figure
-        for figure in FIGURES
-        if shown[figure.column].count() and figure.column not in omitted
-    ]
-    needed = number(recommended["memory_needed_gib"].min(), "GiB") or "more than any has"
-    count = f"{recommended.height} machines fit, {left_out.height} do not"
     reasons = [
         f"{row['machine']}: {row['excluded']}"
         for row in left_out.head(excluded).iter_rows(named=True)
     ]
-    headings = [figure.heading for figure in figures]
-    return table(
-        ["", "machine", "where", "×", "USD/h", "how", *headings],
-        [_machine(row, figures) for row in shown.iter_rows(named=True)],
-        title=f"{count}; the job needs at least {needed}",
-        right=["", "×", "USD/h", *headings],
-        caption="\n".join(reasons),
-    )
+    parts: list[RenderableType] = []
+    if frame.height:
+        parts.append(f"Assumed: {frame['assumed'][0]}.")
+    count = f"{recommended.height} machines fit, {left_out.height} do not"
+    rented = recommended.filter(where="cloud")
+    bought = recommended.filter(where="local")
+    if rented.height:
+        parts.append(_rented(rented, top, count))
+    if bought.height:
+        parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
+    if not recommended.height:
+        parts.append(f"{count}.")
+    return Group(*parts, *reasons)
 
 
-def _machine(row: dict[str, Any], figures: list[Figure]) -> list[str]:
-    """Write the cells of one machine."""
+def _figures(shown: pl.DataFrame, omitted: tuple[str, ...]) -> list[Figure]:
     return [
-        str(row["rank"]),
-        row["machine"],
-        place(row, "provider", "region"),
-        str(row["nodes"]),
-        money(row["usd_per_hour"]),
-        str(row["purchase_option"]).replace("_", " "),
-        *(figure.formatted(row[figure.column]) for figure in figures),
+        figure
+        for figure in FIGURES
+        if figure.column in shown.columns
+        and shown[figure.column].count()
+        and figure.column not in omitted
     ]
 
 
-def render_break_even(frame: pl.DataFrame) -> Table:
+def _omitted(machines: pl.DataFrame) -> tuple[str, ...]:
+    return NOT_FOR_TRAINING if machines["hours"].count() else NOT_FOR_SERVING
+
+
+def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
+    """Draw the machines to rent."""
+    shown = machines.head(top)
+    figures = _figures(shown, _omitted(machines))
+    headings = [figure.heading for figure in figures]
+    return table(
+        ["", "machine", "where", "×", "USD/h", *headings, "rests on"],
+        [
+            [
+                str(row["rank"]),
+                row["machine"],
+                place(row, "provider", "region"),
+                str(row["nodes"]),
+                with_option(row),
+                *(figure.formatted(row[figure.column]) for figure in figures),
+                basis(row),
+            ]
+            for row in shown.iter_rows(named=True)
+        ],
+        title=f"To rent ({count})",
+        right=["", "×", "USD/h", *headings],
+    )
+
+
+def _bought(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
+    """Draw the machines to buy, with their price and when it is paid back."""
+    shown = machines.head(top)
+    figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
+    headings = [figure.heading for figure in figures]
+    return table(
+        ["", "machine", "USD to buy", "pays after", *headings, "rests on"],
+        [
+            [
+                str(row["rank"]),
+                row["machine"],
+                money(row["purchase_price_usd"]),
+                payback(row),
+                *(figure.formatted(row[figure.column]) for figure in figures),
+                basis(row),
+            ]
+            for row in shown.iter_rows(named=True)
+        ],
+        title=f"To buy ({count}); costs are of an hour in use, pays after: hours of this work",
+        right=["", "USD to buy", "pays after", *headings],
+    )
+
+
+def with_option(row: dict[str, Any]) -> str:
+    """Write the price of an hour, and what it is if it is not on demand."""
+    price = money(row["usd_per_hour"])
+    option = str(row["purchase_option"]).replace("_", " ")
+    return price if option == "on demand" else f"{price} {option}"
+
+
+def basis(row: dict[str, Any]) -> str:
+    """Write how a speed is known, and the error to expect."""
+    if row["basis"] is None:
+        return ""
+    text = BASES[row["basis"]]
+    precision = f" {row['precision']}" if row["precision"] else ""
+    error = "" if row["error"] is None else f" ±{row['error']:.0%}"
+    return f"{text}{precision}{error}"
+
+
+def payback(row: dict[str, Any]) -> str:
+    """Write after how many hours of this work a machine has paid for itself."""
+    hours = row["payback_hours"]
+    return "never" if hours is None else number(hours, "h")
+
+
+def render_break_even(frame: pl.DataFrame) -> RenderableType:
     """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer."""
     rows = [
         [

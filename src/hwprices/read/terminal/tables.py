@@ -1,16 +1,23 @@
 """Format values, and draw the one kind of table that all answers use."""
 
+import copy
+import dataclasses
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 
 THOUSAND = 1_000
 MILLION = 1_000_000
+
+MILLICENT = Decimal("0.00001")
+
+ROOM_FOR_WORDS = 24  # columns that a text broken into lines has at least
 
 MAX_LISTED = 8  # regions or machines shown before "and n more"
 
@@ -48,6 +55,58 @@ class Escaped:
             yield Segment(text if control else escaped(text), style, control)
 
 
+class FittingTable(Table):
+    """A table that leaves out its least important columns where the terminal is too narrow.
+
+    ``least``: headings of columns that may be left out, the first one first. What was left out is
+    said below the table.
+    """
+
+    least: tuple[str, ...] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        hidden: list[str] = []
+        drawn = self
+        for heading in self.least:
+            if drawn.width_needed <= options.max_width:
+                break
+            hidden.append(heading)
+            drawn = self.without(hidden)
+        yield from super(FittingTable, drawn).__rich_console__(console, options)
+
+    @property
+    def width_needed(self) -> int:
+        """How wide the table is at least, with no value cut."""
+        gap = 2  # see the padding in ``table``
+        return sum(_column_width(column) + gap for column in self.columns) - gap
+
+    def without(self, headings: Collection[str]) -> "FittingTable":
+        """Give the same table without some columns."""
+        fewer = copy.copy(self)
+        kept = [column for column in self.columns if column.header not in headings]
+        fewer.columns = [
+            dataclasses.replace(column, _index=index) for index, column in enumerate(kept)
+        ]
+        for column, original in zip(fewer.columns, kept, strict=True):
+            column._cells = original._cells
+        names = ", ".join(name for name in self.headings if name in headings)
+        remark = f"left out for want of room: {names}"
+        fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
+        return fewer
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings, from left to right."""
+        return [str(column.header) for column in self.columns]
+
+
+def _column_width(column: Column) -> int:
+    """Measure how wide a column is at least. Text that may be broken needs a few words' room."""
+    texts = [str(cell) for cell in (column.header, *column._cells)]
+    longest = max(cell_len(line) for text in texts for line in text.split("\n"))
+    return longest if column.no_wrap else min(longest, ROOM_FOR_WORDS)
+
+
 def table(
     headings: Sequence[str],
     rows: Iterable[Sequence[RenderableType]],
@@ -56,13 +115,15 @@ def table(
     right: Collection[str] = (),
     wrap: Collection[str] = (),
     caption: str = "",
+    least: Sequence[str] | None = None,
 ) -> Table:
     """Make a table without lines.
 
     ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be
-    broken into lines; the others keep each value in one line.
+    broken into lines; the others keep each value in one line. ``least`` names the columns to leave
+    out in a narrow terminal, the first one first; without it from the last column to the third.
     """
-    drawn = Table(
+    drawn = FittingTable(
         title=title or None,
         title_justify="left",
         title_style="bold",
@@ -72,6 +133,7 @@ def table(
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
+    drawn.least = tuple(reversed(headings[2:])) if least is None else tuple(least)
     for heading in headings:
         drawn.add_column(
             heading,
@@ -92,7 +154,9 @@ def money(value: Any) -> str:
         return f"{amount / MILLION:,.2f} M"
     if amount >= THOUSAND:
         return f"{amount:,.0f}"
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
+    if amount >= 1 or amount == 0:
+        return f"{amount:,.2f}"
+    return f"{amount:.4f}" if amount >= MILLICENT * 100 else f"{amount:.2}"
 
 
 def number(value: Any, unit: str = "") -> str:

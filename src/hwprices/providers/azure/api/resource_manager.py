@@ -16,6 +16,7 @@ from hwprices.landing.download import FetchError, check_endpoint, check_same_hos
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
+from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
 from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
@@ -122,6 +123,8 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
     """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     url = context.settings.azure_arm_url
     limits = context.http.limits()
+    # The SDK's log of requests has their URLs, which hold the subscription's id.
+    logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
@@ -280,7 +283,7 @@ def _first_line(error: Exception, settings: Settings) -> str:
 
     The following lines hold the response, or every credential that was tried.
     """
-    first = str(error).strip().split("\n")[0][:200]
+    first = redact(str(error).strip().split("\n")[0][:2000])[:200]
     text = f"{type(error).__name__} {first}"
     if settings.azure_subscription_id:
         return text.replace(settings.azure_subscription_id, SUBSCRIPTION)

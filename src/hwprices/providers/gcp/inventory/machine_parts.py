@@ -12,7 +12,7 @@ from hwprices.providers.gcp.inventory.machine_type import MachineType
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.units import Money
 
-OWN_LOCAL_SSD_SKU = {"c4", "c4a", "c4d"}
+OWN_LOCAL_SSD_SKU = {"c4", "c4a", "c4d", "h4d"}
 """Series whose local SSD has a SKU of its own ("C4 Instance Local SSD"); the others pay the SKU
 "SSD backed Local Storage". https://cloud.google.com/skus"""
 

@@ -157,6 +157,11 @@ def usd_per_million_tokens(usd_per_hour: pl.Expr, tokens_per_second: pl.Expr) ->
     return divide(usd_per_hour.cast(WideMoney) * 1_000_000, tokens_per_second * SECONDS_PER_HOUR)
 
 
+def per_million_tokens(per_hour: pl.Expr, tokens_per_second: pl.Expr) -> pl.Expr:
+    """Compute a quantity per hour × 10^6 / (tokens/s × 3600), such as grams per million tokens."""
+    return per_hour * 1_000_000 / (known_positive(tokens_per_second) * SECONDS_PER_HOUR)
+
+
 def usd_per_run(usd_per_hour: pl.Expr, minutes: pl.Expr) -> pl.Expr:
     """Compute USD/h × minutes / 60: USD for one run, without start-up and failed runs."""
     return divide(

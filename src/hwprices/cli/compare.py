@@ -1,0 +1,65 @@
+"""The command ``hwprices compare``: machine types side by side."""
+
+from typing import Annotated
+
+import typer
+
+from hwprices.cli import completion, filters
+from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
+
+MachineTypes = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TYPE…",
+        help="Machine types, without case or the vendor's prefix.",
+        autocompletion=completion.machines,
+    ),
+]
+Equals = Annotated[
+    bool,
+    typer.Option("--equals", help="Add the machine of every other cloud most like the first one."),
+]
+
+
+def compare(
+    machine_types: MachineTypes,
+    equals: Equals = False,
+    region: filters.Region = None,
+    country: filters.Country = None,
+    continent: filters.Continent = None,
+    os: filters.System = None,
+    usd_per: UsdPer = None,
+    overlays: filters.OverlayFile = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Compare machine types side by side.
+
+    Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
+    differ. Prices are the cheapest of all regions, or of those that are named.
+
+    Example:
+
+        hwprices compare g6.xlarge g2-standard-4 NC4as_T4_v3
+
+        hwprices compare g6.xlarge --equals
+    """
+    from hwprices.read.find import compare as comparing
+    from hwprices.read.terminal.find import render_comparison
+
+    dataset = open_dataset(root, version)
+    frame = comparing.compare(
+        dataset,
+        *machine_types,
+        equals=equals,
+        overlays=filters.load_overlays(overlays),
+        region=region,
+        country=country,
+        continent=continent,
+        os=os,
+        usd_per=filters.usd_rates(usd_per),
+    )
+    notes = comparing.lacking(dataset, frame) if equals else []
+    print_frame(frame, as_json, lambda rows: render_comparison(rows, notes), as_csv=as_csv)

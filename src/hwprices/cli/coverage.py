@@ -1,0 +1,57 @@
+"""The commands ``hwprices coverage`` and ``hwprices quarantine``: what is in, and what is not."""
+
+from hwprices.cli import filters
+from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+
+
+def coverage(
+    provider: filters.Provider = None,
+    limit: Limit = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Say which regions have prices, and how old they are.
+
+    Prints a line for each cloud and one for each region with prices. --json and --csv list the
+    regions without prices as well.
+
+    Example:
+
+        hwprices coverage --provider aws
+    """
+    from hwprices.read.find import overview
+    from hwprices.read.terminal.find import render_coverage
+
+    regions = overview.coverage(open_dataset(root, version))
+    if provider is not None:
+        regions = regions.filter(provider=provider)
+    print_frame(
+        regions, as_json, lambda rows: render_coverage(rows, limit), as_csv=as_csv, limit=limit
+    )
+
+
+def quarantine(
+    limit: Limit = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """List what was refused, grouped by reason.
+
+    Prints how many rows of each table were refused, why, in which regions, and the message of one
+    of them. The table quarantine has every row.
+
+    Example:
+
+        hwprices quarantine
+    """
+    from hwprices.read.find import overview
+    from hwprices.read.terminal.find import render_quarantine
+
+    groups = overview.quarantine(open_dataset(root, version))
+    print_frame(
+        groups, as_json, lambda rows: render_quarantine(rows, limit), as_csv=as_csv, limit=limit
+    )

@@ -1,0 +1,69 @@
+"""The command ``hwprices explain``: a price back to the vendor's line."""
+
+from typing import Annotated
+
+import typer
+
+from hwprices.cli.common import (
+    AsJson,
+    Release,
+    Root,
+    open_dataset,
+    print_frame,
+    print_json,
+    print_table,
+)
+
+PriceOrType = Annotated[
+    str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
+]
+Region = Annotated[str | None, typer.Option(help="Only this region.")]
+System = Annotated[
+    str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
+]
+PurchaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--purchase-option",
+        "--option",
+        help="Only this purchase option: on_demand, spot, reserved …",
+    ),
+]
+
+Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
+
+
+def explain(
+    price: PriceOrType,
+    region: Region = None,
+    os: System = None,
+    purchase_option: PurchaseOption = None,
+    raw: Raw = False,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """Trace a price back to the vendor's line.
+
+    Prints the sum, the parts it is computed from, and what the vendor's page says about each SKU.
+    If several prices match, it lists them with their ids; call it again with one of the ids.
+
+    Example:
+
+        hwprices explain p5.48xlarge --region us-east-1 --os linux
+    """
+    from hwprices.read import explain as tracing
+    from hwprices.read.terminal.prices import render_explanation, render_prices
+
+    dataset = open_dataset(root, version)
+    prices = tracing.find_prices(
+        dataset, price, region=region, os=os, purchase_option=purchase_option
+    )
+    if prices.height > 1:
+        print_frame(prices, as_json, render_prices)
+        return
+    explanation = tracing.explain(dataset, prices["price_id"][0])
+    if as_json:
+        print_json(tracing.to_json(explanation))
+    else:
+        print_table(render_explanation(explanation, raw=raw))

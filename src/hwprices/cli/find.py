@@ -1,0 +1,111 @@
+"""The command ``hwprices find``: offers by words and options."""
+
+from typing import Annotated
+
+import typer
+
+from hwprices.cli import filters
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
+
+Sort = Annotated[
+    str,
+    typer.Option(
+        help="A figure: price, price_per_accelerator, price_per_vcpu, memory, vcpu, accelerators, "
+        "network, carbon, or a column of --json."
+    ),
+]
+Descending = Annotated[bool, typer.Option("--descending", help="The highest figure first.")]
+
+
+def find(
+    words: filters.Words = None,
+    accelerator: filters.Accelerator = None,
+    count: filters.Count = None,
+    accelerator_memory: filters.AcceleratorMemory = None,
+    vcpus: filters.Vcpus = None,
+    memory: filters.Memory = None,
+    arch: filters.Arch = None,
+    type_: filters.Type = None,
+    provider: filters.Provider = None,
+    region: filters.Region = None,
+    country: filters.Country = None,
+    continent: filters.Continent = None,
+    option: filters.PurchaseOption = None,
+    term: filters.Term = None,
+    os: filters.System = None,
+    license_: filters.License = None,
+    tenancy: filters.Tenancy = None,
+    max_price: filters.MaxPrice = None,
+    sort: Sort = "price",
+    descending: Descending = False,
+    usd_per: UsdPer = None,
+    overlays: filters.OverlayFile = None,
+    limit: Limit = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Find offers by words or options.
+
+    Say it in words, with options, or both. Prints one line for each price, the cheapest first; of
+    Linux on shared hardware unless another system or tenancy is asked for. Says why, if there is
+    nothing: not sold, or not in this release.
+
+    Example:
+
+        hwprices find 8xH100 europe 1y
+
+        hwprices find --gpu l4 --count 1 --country germany --option on_demand
+
+        hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu
+    """
+    from hwprices.read.find import offers
+    from hwprices.read.root import root_option
+    from hwprices.read.terminal.find import render_offers
+
+    dataset = open_dataset(root, version)
+    answer = offers.answer(
+        dataset,
+        " ".join(words or []),
+        sort=sort,
+        descending=descending,
+        overlays=filters.load_overlays(overlays),
+        accelerator=accelerator,
+        count=count,
+        accelerator_memory=accelerator_memory,
+        vcpus=vcpus,
+        memory=memory,
+        arch=arch,
+        type=type_,
+        provider=provider,
+        region=region,
+        country=country,
+        continent=continent,
+        option=option,
+        term=term,
+        os=os,
+        license=license_,
+        tenancy=tenancy,
+        max_price=max_price,
+        usd_per=filters.usd_rates(usd_per),
+    )
+    first = answer.rows["price_id"][0] if answer.rows.height else ""
+    hint = f"hwprices explain {first}{root_option(dataset.store.root)}"
+    print_frame(
+        answer.rows,
+        as_json,
+        lambda _: render_offers(answer, limit, hint),
+        as_csv=as_csv,
+        limit=limit,
+        notes=answer.notes,
+    )

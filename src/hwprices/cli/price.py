@@ -1,0 +1,89 @@
+"""The command ``hwprices price``: everything about the price of one machine type."""
+
+from typing import Annotated
+
+import typer
+
+from hwprices.cli import completion, filters
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
+
+MachineType = Annotated[
+    str,
+    typer.Argument(
+        metavar="TYPE",
+        help="A machine type, without case or the vendor's prefix: g6.xlarge, d4s_v5.",
+        autocompletion=completion.machines,
+    ),
+]
+
+
+def price(
+    machine_type: MachineType,
+    provider: filters.Provider = None,
+    region: filters.Region = None,
+    country: filters.Country = None,
+    continent: filters.Continent = None,
+    option: filters.PurchaseOption = None,
+    term: filters.Term = None,
+    os: filters.System = None,
+    license_: filters.License = None,
+    tenancy: filters.Tenancy = None,
+    usd_per: UsdPer = None,
+    overlays: filters.OverlayFile = None,
+    limit: Limit = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show what a machine type has and costs.
+
+    Prints its specification, every way to buy it with the cheapest region, and its prices by region
+    for each operating system. Without --os all systems are shown. --json and --csv give every price
+    in a row of its own.
+
+    Example:
+
+        hwprices price d4s_v5
+
+        hwprices price p5.48xlarge --option on_demand --os linux
+    """
+    from hwprices.read.find import machine
+    from hwprices.read.root import root_option
+    from hwprices.read.terminal.find import render_machine
+
+    dataset = open_dataset(root, version)
+    answer = machine.answer(
+        dataset,
+        machine_type,
+        provider=provider,
+        overlays=filters.load_overlays(overlays),
+        region=region,
+        country=country,
+        continent=continent,
+        option=option,
+        term=term,
+        os=os,
+        license=license_,
+        tenancy=tenancy,
+        usd_per=filters.usd_rates(usd_per),
+    )
+    name = answer.machine.instance_type
+    hint = f"hwprices explain {name}{root_option(dataset.store.root)}"
+    print_frame(
+        answer.rows,
+        as_json,
+        lambda _: render_machine(answer, limit, hint),
+        as_csv=as_csv,
+        limit=limit,
+        notes=answer.notes,
+    )

@@ -1,0 +1,228 @@
+"""Compute the memory and the operations that a language model needs, by workload.
+
+Arithmetic only, no devices: plain numbers in, plain numbers out. Every rule names its paper. The
+rules are for decoder-only transformers; docs/method.md says where they stop being true.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Workload = Literal["pretrain", "full_finetune", "lora", "inference"]
+WORKLOADS: tuple[Workload, ...] = ("pretrain", "full_finetune", "lora", "inference")
+
+BYTES_PER_WEIGHT = {
+    "fp32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "int8": 1.0,
+    "fp4": 0.5,
+    "int4": 0.5,
+}
+"""Bytes of a stored weight. The scales of quantised formats, a few percent, are not counted."""
+
+TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
+"""Bytes per trained parameter with Adam in mixed precision: 16-bit weights and gradients; 32-bit
+weights, momentum and variance. Rajbhandari et al., ZeRO, section 3.1,
+https://arxiv.org/abs/1910.02054"""
+
+OPTIMIZER_BYTES = {"adam": 12, "adam8bit": 6, "sgd": 4}
+"""Bytes per trained parameter of the optimizer's state, with the 32-bit copy of the weights. 8-bit
+Adam keeps momentum and variance in a byte each: Dettmers et al., https://arxiv.org/abs/2110.02861"""
+
+KV_BYTES = 2
+"""Keys and values stay in 16 bits also where the weights are quantised: vLLM's kv_cache_dtype is
+auto by default, https://docs.vllm.ai/en/latest/configuration/engine_args/"""
+
+LORA_RANK = 16
+"""Between the 8 of Hu et al. (https://arxiv.org/abs/2106.09685) and the 64 of Dettmers et al.
+(https://arxiv.org/abs/2305.14314)."""
+
+PREFILL_TOKENS = 2048
+"""vLLM prefills long prompts in pieces of this size:
+https://docs.vllm.ai/en/latest/configuration/optimization/"""
+
+FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
+    "pretrain": 6,
+    "full_finetune": 6,
+    "lora": 4,
+    "inference": 2,
+}
+"""2 forward, 2 backward to the activations, 2 backward to the weights (not for LoRA, whose weights
+are frozen). Kaplan et al., section 2.1, https://arxiv.org/abs/2001.08361"""
+
+LOGIT_BYTES, LOGIT_TOKENS = 10, 8192
+"""Bytes of a logit in training: 16 bits, its copy in 32 bits, and the gradient in 32 bits, which
+frameworks keep at the same time. Of longer sequences the loss is computed in pieces of so many
+tokens, https://arxiv.org/abs/2410.10989"""
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """A decoder-only transformer."""
+
+    name: str
+    parameters: float
+    active_parameters: float
+    """Parameters that compute one token: fewer than ``parameters`` for mixtures of experts."""
+    layers: int
+    hidden: int
+    kv_elements: int
+    """Numbers that the KV cache keeps per token and layer."""
+    attention_width: int
+    """Heads × their width: rows of the query projection."""
+    ffn: int | None
+    """Feed-forward width; None for a mixture of experts."""
+    vocab: int
+    basis: str
+    """sheet (a published model), or estimate (from the number of parameters alone)."""
+    heads: int
+    """Attention heads: the most devices that one layer can be divided over."""
+    active_expert_share: float = 1.0
+    """Experts at work for a token over all experts; 1 without experts."""
+    context_limit: int | None = None
+    """Longest context the model was trained for; None where it is not known."""
+    window: int | None = None
+    """Tokens that the other layers keep; None where every layer keeps all."""
+    full_attention_layers: int | None = None
+    """Layers that keep every token; None for all of them."""
+    license: str | None = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes. ``sharded`` parts are divided over the devices; each device needs ``per_device``."""
+
+    sharded: dict[str, float]
+    per_device: float
+
+    @property
+    def total_sharded(self) -> float:
+        """Sum of the parts that are divided."""
+        return sum(self.sharded.values())
+
+
+def expert_parameters(model: ModelShape) -> float:
+    """Count the parameters that are in experts: 0 for a dense model.
+
+    From active = shared + experts × share and all = shared + experts.
+    """
+    if model.active_expert_share >= 1:
+        return 0.0
+    resting = model.parameters - model.active_parameters
+    return resting / (1 - model.active_expert_share)
+
+
+def parameters_read(model: ModelShape, batch: float) -> float:
+    """Count the parameters that a step with ``batch`` sequences reads.
+
+    All that are no experts, and the expected number of distinct experts: each is missed by a
+    sequence with probability 1 - share, independently.
+    """
+    experts = expert_parameters(model)
+    shared = model.parameters - experts
+    return float(shared + experts * (1 - (1 - model.active_expert_share) ** batch))
+
+
+def adapter_parameters(model: ModelShape, rank: int = LORA_RANK) -> float:
+    """Count the trained parameters of LoRA: rank × (inputs + outputs) of every linear layer.
+
+    Of a mixture of experts only the attention layers have adapters.
+    """
+    kv_width = model.kv_elements // 2
+    attention = (model.hidden + model.attention_width) * 2 + (model.hidden + kv_width) * 2
+    feed_forward = 3 * (model.hidden + model.ffn) if model.ffn else 0
+    return float(model.layers * rank * (attention + feed_forward))
+
+
+def activation_bytes(
+    model: ModelShape, context: int, batch: int, checkpointing: bool = True
+) -> float:
+    """Count the bytes of the training activations of one device.
+
+    With checkpointing: 2sbh for the input of each layer, 34sbh for the layer at work, and the
+    logits (LOGIT_BYTES each). Without it every layer keeps its 34sbh. Korthikanti et al., sections
+    4 and 5, https://arxiv.org/abs/2205.05198. Attention scores are recomputed, so there is no term
+    in s². Not divided over devices: each device works on its own batch.
+    """
+    tokens = float(context * batch)
+    kept_per_layer = 2.0 if checkpointing else 34.0
+    layers = kept_per_layer * tokens * model.hidden * model.layers
+    layer_at_work = 34.0 * tokens * model.hidden if checkpointing else 0.0
+    return layers + layer_at_work + LOGIT_BYTES * min(tokens, LOGIT_TOKENS) * model.vocab
+
+
+def cached_tokens(model: ModelShape, context: float) -> float:
+    """Count tokens × layers that the cache keeps of a sequence, with sliding windows."""
+    if model.window is None or model.full_attention_layers is None:
+        return model.layers * context
+    windowed = model.layers - model.full_attention_layers
+    return model.full_attention_layers * context + windowed * min(context, model.window)
+
+
+def kv_cache_bytes(
+    model: ModelShape, context: float, batch: float, bytes_per_number: float = KV_BYTES
+) -> float:
+    """Count the bytes of the keys and values of every token of every open sequence."""
+    return float(batch * cached_tokens(model, context) * model.kv_elements * bytes_per_number)
+
+
+def prefill_bytes(model: ModelShape, context: int) -> float:
+    """Count the bytes of each device that a piece of a prompt needs: one layer at work."""
+    return 34.0 * min(context, PREFILL_TOKENS) * model.hidden
+
+
+def memory(
+    model: ModelShape,
+    workload: Workload,
+    precision: str,
+    context: int,
+    batch: int,
+    *,
+    kv_bytes: float = KV_BYTES,
+    optimizer: str = "adam",
+    checkpointing: bool = True,
+) -> Memory:
+    """Count the bytes that the workload needs.
+
+    ``batch`` counts sequences at once: per device in training, in all for inference.
+    """
+    weights = model.parameters * BYTES_PER_WEIGHT[precision]
+    if workload == "inference":
+        cache = kv_cache_bytes(model, context, batch, kv_bytes)
+        return Memory({"weights": weights, "kv_cache": cache}, prefill_bytes(model, context))
+    activations = activation_bytes(model, context, batch, checkpointing)
+    state = TRAINING_BYTES | {"optimizer": OPTIMIZER_BYTES[optimizer]}
+    if workload == "lora":
+        adapters = adapter_parameters(model) * sum(state.values())
+        return Memory({"weights": weights, "adapters": adapters}, activations)
+    states = {part: model.parameters * size for part, size in state.items()}
+    return Memory(states, activations)
+
+
+def attention_flops(model: ModelShape, context: float) -> float:
+    """Count the operations of attention for one token whose context holds that many tokens.
+
+    4 × width × tokens in each layer: the scores and the weighted sum.
+    """
+    return 4.0 * model.attention_width * cached_tokens(model, context)
+
+
+def prompt_flops(model: ModelShape, tokens: float) -> float:
+    """Count the operations of reading a prompt: 2N a token, and attention to half of it."""
+    return tokens * (2 * model.active_parameters + attention_flops(model, tokens / 2))
+
+
+def token_flops(model: ModelShape, context: float) -> float:
+    """Count the operations of generating one token after ``context`` others."""
+    return 2 * model.active_parameters + attention_flops(model, context)
+
+
+def training_flops(model: ModelShape, workload: Workload, tokens: float, context: float) -> float:
+    """Count the operations of a training run on sequences of ``context`` tokens.
+
+    6ND (LoRA 4ND), and attention to half of the sequence, forward and twice backward. Recomputing
+    activations is not counted, as in model FLOPs utilisation (MFU).
+    """
+    matrices = FLOPS_PER_PARAMETER_AND_TOKEN[workload] * model.active_parameters
+    return (matrices + 3 * attention_flops(model, context / 2)) * tokens

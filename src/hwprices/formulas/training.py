@@ -1,0 +1,110 @@
+"""Compute how long training takes: operations over the rate that a machine and its network reach.
+
+Plain numbers in, plain numbers out. MFU is model FLOPs utilisation, the share of the dense peak
+rate (Chowdhery et al., PaLM, appendix B, https://arxiv.org/abs/2204.02311).
+"""
+
+from dataclasses import dataclass
+
+from hwprices.formulas.language_model import ModelShape, Workload
+
+FAST_LINK = 100e9
+"""Bytes/s in one direction; see serving.FAST_LINK."""
+
+MFU_FAST_LINK = 0.40
+"""Devices with a link of their own, or one alone: 38-43 % on H100, Llama 3 table 4,
+https://arxiv.org/abs/2407.21783; 43 % on A100 (Llama 2)."""
+
+MFU_PCIE = 0.30
+"""Several devices that exchange gradients over the host's bus: an estimate."""
+
+MFU_TPU = 0.50
+"""PaLM reached 46 % on TPU v4; MaxText publishes 50-60 % on v5e and v5p,
+https://github.com/AI-Hypercomputer/maxtext"""
+
+MFU_OTHER = 0.25
+"""Devices of which no training at scale is published (Apple, Jetson, Radeon, Trainium, Gaudi): an
+estimate below the others."""
+
+NARROW_MFU, NARROW_MFU_ALONE = 0.25, 0.35
+"""In FP8: DeepSeek-V3 reached about a fifth of the FP8 peak of its H800 at scale
+(https://arxiv.org/abs/2412.19437); one machine reaches a third in the LoRA of MLPerf Training."""
+
+UNPACKING = 0.8
+"""Speed of LoRA on weights of 8 or 4 bits over that on 16 bits: they are unpacked for every use.
+Dettmers et al., QLoRA, https://arxiv.org/abs/2305.14314"""
+
+WEIGHT_PASSES = 3
+"""Times that the weights cross the network in a step of divided training (ZeRO-3): gathered
+forward, gathered backward, gradients spread. https://arxiv.org/abs/1910.02054, section 7"""
+
+SETUP_HOURS = 0.25
+"""Paid hours of a training beside its steps: start of the machine, loading the model, saving it."""
+
+CHECKPOINT_HOURS_PER_DAY = 0.25
+"""Hours of a day that saving checkpoints and restarts take on several machines. Llama 3 was at work
+in more than 90 % of the time, https://arxiv.org/abs/2407.21783, section 3.3.4"""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines that train together. Rates are of one device."""
+
+    nodes: int
+    devices_per_node: float
+    flops_per_second: float
+    link_bytes_per_second: float
+    network_bytes_per_second: float | None
+    """Of one machine to the others, in one direction; None where it is not known."""
+    is_tpu: bool = False
+    is_small: bool = False
+    """Of a family for which hardly any training was published."""
+
+
+def utilisation(cluster: Cluster, *, narrow: bool, unpacked: bool) -> float:
+    """Give the MFU of one machine by its fabric.
+
+    ``narrow``: computing in FP8; ``unpacked``: weights stored in fewer bits than they compute in.
+    """
+    if narrow:
+        share = NARROW_MFU_ALONE if cluster.nodes == 1 else NARROW_MFU
+    elif cluster.is_tpu:
+        share = MFU_TPU
+    elif cluster.is_small:
+        share = MFU_OTHER
+    elif cluster.devices_per_node > 1 and cluster.link_bytes_per_second < FAST_LINK:
+        share = MFU_PCIE
+    else:
+        share = MFU_FAST_LINK
+    return share * (UNPACKING if unpacked else 1.0)
+
+
+def network_share(
+    model: ModelShape,
+    workload: Workload,
+    cluster: Cluster,
+    mfu: float,
+    flops_per_token: float,
+    tokens_per_device: float,
+) -> float:
+    """Compute the share of the speed that the network between machines leaves.
+
+    The weights cross it while the machine computes; where they take longer, it waits. LoRA sends
+    only its adapters. 1 for one machine, for TPU (whose own links join the slice), and where no
+    network is known.
+    """
+    alone = cluster.nodes == 1 or cluster.is_tpu or workload == "lora"
+    if alone or cluster.network_bytes_per_second is None:
+        return 1.0
+    rate = cluster.flops_per_second * cluster.devices_per_node * mfu
+    compute = flops_per_token * tokens_per_device * cluster.devices_per_node / rate
+    sent = WEIGHT_PASSES * model.parameters * 2 * (cluster.nodes - 1) / cluster.nodes
+    return min(1.0, compute / (sent / cluster.network_bytes_per_second))
+
+
+def hours(flops: float, cluster: Cluster, mfu: float) -> float:
+    """Compute operations / (rate × MFU × devices): hours of a training."""
+    rate = cluster.flops_per_second * cluster.devices_per_node * cluster.nodes * mfu
+    steps = flops / rate / 3600
+    saving = steps / 24 * CHECKPOINT_HOURS_PER_DAY if cluster.nodes > 1 else 0.0
+    return steps + saving

@@ -1,0 +1,1 @@
+"""Write tables in the formats that others read."""

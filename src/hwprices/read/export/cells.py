@@ -1,0 +1,44 @@
+"""Make tables flat and harmless for spreadsheets."""
+
+import json
+
+import polars as pl
+
+FORMULA_START = r"^[=+\-@\t\r]"
+"""A cell that begins with one of these may be run as a formula by a spreadsheet:
+https://owasp.org/www-community/attacks/CSV_Injection"""
+
+
+def flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """Write lists as texts with ``; `` between the elements, and structures as JSON."""
+    return rows.with_columns(
+        _flat(rows[name])
+        for name, dtype in rows.schema.items()
+        if isinstance(dtype, pl.List | pl.Struct)
+    )
+
+
+def _flat(column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    if isinstance(dtype, pl.List) and not isinstance(inner, pl.List | pl.Struct):
+        return column.cast(pl.List(pl.String)).list.join("; ")
+    values = [
+        None if value is None else json.dumps(value, default=str, ensure_ascii=False)
+        for value in (column.to_list())
+    ]
+    return pl.Series(column.name, values, dtype=pl.String)
+
+
+def harmless(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before texts that a spreadsheet would run as a formula."""
+    texts = pl.col(pl.String)
+    if pl.String not in rows.dtypes:
+        return rows
+    dangerous = texts.str.contains(FORMULA_START)
+    return rows.with_columns(pl.when(dangerous).then("'" + texts).otherwise(texts).name.keep())
+
+
+def to_csv(rows: pl.DataFrame) -> str:
+    """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless."""
+    return harmless(flat(rows)).write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.fZ")

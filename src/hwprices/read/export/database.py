@@ -1,0 +1,69 @@
+"""Write the tables of a release into one DuckDB file, with their documentation as comments."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hwprices.read import focus
+from hwprices.read.sql import quoted_list, quoted_name, quoted_text
+
+STORAGE_VERSION = "v1.0.0"
+"""Of the file: DuckDB 1.0 (June 2024) and newer can read it. https://duckdb.org/docs/stable/internals/storage"""
+
+MEMORY_LIMIT = "1GB"
+"""Most memory that writing takes; larger tables go through temporary files beside the target."""
+
+
+def build(
+    target: Path, files: Mapping[str, Sequence[str]], package: Mapping[str, Any], version: str
+) -> None:
+    """Write the file.
+
+    Args:
+        target: the file; there must be none yet.
+        files: Parquet files of each table, on this machine.
+        package: the release's datapackage.json, which describes tables and columns.
+        version: the release, for the comment of the table ``release``.
+    """
+    import duckdb
+
+    settings = {"memory_limit": MEMORY_LIMIT, "temp_directory": f"{target}.tmp"}
+    connection = duckdb.connect(config=settings)
+    try:
+        attach = f"attach {quoted_text(str(target))} as release_file"
+        connection.execute(f"{attach} (storage_version {quoted_text(STORAGE_VERSION)})")
+        connection.execute("use release_file")
+        connection.execute("begin")
+        for table, paths in files.items():
+            source = f"read_parquet({quoted_list(paths)}, hive_partitioning = false)"
+            connection.execute(f"create table {quoted_name(table)} as select * from {source}")  # noqa: S608
+        if "prices" in files:
+            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
+        connection.execute("; ".join(_comments(files, package, version)))
+        connection.execute("commit")
+        connection.execute("use memory")
+        connection.execute("detach release_file")
+    finally:
+        connection.close()
+
+
+def _comments(
+    tables: Mapping[str, Sequence[str]], package: Mapping[str, Any], version: str
+) -> list[str]:
+    """Write the comments on tables and columns."""
+    comments = []
+    for resource in package["resources"]:
+        name = resource["name"]
+        if name not in tables:
+            continue
+        table = quoted_name(name)
+        about = f"{resource['description']} Release {version}."
+        comments.append(f"comment on table {table} is {quoted_text(about)}")
+        for field in resource["schema"]["fields"]:
+            unit = f" Unit: {field['unit']}." if field.get("unit") else ""
+            text = quoted_text(f"{field['description']}{unit}")
+            comments.append(f"comment on column {table}.{quoted_name(field['name'])} is {text}")
+    if "prices" in tables:
+        about = f"Prices by the draft SKU Price dataset of FOCUS ({focus.DRAFT})."
+        comments.append(f"comment on view {focus.VIEW} is {quoted_text(about)}")
+    return comments

@@ -1,0 +1,1 @@
+"""Answer the everyday questions about prices: which offers, which machine, which regions."""

@@ -1,0 +1,191 @@
+"""Say why an answer has no rows: what the release does not cover, or what nobody sells."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import polars as pl
+
+from hwprices.read.find import search as searching
+from hwprices.read.find.search import Search
+from hwprices.read.tables import Tables
+
+MAX_NAMED = 4  # regions or reasons named in a sentence
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many regions of a provider the release knows, and those that have a price."""
+
+    provider: str
+    known: int
+    priced: frozenset[str]
+
+
+def coverage(dataset: Tables) -> dict[str, Coverage]:
+    """Count for each provider the regions known, and list those with prices."""
+    priced = dataset.scan("prices").select("provider", "region").unique().collect()
+    regions = dataset.scan("regions").select("provider", "region").collect()
+    providers = sorted({*priced["provider"], *regions["provider"]})
+    return {
+        provider: Coverage(
+            provider,
+            regions.filter(provider=provider).height,
+            frozenset(priced.filter(provider=provider)["region"]),
+        )
+        for provider in providers
+    }
+
+
+def why_nothing(dataset: Tables, search: Search) -> list[str]:
+    """Say in sentences why a search finds nothing, the surest reason first."""
+    machines = _machines(dataset, search)
+    if machines.is_empty():
+        return ["No machine type in this release is like that.", *_without(dataset, search)]
+    covered = coverage(dataset)
+    regions = _asked_regions(search, machines, covered)
+    reason = why_not_sold(dataset, machines, regions, covered)
+    if reason is not None:
+        return [reason, *_without(dataset, search)]
+    sentences = list(_not_known(dataset, search)) or ["The release has no such price."]
+    return [*sentences, *_without(dataset, search)]
+
+
+def _asked_regions(
+    search: Search, machines: pl.DataFrame, covered: dict[str, Coverage]
+) -> set[tuple[str, str]]:
+    """Give the regions asked for that belong to a provider of the machines.
+
+    Without a place these are all regions that have prices.
+    """
+    providers = set(machines["provider"])
+    anywhere = {(name, region) for name, entry in covered.items() for region in entry.priced}
+    asked = anywhere if search.regions is None else search.regions
+    return {(provider, region) for provider, region in asked if provider in providers}
+
+
+def why_not_sold(
+    dataset: Tables,
+    machines: pl.DataFrame,
+    regions: set[tuple[str, str]],
+    covered: dict[str, Coverage],
+) -> str | None:
+    """Tell apart what the release does not cover, and what the vendor does not sell.
+
+    Args:
+        dataset: the release.
+        machines: provider and instance_type.
+        regions: provider and region, of these providers.
+        covered: of which regions the release has prices.
+
+    Returns None where the machines have a price of some kind in one of the regions.
+    """
+    if not regions:
+        return "None of these machines' providers has a region there."
+    priced = {(p, r) for p, r in regions if r in covered[p].priced}
+    providers = {provider for provider, _ in regions}
+    if not priced:
+        return f"Not in this release: it has no prices of {_pairs(regions)}. " + extent(
+            covered, providers
+        )
+    on = ["provider", "instance_type"]
+    here = searching.pairs("region", frozenset(priced))
+    rows = dataset.scan("prices").filter(here).select(on).unique()
+    if not rows.join(machines.lazy(), on=on).collect().is_empty():
+        return None
+    lists = dataset.scan("availability").filter(searching.pairs("region", frozenset(regions)))
+    offered = _regions(lists.filter("offered").join(machines.lazy(), on=on))
+    names = _listed(sorted(set(machines["instance_type"])))
+    if offered:
+        return _offered_without_price(names, offered, priced)
+    listed = _regions(lists) & priced
+    lack = "Not sold: the vendor's lists of" if listed else "The release has no price there:"
+    places = _pairs(listed or priced)
+    sentence = f"{lack} {places} do not have {names}." if listed else f"{lack} {names}, {places}."
+    return f"{sentence} {extent(covered, providers)}"
+
+
+def _offered_without_price(
+    names: str, offered: set[tuple[str, str]], priced: set[tuple[str, str]]
+) -> str:
+    if offered & priced:
+        return f"{names}: offered in {_pairs(offered & priced)}, but no price is listed there."
+    return f"Not in this release: {names}, offered in {_pairs(offered)}, not covered here."
+
+
+def _regions(rows: pl.LazyFrame) -> set[tuple[str, str]]:
+    return set(rows.select("provider", "region").unique().collect().iter_rows())
+
+
+def extent(covered: dict[str, Coverage], providers: set[str]) -> str:
+    """Say of how many regions the release has prices."""
+    counts = [
+        f"{len(covered[name].priced)} of {covered[name].known} regions of {name}"
+        for name in sorted(providers)
+        if name in covered
+    ]
+    return f"The release has prices of {', '.join(counts)}."
+
+
+def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
+    """Give provider and instance type of the machines that the search asks for."""
+    conditions = searching.of_machines(search)
+    if search.providers:
+        conditions.append(pl.col("provider").is_in(sorted(search.providers)))
+    if search.machines is not None:
+        conditions.append(searching.pairs("instance_type", search.machines))
+    types = dataset.scan("instance_types").filter(conditions).select("provider", "instance_type")
+    found = types.collect()
+    if found.is_empty() and search.machines is not None and len(conditions) == 2:  # prices alone
+        rows = sorted(search.machines)
+        return pl.DataFrame(rows, schema=["provider", "instance_type"], orient="row")
+    return found
+
+
+def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
+    """Count the prices that the search asks for but that are not known, with the reasons."""
+    rows = searching.prices(dataset, search).filter(pl.col("effective_hourly").is_null())
+    reasons = rows.group_by("price_reason").len().sort("len", descending=True).collect()
+    if reasons.height:
+        named = _listed([f"{reason} ({count})" for reason, count in reasons.iter_rows()])
+        yield f"{reasons['len'].sum()} such prices are not known: {named}."
+
+
+WIDENED = {
+    "regions": "anywhere",
+    "purchase_options": "with any purchase option",
+    "terms": "for any term",
+    "max_price": "at any price",
+    "accelerator_count": "with any number of accelerators",
+    "accelerator_gib": "with any accelerator memory",
+    "vcpus": "with any number of vCPUs",
+    "memory_gib": "with any memory",
+    "arch": "of any architecture",
+    "providers": "at any provider",
+    "os": "with any operating system",
+}
+"""Part of a search: what there would be without it."""
+
+
+def _without(dataset: Tables, search: Search) -> Iterator[str]:
+    """Count what there would be without each part of the search, where that is anything."""
+    default = Search()
+    for field in fields(search):
+        value = getattr(search, field.name)
+        if field.name not in WIDENED or value == getattr(default, field.name):
+            continue
+        wide = "any" if field.name == "os" else getattr(default, field.name)
+        wider = replace(search, **{field.name: wide})
+        count = searching.find(dataset, wider).select(pl.len()).collect().item()
+        if count:
+            yield f"There are {count:,} {WIDENED[field.name]}."
+
+
+def _pairs(pairs: Collection[tuple[str, str]]) -> str:
+    """Name regions by their providers: aws us-east-1, us-west-2; gcp us-central1."""
+    return _listed([f"{provider} {region}" for provider, region in sorted(pairs)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join the first names, and say how many more there are."""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more

@@ -1,0 +1,157 @@
+"""Answer about one machine type: what it has, every way to buy it, and its price by region."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.find import absence, machines, request, words
+from hwprices.read.find import search as searching
+from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS
+from hwprices.read.find.search import Search
+from hwprices.read.overlays import apply
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+    from hwprices.read.overlays.rules import Overlays
+
+WAY = [
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "currency",
+]
+"""What tells apart the ways to buy a machine in one region."""
+
+
+@dataclass(frozen=True)
+class MachineAnswer:
+    """A machine type with its specification (None if the release has none) and its prices."""
+
+    machine: machines.Machine
+    specification: dict[str, Any] | None
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+
+
+def answer(
+    dataset: "Dataset",
+    name: str,
+    *,
+    provider: str | None = None,
+    overlays: "Overlays | None" = None,
+    **options: Any,
+) -> MachineAnswer:
+    """Give every price of a machine type, known or not, the cheapest first.
+
+    ``options`` are those of ``request.request``. Without ``os``, ``license`` or ``tenancy`` all of
+    them are given.
+
+    Raises:
+        HwpricesError: there is no such machine type, or an option is not understood.
+    """
+    machine = machines.resolve(dataset, name, provider)
+    search = _search(dataset, machine, options)
+    listed = searching.prices(dataset, search)
+    columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
+    if overlays is not None:
+        listed = apply.apply(listed, overlays)
+        columns += OVERLAY_COLUMNS
+    found = searching.priced(listed, search).select(*columns, "price_reason").collect()
+    rows = searching.sort(found, "price")
+    notes = _notes(dataset, machine, search) if rows.is_empty() else ()
+    return MachineAnswer(machine, specification(dataset, machine), rows, notes)
+
+
+def _search(dataset: "Dataset", machine: machines.Machine, options: dict[str, Any]) -> Search:
+    names = words.vocabulary(dataset)
+    everything = {"os": "any", "license": "any", "tenancy": "any", "software": "any"}
+    given = {name: value for name, value in options.items() if value is not None}
+    search = request.request(names, **{**everything, **given})
+    only = frozenset({(machine.provider, machine.instance_type)})
+    return replace(search, machines=only, providers=frozenset({machine.provider}))
+
+
+def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tuple[str, ...]:
+    sentences = absence.why_nothing(dataset, search)
+    known = dataset.scan("prices").filter(instance_type=machine.instance_type)
+    regions = known.select(pl.col("region").unique().sort()).collect()["region"].to_list()
+    if regions:
+        sentences.append(f"It has prices in {', '.join(regions[: absence.MAX_NAMED])}.")
+    return tuple(sentences)
+
+
+def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, Any] | None:
+    """Give the row of instance_types; None where the release has a price but no specification."""
+    rows = (
+        dataset.scan("instance_types")
+        .filter(provider=machine.provider, instance_type=machine.instance_type)
+        .collect()
+    )
+    return rows.row(0, named=True) if rows.height else None
+
+
+def ways(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the prices of a machine: one row for each way to buy it.
+
+    Columns: the way, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price in
+    the row's currency, and ``region`` and ``price_id`` of the lowest.
+    """
+    known = rows.filter(pl.col("effective_hourly").is_not_null()).sort(
+        "effective_hourly", "region", "price_id"
+    )
+    return (
+        known.group_by(WAY, maintain_order=True)
+        .agg(
+            regions=pl.col("region").n_unique(),
+            lowest=pl.col("effective_hourly").first(),
+            highest=pl.col("effective_hourly").last(),
+            region=pl.col("region").first(),
+            price_id=pl.col("price_id").first(),
+        )
+        .sort("lowest", *WAY, nulls_last=True)
+    )
+
+
+def by_region(rows: pl.DataFrame) -> pl.DataFrame:
+    """Lay the prices out as a matrix: one row for each region, a column for each way to buy.
+
+    The columns are named like ``linux on_demand`` or ``windows reserved 3y``; a cell is the lowest
+    price where several zones, plans or payments share it. Prices of dedicated machines and with
+    other software are left out.
+    """
+    plain = rows.filter(
+        pl.col("effective_hourly").is_not_null(),
+        pl.col("software") == "none",
+        pl.col("license_model") == "included",
+        pl.col("tenancy") == "shared",
+    )
+    if plain.is_empty():
+        return pl.DataFrame(schema={"region": pl.String})
+    years = pl.when(pl.col("term_months") > 0).then(pl.format(" {}y", pl.col("term_months") // 12))
+    title = pl.format("{} {}{}", "os", "purchase_option", years.fill_null(""))
+    return (
+        plain.with_columns(way=title)
+        .sort("os", "term_months", "purchase_option")
+        .pivot(
+            "way", index=["region", "currency"], values="effective_hourly", aggregate_function="min"
+        )
+        .sort("currency", "region")
+    )
+
+
+def require_prices(answer: MachineAnswer) -> pl.DataFrame:
+    """Give the rows of an answer.
+
+    Raises:
+        HwpricesError: there is none; the line says why.
+    """
+    if answer.rows.is_empty():
+        raise HwpricesError(f"no price of {answer.machine.instance_type}", " ".join(answer.notes))
+    return answer.rows

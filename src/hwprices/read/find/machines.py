@@ -1,0 +1,133 @@
+"""Find the machine type that a name means, without case or the vendor's prefix."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.tables import Tables
+
+MAX_SUGGESTIONS = 6
+
+_SEPARATOR = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine type of one provider."""
+
+    provider: str
+    instance_type: str
+
+
+def machines(dataset: Tables) -> list[Machine]:
+    """List the machine types of the release: those with a specification, and those with a price."""
+    columns = ["provider", "instance_type"]
+    frames = [dataset.scan(table).select(columns) for table in ("instance_types", "prices")]
+    rows = pl.concat(frames).unique().sort(columns).collect()
+    return [Machine(*row) for row in rows.iter_rows()]
+
+
+def normal(name: str) -> str:
+    """Spell a name in lower case with one separator: "D4s v5" and "d4s-v5" are d4s_v5."""
+    return _SEPARATOR.sub("_", name.lower()).strip("_")
+
+
+def squeezed(name: str) -> str:
+    """Keep letters and digits only, in lower case."""
+    return _SEPARATOR.sub("", name.lower())
+
+
+def prefixes(choices: Iterable[Machine]) -> dict[str, str]:
+    """Return the first word that most names of a provider share, such as standard_, by provider."""
+    words: dict[str, Counter[str]] = {}
+    for machine in choices:
+        first = normal(machine.instance_type).partition("_")[0]
+        words.setdefault(machine.provider, Counter())[first] += 1
+    common = {name: counts.most_common(1)[0] for name, counts in words.items()}
+    return {
+        name: f"{word}_"
+        for name, (word, count) in common.items()
+        if count > words[name].total() / 2 and count > 1
+    }
+
+
+def find_machines(choices: list[Machine], name: str) -> list[Machine]:
+    """Find the machine types of that name; several where providers share it, none if unknown."""
+    exact = [machine for machine in choices if machine.instance_type == name]
+    if exact:
+        return exact
+    shared = prefixes(choices)
+    for spell in (normal, squeezed):
+        target = spell(name)
+        matches = [
+            machine
+            for machine in choices
+            if target and target in _spellings(machine, shared, spell is squeezed)
+        ]
+        if matches:
+            return matches
+    return []
+
+
+def _spellings(machine: Machine, shared: dict[str, str], squeeze: bool) -> set[str]:
+    full = normal(machine.instance_type)
+    short = full.removeprefix(shared.get(machine.provider, ""))
+    return {text.replace("_", "") if squeeze else text for text in (full, short)}
+
+
+def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
+    """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en."""
+    candidates = list(choices)
+    shared = prefixes(candidates)
+    start = normal(word) + "_"
+    return [
+        machine
+        for machine in candidates
+        if any(text.startswith(start) for text in _spellings(machine, shared, squeeze=False))
+    ]
+
+
+def resolve(dataset: Tables, name: str, provider: str | None = None) -> Machine:
+    """Give the one machine type of that name.
+
+    Raises:
+        HwpricesError: no machine type has the name (the line names near ones), or those of several
+            providers do.
+    """
+    choices = [m for m in machines(dataset) if provider is None or m.provider == provider]
+    matches = find_machines(choices, name)
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise HwpricesError(
+            f"no machine type {name!r} is in this release", near_machines(choices, name)
+        )
+    listed = ", ".join(f"{m.provider} {m.instance_type}" for m in matches[:MAX_SUGGESTIONS])
+    raise HwpricesError(
+        f"{name!r} is {len(matches)} machine types: {listed}",
+        "Give the full name, or --provider.",
+    )
+
+
+def near_machines(choices: Iterable[Machine], name: str) -> str:
+    """Write the remedy for an unknown name: near names, or where to look."""
+    candidates = list(choices)
+    shared = prefixes(candidates)
+    by_spelling: dict[str, str] = {}
+    for machine in candidates:
+        for spelling in _spellings(machine, shared, squeeze=False):
+            by_spelling.setdefault(spelling, machine.instance_type)
+    close = difflib.get_close_matches(normal(name), by_spelling, n=MAX_SUGGESTIONS, cutoff=0.7)
+    names = list(dict.fromkeys(by_spelling[spelling] for spelling in close))
+    family = of_family(candidates, re.split(r"[._-]", name)[0])
+    names += [machine.instance_type for machine in family if machine.instance_type not in names]
+    if names:
+        return f"Did you mean {', '.join(names[:MAX_SUGGESTIONS])}?"
+    return (
+        "Either nobody sells it, or its vendor's lists are not in this release: hwprices coverage."
+    )

@@ -1,0 +1,124 @@
+"""Find offers: a question in words or options, answered with one row for each price."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from hwprices.read.find import absence, request, words
+from hwprices.read.find import search as searching
+from hwprices.read.find.search import Search
+from hwprices.read.overlays import apply
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+    from hwprices.read.overlays.rules import Overlays
+
+COLUMNS = [
+    "provider",
+    "region",
+    "zone",
+    "country",
+    "continent",
+    "region_name",
+    "instance_type",
+    "family",
+    "arch",
+    "vcpus",
+    "memory_gib",
+    "accelerator_kind",
+    "accelerator_id",
+    "accelerator_count",
+    "accelerator_memory_gib",
+    "local_disk_gib",
+    "network_gbps_max",
+    "rdma",
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "currency",
+    "hourly",
+    "upfront",
+    "effective_hourly",
+    "usd_per_hour",
+    "usd_per_accelerator_hour",
+    "usd_per_vcpu_hour",
+    "gco2e_per_hour",
+    "flags",
+    "observed_at",
+    "price_id",
+]
+
+OVERLAY_COLUMNS = ["list_effective_hourly", "overlay"]
+"""With an overlay: the list price, in the row's currency, and the rule that changed it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The offers found, sorted; what to know about them; and the search as it was understood."""
+
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+    search: Search
+
+
+def answer(
+    dataset: "Dataset",
+    text: str = "",
+    *,
+    sort: str = "price",
+    descending: bool = False,
+    overlays: "Overlays | None" = None,
+    **options: Any,
+) -> Answer:
+    """Find offers. ``options`` are those of ``request.request``.
+
+    Raises:
+        HwpricesError: a word or option is not understood, or there is no figure ``sort``.
+    """
+    titles = {name: entry.title for name, entry in dataset.release.providers.items()}
+    search = request.request(words.vocabulary(dataset, titles), text, **options)
+    return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
+
+
+def run(
+    dataset: "Dataset",
+    search: Search,
+    *,
+    sort: str = "price",
+    descending: bool = False,
+    overlays: "Overlays | None" = None,
+) -> Answer:
+    """Answer a search that was understood."""
+    listed = searching.prices(dataset, search).filter(
+        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
+    )
+    columns = COLUMNS
+    if overlays is not None:
+        listed = apply.apply(listed, overlays)
+        columns = [*COLUMNS, *OVERLAY_COLUMNS]
+    rows = searching.priced(listed, search)
+    carbon = dataset.scan("offers").select("provider", "region", "instance_type", "gco2e_per_hour")
+    place = ["provider", "region", "instance_type"]
+    found = rows.join(carbon, on=place, how="left").select(columns).collect()
+    ordered = searching.sort(found, sort, descending=descending)
+    notes = _notes(dataset, search, ordered)
+    return Answer(ordered, tuple(notes), search)
+
+
+def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
+    """Say why there is nothing, or which rows cannot be compared."""
+    if rows.is_empty():
+        return absence.why_nothing(dataset, search)
+    other = rows.filter(pl.col("usd_per_hour").is_null())
+    counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
+    return [
+        f"{count} in {currency} come last: --usd-per {currency}=… makes them comparable."
+        for currency, count in counts.items()
+    ]

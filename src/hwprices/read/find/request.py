@@ -1,0 +1,258 @@
+"""Turn the options of a question into a search."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from hwprices.errors import HwpricesError
+from hwprices.read import currency
+from hwprices.read.find import words
+from hwprices.read.find.search import ANY, COMMITMENT, Range, Search
+from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.find.words import Vocabulary
+from hwprices.schemas.vocabulary import (
+    ARCHITECTURES,
+    CONTINENTS,
+    LICENSE_MODELS,
+    OPERATING_SYSTEMS,
+    PURCHASE_OPTIONS,
+    SOFTWARE,
+    TENANCIES,
+    TERMS_IN_MONTHS,
+)
+
+_RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
+
+
+def request(
+    names: Vocabulary,
+    text: str = "",
+    *,
+    accelerator: str | None = None,
+    count: float | None = None,
+    accelerator_memory: str | float | None = None,
+    vcpus: str | float | None = None,
+    memory: str | float | None = None,
+    arch: str | None = None,
+    type: str | None = None,  # noqa: A002
+    provider: str | None = None,
+    region: str | None = None,
+    country: str | None = None,
+    continent: str | None = None,
+    option: str | None = None,
+    term: str | int | None = None,
+    os: str | None = None,
+    software: str | None = None,
+    license: str | None = None,  # noqa: A002
+    tenancy: str | None = None,
+    max_price: str | float | Decimal | None = None,
+    usd_per: Mapping[str, object] | None = None,
+) -> Search:
+    """Build a search from the words of a question and from options; both must hold.
+
+    Args:
+        names: what words may mean in the release.
+        text: a question in a few words; see ``words.understand``.
+        accelerator: an accelerator, by id or name: h100, l40s, "a100 80gb" is written with
+            ``accelerator_memory``. Several are separated by commas, as in all options of names.
+        count: accelerators of the machine, exactly.
+        accelerator_memory: GiB of one accelerator: 80 is at least 80, 80-96 a range, =80 exactly.
+        vcpus: in the same form.
+        memory: GiB of main memory, in the same form.
+        arch: x86_64 or arm64.
+        type: machine types or families.
+        provider: providers.
+        region: regions, or directions such as us-east.
+        country: countries, by code or English name.
+        continent: continents.
+        option: purchase options; "commitment" stands for all that have a term.
+        term: 1y, 3y, or months.
+        os: an operating system, or "any".
+        software: software whose license the price includes, or "any".
+        license: included, byol or any.
+        tenancy: shared, dedicated, host or any.
+        max_price: USD for an hour of the machine.
+        usd_per: what a unit of other currencies is worth: {"EUR": "1.08"}.
+
+    Raises:
+        HwpricesError: a word or a value is not understood; the line names near ones.
+    """
+    fields: dict[str, Any] = {
+        "accelerator_count": None if count is None else Range(float(count), float(count)),
+        "accelerator_gib": _range("accelerator-memory", accelerator_memory),
+        "vcpus": _range("vcpus", vcpus),
+        "memory_gib": _range("memory", memory),
+        "arch": _code("arch", arch, ARCHITECTURES),
+        "max_price": None if max_price is None else _decimal("max-price", max_price),
+        "usd_per": _rates(usd_per),
+        "os": _code("os", os, [*OPERATING_SYSTEMS, ANY]),
+        "software": _code("software", software, [*SOFTWARE, ANY]),
+    }
+    given = {name: value for name, value in fields.items() if value is not None}
+    for name, value, known in (
+        ("license_model", license, LICENSE_MODELS),
+        ("tenancy", tenancy, TENANCIES),
+    ):
+        code = _code(name, value, [*known, ANY])
+        if code is not None:
+            given[name] = None if code == ANY else code
+    named = _named(names, accelerator=accelerator, type=type, provider=provider)
+    bought = _bought(option, term)
+    placed = _placed(names, region=region, country=country, continent=continent)
+    return words.understand(text, names, Search(**given, **named, **bought, **placed))
+
+
+def _rates(usd_per: Mapping[str, object] | None) -> currency.Rates:
+    """Read exchange rates as those of ``--usd-per``, with the same errors."""
+    return currency.parse_rates(f"{name}={rate}" for name, rate in (usd_per or {}).items())
+
+
+def _decimal(name: str, value: object) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        raise HwpricesError(f"--{name} {value}: this is no number", "Write 12.5.") from None
+    if not amount.is_finite():
+        raise HwpricesError(f"--{name} {value}: this is no number", "Write 12.5.")
+    return amount
+
+
+def _range(name: str, value: str | float | None) -> Range | None:
+    if value is None:
+        return None
+    match = _RANGE.fullmatch(str(value).strip())
+    if match is None:
+        raise HwpricesError(
+            f"--{name} {value}: this is no amount",
+            "Write 16 for at least 16, 16-32 for a range, =16 for exactly 16.",
+        )
+    exactly, least, last = match.groups()
+    if exactly:
+        return Range(float(last), float(last))
+    return Range(float(least), float(last)) if least else Range(least=float(last))
+
+
+def _split(value: str | None) -> list[str]:
+    return [part.strip() for part in (value or "").split(",") if part.strip()]
+
+
+def _code(name: str, value: str | None, known: Any) -> str | None:
+    """Check that a value is one of the codes of a vocabulary; spaces and - may stand for _."""
+    if value is None:
+        return None
+    code = re.sub(r"[ -]", "_", value.strip().lower())
+    kind, other = words.OTHER_NAMES.get(code, ("", ""))
+    code = other if kind == name else code
+    if code not in known:
+        raise HwpricesError(
+            f"--{name} {value}: there is no such {name.replace('_', ' ')}",
+            did_you_mean(code, known) or f"There are: {', '.join(known)}.",
+        )
+    return code
+
+
+def _bought(option: str | None, term: str | int | None) -> dict[str, frozenset[Any]]:
+    """Read the purchase options and terms."""
+    known = [*PURCHASE_OPTIONS, COMMITMENT]
+    options = [str(_code("option", part, known)) for part in _split(option)]
+    terms = [_months(part) for part in _split(None if term is None else str(term))]
+    return {"purchase_options": frozenset(options), "terms": frozenset(terms)}
+
+
+def _months(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*(y|yr|year|years|m|months?)?", text.lower())
+    months = int(match[1]) * (12 if (match[2] or "").startswith("y") else 1) if match else -1
+    if months not in TERMS_IN_MONTHS:
+        listed = ", ".join(str(months) for months in TERMS_IN_MONTHS)
+        raise HwpricesError(
+            f"--term {text}: no vendor sells this term", f"Write 1y or 3y, or months: {listed}."
+        )
+    return months
+
+
+def _named(
+    names: Vocabulary,
+    *,
+    accelerator: str | None,
+    type: str | None,  # noqa: A002
+    provider: str | None,
+) -> dict[str, Any]:
+    """Look up accelerators, machine types and providers by name."""
+    named: dict[str, Any] = {}
+    if accelerator:
+        ids = [key for part in _split(accelerator) for key in _accelerators(names, part)]
+        named["accelerators"] = frozenset(ids)
+    if type:
+        found = [pair for part in _split(type) for pair in _machines(names, part)]
+        named["machines"] = frozenset(found)
+    if provider:
+        named["providers"] = frozenset(_provider(names, part) for part in _split(provider))
+    return named
+
+
+def _accelerators(names: Vocabulary, text: str) -> list[str]:
+    ids = words.accelerators(text.lower(), names.accelerators) or words.accelerators(
+        text.lower(), names.accelerators, start=True
+    )
+    if not ids:
+        spellings = [*names.accelerators, *words.short_names(names.accelerators)]
+        raise HwpricesError(
+            f"no machine of this release has an accelerator {text!r}",
+            did_you_mean(text, spellings) or f"There are: {', '.join(names.accelerators)}.",
+        )
+    return ids
+
+
+def _machines(names: Vocabulary, text: str) -> list[tuple[str, str]]:
+    chosen = words.machine_names.find_machines(
+        names.machines, text
+    ) or words.machine_names.of_family(names.machines, text)
+    if not chosen:
+        raise HwpricesError(
+            f"no machine type {text!r} is in this release",
+            words.machine_names.near_machines(names.machines, text),
+        )
+    return [(machine.provider, machine.instance_type) for machine in chosen]
+
+
+def _provider(names: Vocabulary, text: str) -> str:
+    for provider, title in names.providers.items():
+        if text.lower() in (provider, title.lower()):
+            return provider
+    raise HwpricesError(
+        f"no provider {text!r} is in this release", f"There are: {', '.join(names.providers)}."
+    )
+
+
+def _placed(names: Vocabulary, **options: str | None) -> dict[str, Any]:
+    """Look up region, country and continent; several kinds must all hold."""
+    chosen: frozenset[tuple[str, str]] | None = None
+    for kind, value in options.items():
+        if value is None:
+            continue
+        found = frozenset(pair for part in _split(value) for pair in _place(names, kind, part))
+        chosen = found if chosen is None else chosen & found
+    return {} if chosen is None else {"regions": chosen}
+
+
+def _place(names: Vocabulary, kind: str, text: str) -> list[tuple[str, str]]:
+    """Find the regions of one value of --region, --country or --continent."""
+    place_names = words.place_names
+    if kind == "continent":
+        code = place_names.continent_code(text)
+        chosen = [place for place in names.places if code and place.continent == code]
+        known = list(CONTINENTS)
+    elif kind == "country":
+        code = place_names.country_code(text, names.countries)
+        chosen = [place for place in names.places if code and place.country == code]
+        known = [*sorted(names.countries), *place_names.CODES]
+    else:
+        chosen = words.places(text.lower(), names)
+        known = [place.region for place in names.places]
+    if not chosen:
+        raise HwpricesError(
+            f"no {kind} {text!r} is in this release",
+            did_you_mean(text, known) or "hwprices coverage lists the regions.",
+        )
+    return [(place.provider, place.region) for place in chosen]

@@ -1,0 +1,257 @@
+"""Find prices by what a machine has, where it stands and how it is bought."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read import currency
+from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.tables import Tables
+from hwprices.units import Money, WideMoney
+
+ANY = "any"
+"""Stands for every operating system, or every software."""
+
+COMMITMENT = "commitment"
+"""Stands for every purchase option with a term: reservations, savings plans, committed use."""
+
+SORTABLE = {
+    "price": "usd_per_hour",
+    "price_per_accelerator": "usd_per_accelerator_hour",
+    "price_per_vcpu": "usd_per_vcpu_hour",
+    "accelerators": "accelerator_count",
+    "accelerator_memory": "accelerator_memory_gib",
+    "memory": "memory_gib",
+    "vcpu": "vcpus",
+    "network": "network_gbps_max",
+    "disk": "local_disk_gib",
+    "carbon": "gco2e_per_hour",
+}
+"""Short names of the figures that people sort by: column of the answer."""
+
+MACHINE_COLUMNS = [
+    "provider",
+    "instance_type",
+    "family",
+    "arch",
+    "vcpus",
+    "memory_gib",
+    "accelerators",
+    "accelerator_kind",
+    "accelerator_count",
+    "accelerator_memory_gib",
+    "local_disk_gib",
+    "network_gbps_max",
+    "rdma",
+]
+
+PRICE_COLUMNS = [
+    "provider",
+    "region",
+    "zone",
+    "instance_type",
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "currency",
+    "hourly",
+    "upfront",
+    "effective_hourly",
+    "price_reason",
+    "flags",
+    "observed_at",
+    "price_id",
+]
+
+TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
+"""Order of rows with an equal figure: the same question always gives the same answer."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """From the least to the most a figure may be; None leaves that end open."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def holds(self, figure: pl.Expr) -> pl.Expr:
+        """Write the condition on a figure; one that is not known does not hold."""
+        conditions = [figure.is_not_null()]
+        if self.least is not None:
+            conditions.append(figure >= self.least)
+        if self.most is not None:
+            conditions.append(figure <= self.most)
+        return pl.all_horizontal(conditions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What to look for. A field that is None or empty asks for nothing.
+
+    ``accelerators`` are ids; ``accelerator_gib`` is the memory of one of them. ``machines`` are
+    pairs of provider and instance type, ``regions`` pairs of provider and region.
+    ``purchase_options`` may have ``commitment``. ``max_price`` is USD for an hour of the machine.
+    """
+
+    accelerators: frozenset[str] = frozenset()
+    accelerator_count: Range | None = None
+    accelerator_gib: Range | None = None
+    vcpus: Range | None = None
+    memory_gib: Range | None = None
+    arch: str | None = None
+    machines: frozenset[tuple[str, str]] | None = None
+    providers: frozenset[str] = frozenset()
+    regions: frozenset[tuple[str, str]] | None = None
+    purchase_options: frozenset[str] = frozenset()
+    terms: frozenset[int] = frozenset()
+    os: str = "linux"
+    software: str = "none"
+    license_model: str | None = "included"
+    tenancy: str | None = "shared"
+    max_price: Decimal | None = None
+    usd_per: currency.Rates = field(default_factory=dict)
+
+
+def find(dataset: Tables, search: Search) -> pl.LazyFrame:
+    """Give one row for each price that the search asks for, without an order.
+
+    Columns: where the machine stands (provider, region, country, continent), what it has, how it is
+    bought, ``effective_hourly`` in ``currency``, ``usd_per_hour`` (null where the currency has no
+    rate in ``usd_per``) and the figures derived from it. Prices that are not known or flagged as
+    placeholders are left out.
+    """
+    found = prices(dataset, search).filter(
+        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
+    )
+    return priced(found, search)
+
+
+def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
+    """Give the rows of prices that the search asks for, with machine and region, known or not."""
+    rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(_of_prices(search))
+    machines = dataset.scan("instance_types").select(MACHINE_COLUMNS).filter(of_machines(search))
+    regions = dataset.scan("regions").select(
+        "provider", "region", "country", "continent", region_name="display_name"
+    )
+    keep_all = "left" if _any_machine(search) else "inner"
+    joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
+    return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
+
+
+def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
+    """Add the price in USD and the prices per part to rows of ``prices``; filter by max_price."""
+    usd = currency.to_usd(pl.col("effective_hourly"), pl.col("currency"), search.usd_per)
+    per_part = rows.with_columns(usd_per_hour=usd).with_columns(
+        usd_per_accelerator_hour=_per("accelerator_count"),
+        usd_per_vcpu_hour=_per("vcpus"),
+    )
+    if search.max_price is not None:
+        limit = pl.lit(search.max_price).cast(Money)
+        per_part = per_part.filter(pl.col("usd_per_hour") <= limit)
+    return per_part
+
+
+def _per(column: str) -> pl.Expr:
+    divisor = pl.when(pl.col(column) > 0).then(pl.col(column)).cast(WideMoney)
+    return (pl.col("usd_per_hour").cast(WideMoney) / divisor).cast(Money)
+
+
+def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFrame:
+    """Sort an answer by a figure; what is not known comes last.
+
+    Raises:
+        HwpricesError: the answer has no such column.
+    """
+    name = by.strip().replace("-", "_").lower()
+    column = SORTABLE.get(name, name)
+    if column not in rows.columns:
+        choices = [*SORTABLE, *rows.columns]
+        raise HwpricesError(
+            f"nothing to sort by is named {by!r}",
+            did_you_mean(name, choices) or f"There are: {', '.join(SORTABLE)}.",
+        )
+    ties = [name for name in TIE_BREAKERS if name in rows.columns and name != column]
+    return rows.sort(
+        [column, *ties], descending=[descending, *([False] * len(ties))], nulls_last=True
+    )
+
+
+def _of_prices(search: Search) -> list[pl.Expr]:
+    """Write the conditions on the table prices."""
+    conditions = [] if search.software == ANY else [pl.col("software") == search.software]
+    if search.os != ANY:
+        conditions.append(pl.col("os") == search.os)
+    if search.license_model:
+        conditions.append(pl.col("license_model") == search.license_model)
+    if search.tenancy:
+        conditions.append(pl.col("tenancy") == search.tenancy)
+    if search.providers:
+        conditions.append(pl.col("provider").is_in(sorted(search.providers)))
+    if search.purchase_options:
+        conditions.append(_purchase(search.purchase_options))
+    if search.terms:
+        conditions.append(pl.col("term_months").is_in(sorted(search.terms)))
+    if search.machines is not None:
+        conditions.append(pairs("instance_type", search.machines))
+    if search.regions is not None:
+        conditions.append(pairs("region", search.regions))
+    return conditions
+
+
+def pairs(column: str, wanted: frozenset[tuple[str, str]]) -> pl.Expr:
+    """Write the condition that provider and the column are one of the pairs."""
+    by_provider: dict[str, list[str]] = {}
+    for provider, value in sorted(wanted):
+        by_provider.setdefault(provider, []).append(value)
+    return pl.any_horizontal(
+        pl.lit(False),
+        *(
+            (pl.col("provider") == provider) & pl.col(column).is_in(values)
+            for provider, values in by_provider.items()
+        ),
+    )
+
+
+def _purchase(options: frozenset[str]) -> pl.Expr:
+    named = pl.col("purchase_option").is_in(sorted(options - {COMMITMENT}))
+    return named | (pl.col("term_months") > 0) if COMMITMENT in options else named
+
+
+def of_machines(search: Search) -> list[pl.Expr]:
+    """Write the conditions on the table instance_types."""
+    conditions = [pl.lit(True)]
+    if search.accelerators:
+        ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
+        conditions.append(pl.col("accelerators").list.eval(ids.fill_null(False)).list.any())
+    if search.accelerator_gib is not None:
+        size = pl.col("accelerators").list.first().struct.field("memory_gib")
+        conditions.append(search.accelerator_gib.holds(size))
+    for wanted, column in (
+        (search.accelerator_count, "accelerator_count"),
+        (search.vcpus, "vcpus"),
+        (search.memory_gib, "memory_gib"),
+    ):
+        if wanted is not None:
+            conditions.append(wanted.holds(pl.col(column)))
+    if search.arch is not None:
+        conditions.append(pl.col("arch") == search.arch)
+    return conditions
+
+
+def _any_machine(search: Search) -> bool:
+    """Tell whether the search asks nothing of the machine, so that it may lack a specification."""
+    return len(of_machines(search)) == 1
+
+
+def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Put the id of the machine's accelerator in place of the list; null for none or a mixture."""
+    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
+    only = pl.when(pl.col("accelerators").list.len() == 1).then(first)
+    return rows.with_columns(accelerator_id=only).drop("accelerators")

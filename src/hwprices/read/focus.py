@@ -1,0 +1,81 @@
+"""Lay prices out as the draft of the FOCUS dataset "SKU Price" does.
+
+FOCUS 1.5 (planned for December 2026) adds price lists to the specification. The draft is pull
+request https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/pull/2424; this follows its
+state of 2026-09-22. It is a draft: names and rules may change with it, and so may this view.
+
+What the draft asks for is kept:
+
+- A price without a term is a Usage record. A commitment is a Purchase record with
+  PurchaseDurationType and PurchasePaymentModel, which Usage records must not have; the fee at the
+  start is a record of its own.
+- SkuId and SkuPriceId are the vendor's. Where it has none they are null, never invented;
+  ``x_PriceId`` is the dataset's own id, which the rows of prices have.
+- Prices that are not known are left out, because a record must have a UnitPrice.
+- ContractId is null: these are public list prices. PricingServiceName is null: the dataset does
+  not keep the vendor's name of the service.
+"""
+
+DRAFT = "FOCUS_Spec pull request 2424, 2026-09-22"
+
+VIEW = "focus_sku_prices"
+
+COLUMNS = """
+    {category} as ChargeCategory,
+    case
+        when term_months = 0 then null
+        when commitment_plan in ('compute', 'ec2_instance', 'flexible') then 'Spend'
+        else 'Usage'
+    end as CommitmentDiscountCategory,
+    cast(null as varchar) as ContractId,
+    currency as PricingCurrency,
+    'National' as PricingCurrencyCategory,
+    region as PricingRegionId,
+    cast(null as varchar) as PricingServiceName,
+    {unit} as PricingUnit,
+    case
+        when term_months = 0 then null
+        when term_months = 12 then '1 Year'
+        when term_months % 12 = 0 then (term_months // 12) || ' Years'
+        else term_months || ' Months'
+    end as PurchaseDurationType,
+    case
+        when term_months = 0 then null
+        when payment_option = 'all_upfront' then 'All Upfront'
+        when payment_option = 'partial_upfront' then 'Partial Upfront'
+        else 'No Upfront'
+    end as PurchasePaymentModel,
+    cast(null as varchar) as QuantityTierCategory,
+    cast(null as decimal(20, 10)) as QuantityTierMinimum,
+    cast(null as decimal(20, 10)) as QuantityTierMaximum,
+    provider as ServiceProviderName,
+    sku_id as SkuId,
+    cast(null as timestamptz) as SkuPriceCreated,
+    concat_ws(' ', instance_type, os, nullif(software, 'none'), purchase_option, commitment_plan)
+        as SkuPriceDescription,
+    effective_from as SkuPriceEffectiveStart,
+    cast(null as timestamptz) as SkuPriceEffectiveEnd,
+    cast(null as varchar) as SkuPriceEligibility,
+    sku_price_id as SkuPriceId,
+    observed_at as SkuPriceLastUpdated,
+    {price} as UnitPrice,
+    'List' as UnitPriceType,
+    price_id as x_PriceId,
+    instance_type as x_InstanceType,
+    os as x_OperatingSystem,
+    tenancy as x_Tenancy,
+    zone as x_AvailabilityZone,
+    purchase_option as x_PurchaseOption
+"""
+
+
+def view_sql() -> str:
+    """Return the query of the view, over the table prices."""
+    category = "case when term_months = 0 then 'Usage' else 'Purchase' end"
+    recurring = COLUMNS.format(category=category, unit="'Hours'", price="hourly")
+    upfront = COLUMNS.format(category="'Purchase'", unit="'Units'", price="upfront")
+    return (
+        f"select {recurring} from prices where effective_hourly is not null and hourly > 0 "  # noqa: S608
+        f"union all by name select {upfront} from prices "
+        "where effective_hourly is not null and upfront is not null"
+    )

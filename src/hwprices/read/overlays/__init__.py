@@ -1,0 +1,1 @@
+"""Own discounts over list prices, on the reader's side: a release always holds list prices."""

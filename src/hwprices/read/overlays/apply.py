@@ -1,0 +1,133 @@
+"""Apply own discounts to list prices."""
+
+import fnmatch
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
+from hwprices.units import Money, WideMoney
+
+LIST_PRICE = "list_effective_hourly"
+RULE = "overlay"
+
+
+def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
+    """Change the prices of rows that have the columns of ``prices`` and of their machine.
+
+    ``hourly``, ``upfront`` and ``effective_hourly`` become what the rules leave of them;
+    ``list_effective_hourly`` keeps the list price and ``overlay`` names the rules that applied, in
+    their order, null where none did. A price that is not known stays so, and a change that would
+    leave nothing of a price does not apply.
+
+    Args:
+        rows: one price a row. A column of a machine that a rule asks for must be there.
+        overlays: the rules and the day.
+    """
+    rows = rows.with_columns(
+        pl.col("effective_hourly").alias(LIST_PRICE),
+        pl.lit(None, dtype=pl.String).alias(RULE),
+        pl.lit(False).alias("__stopped"),
+    )
+    for rule in overlays.in_force:
+        rows = _apply_rule(rows, rule)
+    return rows.drop("__stopped")
+
+
+def apply_to_column(
+    rows: pl.LazyFrame, overlays: Overlays, column: str, **fixed: str | int
+) -> pl.LazyFrame:
+    """Change one column of prices of a wide table, such as ``on_demand_usd_per_hour`` of offers.
+
+    Adds ``list_<column>`` and ``overlay_<column>``.
+
+    Args:
+        rows: the wide table, with prices in USD.
+        overlays: the rules and the day.
+        column: the column of prices for an hour.
+        fixed: what the column says of how it is bought, by the names of ``prices``:
+            ``purchase_option="spot", term_months=0, os="linux"``.
+    """
+    before = rows.collect_schema().names()
+    given = {"os": "linux", "license_model": "included", "tenancy": "shared", **fixed}
+    narrow = rows.with_columns(
+        pl.col(column).alias("effective_hourly"),
+        pl.col(column).alias("hourly"),
+        pl.lit(None, dtype=Money).alias("upfront"),
+        pl.lit("USD").alias("currency"),
+        *(pl.lit(value).alias(name) for name, value in given.items()),
+    )
+    changed = apply(narrow, overlays)
+    kept = [pl.col(name) for name in before if name not in (column, "currency", *given)]
+    unchanged = rows.select(name for name in before if name in ("currency", *given))
+    prices = [
+        pl.col("effective_hourly").alias(column),
+        pl.col(LIST_PRICE).alias(f"list_{column}"),
+        pl.col(RULE).alias(f"overlay_{column}"),
+    ]
+    table = changed.select(*kept, *prices)
+    if unchanged.collect_schema().names():
+        table = pl.concat([table, unchanged], how="horizontal")
+    return table.select(*before, f"list_{column}", f"overlay_{column}")
+
+
+def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
+    new = {name: _changed(rule, name) for name in ("hourly", "upfront", "effective_hourly")}
+    applies = (
+        _matches(rule)
+        & ~pl.col("__stopped")
+        & pl.col("effective_hourly").is_not_null()
+        & (new["effective_hourly"] > 0)
+    ).fill_null(False)
+    named = pl.concat_str(pl.col(RULE), pl.lit(rule.name), separator=", ", ignore_nulls=True)
+    return rows.with_columns(
+        *(
+            pl.when(applies).then(price).otherwise(pl.col(name)).alias(name)
+            for name, price in new.items()
+        ),
+        pl.when(applies).then(named).otherwise(pl.col(RULE)).alias(RULE),
+        (pl.col("__stopped") | (applies & pl.lit(rule.stop))).alias("__stopped"),
+    )
+
+
+def _changed(rule: Rule, name: str) -> pl.Expr:
+    """Write what a rule makes of a price column. A fixed price has nothing upfront."""
+    before = pl.col(name).cast(WideMoney)
+    if rule.factor is not None:
+        return (before * pl.lit(rule.factor).cast(WideMoney)).cast(Money)
+    if rule.change is not None:
+        if name == "upfront":
+            return pl.col(name)
+        return (before + pl.lit(rule.change).cast(WideMoney)).cast(Money)
+    return pl.lit(None if name == "upfront" else rule.price).cast(Money)
+
+
+def _matches(rule: Rule) -> pl.Expr:
+    """Write the condition under which a rule is for a price."""
+    conditions = [
+        _any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
+        for name, patterns in rule.match.items()
+    ]
+    if rule.factor is None:
+        conditions.append(pl.col("currency") == rule.currency)
+    return pl.all_horizontal(pl.lit(True), *conditions).fill_null(False)
+
+
+def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
+    """Write that a text is one of the patterns, whatever the case."""
+    spelled = "|".join(f"(?:{fnmatch.translate(pattern.lower())})" for pattern in patterns)
+    # fnmatch writes for Python; the regular expressions of polars have no \Z and no atomic groups
+    rust = spelled.replace(r"\Z", "$").replace(r"\z", "$").replace("(?>", "(?:")
+    return value.str.to_lowercase().str.contains(f"^(?:{rust})$")
+
+
+def columns_of_machines(overlays: Overlays) -> list[str]:
+    """List the columns that rules ask for and that ``prices`` does not have."""
+    asked = {MATCH_COLUMNS[name] for rule in overlays.rules for name in rule.match}
+    return sorted(asked & {"family", "country", "accelerator_id"})
+
+
+def summary(overlays: Overlays) -> Mapping[str, Any]:
+    """Say which rules are in force on the day, for a caption."""
+    return {"day": overlays.day, "rules": [rule.name for rule in overlays.in_force]}

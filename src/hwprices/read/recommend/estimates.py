@@ -1,0 +1,371 @@
+"""Estimate a job on each kind of machine: how many it takes, how fast they are, or why not.
+
+Thousands of offers are a few hundred kinds of machines: the same accelerators, as many, with as
+much memory. Each kind is estimated once.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from hwprices.formulas import language_model, training
+from hwprices.formulas.training import Cluster
+from hwprices.read.recommend.devices import COMPUTE_FORMATS, Device, device
+from hwprices.read.recommend.job import READING_SPEED, SERVED_FORMAT, Job, Serving
+from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
+from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, TUNED_MODEL, TUNING_TOKENS
+from hwprices.read.recommend.throughput import (
+    Answer,
+    Demand,
+    Estimator,
+    Machine,
+    kv_bytes,
+    measured_precision,
+)
+
+KIND = [
+    "accelerator_id",
+    "accelerator_count",
+    "devices",
+    "usable_bytes",
+    "clusters",
+    "network_gbps",
+    "inference_only",
+]
+"""Columns that make a kind of machine."""
+
+SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
+"""Families for which hardly any training was published."""
+
+MOST_COPIES = 100_000  # machines side by side; more is no service that one rents machines for
+
+
+@dataclass
+class Estimate:
+    """A job on a kind of machine. None where it does not run."""
+
+    reason: str | None = None
+    """Code of why the machine is left out; a key of exclusions.sentences."""
+    nodes: int | None = None
+    nodes_needed: int | None = None
+    precision: str | None = None
+    compute_format: str | None = None
+    memory_needed_gib: float | None = None
+    memory_usable_gib: float | None = None
+    hours: float | None = None
+    tokens_per_second: float | None = None
+    tokens_per_second_per_user: float | None = None
+    seconds_to_first_token: float | None = None
+    concurrency: float | None = None
+    prompt_share: float | None = None
+    basis: str | None = None
+    error: float | None = None
+    error_p90: float | None = None
+    measurement: str | None = None
+
+
+SCHEMA = pl.Schema(
+    {
+        "reason": pl.String,
+        "nodes": pl.Int64,
+        "nodes_needed": pl.Int64,
+        "precision": pl.String,
+        "compute_format": pl.String,
+        "memory_needed_gib": pl.Float64,
+        "memory_usable_gib": pl.Float64,
+        "hours": pl.Float64,
+        "tokens_per_second": pl.Float64,
+        "tokens_per_second_per_user": pl.Float64,
+        "seconds_to_first_token": pl.Float64,
+        "concurrency": pl.Float64,
+        "prompt_share": pl.Float64,
+        "basis": pl.String,
+        "error": pl.Float64,
+        "error_p90": pl.Float64,
+        "measurement": pl.String,
+    }
+)
+"""Columns that ``with_estimates`` adds."""
+
+
+def with_estimates(machines: pl.DataFrame, job: Job, estimator: Estimator) -> pl.DataFrame:
+    """Add the columns of SCHEMA to the machines that a job might run on."""
+    possible = machines.filter(pl.col("obstacle").is_null())
+    kinds = possible.unique(KIND, maintain_order=True).select(*KIND, *SHEET_COLUMNS)
+    rows = [asdict(_estimate(row, job, estimator)) for row in kinds.iter_rows(named=True)]
+    estimates = pl.DataFrame(rows, schema=SCHEMA).select(
+        *SCHEMA, pl.Series("kind_index", range(len(rows)), dtype=pl.UInt32)
+    )
+    keys = kinds.select(KIND).with_row_index("kind_index")
+    joined = keys.join(estimates, on="kind_index").drop("kind_index")
+    return machines.join(joined, on=KIND, how="left", nulls_equal=True)
+
+
+def _estimate(row: dict[str, Any], job: Job, estimator: Estimator) -> Estimate:
+    accelerator = device(row)
+    if accelerator.bytes_per_second is None:
+        return Estimate(reason="bandwidth_unknown")
+    if job.is_training:
+        return _train(row, accelerator, job, estimator)
+    return _serve(row, accelerator, job, estimator)
+
+
+def _machine(row: dict[str, Any], accelerator: Device) -> Machine:
+    count = row["accelerator_count"]
+    return Machine(
+        device=accelerator,
+        count=int(row["devices"]),
+        usable_bytes=row["usable_bytes"],
+        whole_devices=min(1.0, count),
+    )
+
+
+# Serving
+
+
+def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estimator) -> Estimate:
+    """Estimate serving: as many machines as the users or requests need."""
+    machine = _machine(row, accelerator)
+    precision = job.precision or _usual_precision(accelerator, job, estimator)
+    reason = _format_reason(accelerator, precision)
+    if reason:
+        return Estimate(reason=reason, precision=precision)
+    demand = _demand(job, precision)
+    needed = _stages(machine, demand)
+    fitted = Estimate(precision=precision, nodes_needed=needed)
+    _add_memory(fitted, machine, demand, needed or 1)
+    if needed is None or (needed > 1 and job.max_nodes == 1):
+        fitted.reason = "too_small"
+        return fitted
+    if needed > 1 and not row["clusters"]:
+        fitted.reason = "no_network"
+        return fitted
+    if needed > job.max_nodes:
+        fitted.reason = "too_many_machines"
+        return fitted
+    demand = _demand(job, precision, nodes=needed)
+    answer = estimator.answer(machine, demand, as_measured=job.is_vague)
+    if answer is None:
+        fitted.reason = "too_slow"
+        return fitted
+    return _served(fitted, answer, job, needed)
+
+
+def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
+    """Give the format of the weights where none is asked: as measured, else 8 bits."""
+    measured = estimator.measurement(accelerator.accelerator_id, job.model, "serving")
+    return SERVED_FORMAT if measured is None else measured_precision(accelerator, measured)
+
+
+def _format_reason(accelerator: Device, precision: str) -> str | None:
+    """Give the code of why a device does not compute weights of that format; None if it does."""
+    if accelerator.compute_format(precision) is not None:
+        return None
+    states = {accelerator.support.get(f) for f in COMPUTE_FORMATS[precision]}
+    return "precision_unknown" if "unknown" in states else "precision_unsupported"
+
+
+def _demand(job: Job, precision: str, nodes: int = 1) -> Demand:
+    asked: Serving = job.serving
+    kv = {"fp8": 1.0, "fp16": 2.0, None: None}[asked.kv_precision]
+    return Demand(
+        model=job.model,
+        input_tokens=job.input_tokens,
+        output_tokens=job.output_tokens,
+        precision=precision,
+        kv_bytes=kv,
+        concurrency=asked.concurrency,
+        min_tokens_per_second=_minimum(asked),
+        max_seconds_to_first_token=asked.max_seconds_to_first_token,
+        nodes=nodes,
+    )
+
+
+def _minimum(asked: Serving) -> float:
+    """Give the speed that each user must have: that asked for, else reading speed.
+
+    One user alone is served at any speed.
+    """
+    if asked.min_tokens_per_second is not None:
+        return asked.min_tokens_per_second
+    return 0.0 if asked.concurrency == 1 else READING_SPEED
+
+
+def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
+    """Give the bytes of weights and one sequence, and those that each device needs beside."""
+    context = demand.input_tokens + demand.output_tokens
+    weights = demand.model.parameters * BITS_PER_WEIGHT[demand.precision] / 8
+    cache = language_model.kv_cache_bytes(demand.model, context, 1, kv_bytes(accelerator, demand))
+    each = language_model.prefill_bytes(demand.model, max(1, int(demand.input_tokens)))
+    return weights + cache, each
+
+
+def _split(machine: Machine, demand: Demand) -> int:
+    """Give the most devices of a machine that a copy of the model can be divided over."""
+    return 2 ** int(math.log2(min(machine.count, demand.model.heads)))
+
+
+def _stages(machine: Machine, demand: Demand) -> int | None:
+    """Count the machines that hold one copy; None where a device has no room for its own part."""
+    shared, each = _bytes_needed(demand, machine.device)
+    free = (machine.usable_bytes - each) * _split(machine, demand)
+    return math.ceil(shared / free) if free > 0 else None
+
+
+def _add_memory(fitted: Estimate, machine: Machine, demand: Demand, nodes: int) -> None:
+    shared, each = _bytes_needed(demand, machine.device)
+    devices = _split(machine, demand)
+    fitted.memory_needed_gib = (shared + each * devices * nodes) / 2**30
+    fitted.memory_usable_gib = machine.usable_bytes * devices * nodes / 2**30
+
+
+def _served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
+    """Fill in the speed, of as many machines side by side as are needed."""
+    speed = answer.speed
+    wanted_users = job.serving.concurrency or 0.0
+    wanted_tokens = (job.serving.requests_per_second or 0.0) * job.output_tokens
+    copies = max(
+        1,
+        math.ceil(wanted_users / speed.batch),
+        math.ceil(wanted_tokens / speed.tokens_per_second),
+    )
+    if copies > MOST_COPIES:
+        fitted.reason = "too_slow"
+        return fitted
+    fitted.nodes = copies * stages
+    fitted.compute_format = answer.compute_format
+    fitted.precision = answer.precision
+    fitted.concurrency = min(wanted_users, speed.batch * copies) or speed.batch * copies
+    fitted.tokens_per_second = speed.tokens_per_second * copies
+    fitted.tokens_per_second_per_user = speed.tokens_per_second_per_user
+    fitted.seconds_to_first_token = speed.seconds_to_first_token
+    fitted.prompt_share = speed.prompt_share
+    fitted.basis, fitted.measurement = answer.basis, answer.label
+    fitted.error, fitted.error_p90 = answer.error, answer.error_p90
+    return fitted
+
+
+# Training
+
+
+def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estimator) -> Estimate:
+    """Estimate a training: as few machines as hold it, more where the deadline asks."""
+    assert job.training is not None
+    precision = job.precision or "bf16"
+    machine = _machine(row, accelerator)
+    reason = _training_format_reason(accelerator, precision)
+    if reason:
+        return Estimate(reason=reason, precision=precision)
+    if row["inference_only"]:
+        return Estimate(reason="inference_only", precision=precision)
+    number_format = "fp16" if precision in ("int4", "int8", "fp4") else precision
+    compute = accelerator.compute_format(number_format)
+    rate = accelerator.rate(compute) if compute else None
+    fitted = Estimate(precision=precision, compute_format=compute)
+    memory = job.memory(precision)
+    free = machine.usable_bytes - memory.per_device
+    needed = math.ceil(memory.total_sharded / (free * machine.count)) if free > 0 else None
+    fitted.nodes_needed = needed
+    devices = machine.count * (needed or 1)
+    fitted.memory_needed_gib = (memory.total_sharded + memory.per_device * devices) / 2**30
+    fitted.memory_usable_gib = machine.usable_bytes * devices / 2**30
+    if needed is None or (needed > 1 and job.max_nodes == 1):
+        fitted.reason = "too_small"
+    elif rate is None:
+        fitted.reason = "rate_unknown"
+    else:
+        _fill_training(fitted, row, machine, job, rate, narrow=compute == "fp8")
+        _add_training_basis(fitted, row, job, estimator)
+    return fitted
+
+
+def _add_training_basis(
+    fitted: Estimate, row: dict[str, Any], job: Job, estimator: Estimator
+) -> None:
+    """Say what the hours rest on; where this fine-tuning was measured, take that time."""
+    if fitted.hours is None:
+        return
+    fitted.basis = "modelled"
+    median, p90 = estimator.fitted.errors["modelled/training"]
+    # what was measured is fine-tuning on one machine: of other trainings less is known
+    compared = job.workload == "lora" and fitted.nodes == 1
+    fitted.error, fitted.error_p90 = (median if compared else p90), p90
+    key = (row["accelerator_id"], row["accelerator_count"])
+    tuning = estimator.tunings.get(key)
+    if tuning is None or fitted.nodes != 1 or not _is_measured_tuning(job):
+        return
+    assert job.training is not None
+    fitted.hours = tuning.minutes / 60 * job.training.tokens / TUNING_TOKENS
+    fitted.tokens_per_second = job.training.tokens / (fitted.hours * 3600)
+    fitted.basis, fitted.measurement, fitted.precision = "measured", tuning.label, None
+    fitted.error, fitted.error_p90 = estimator.fitted.errors["measured/training"]
+
+
+def _is_measured_tuning(job: Job) -> bool:
+    return job.workload == "lora" and job.model.name == TUNED_MODEL
+
+
+def _training_format_reason(accelerator: Device, precision: str) -> str | None:
+    """Give the code of why a device does not train in a format; bf16 is not replaced by fp16."""
+    number_format = "fp16" if precision in ("int4", "int8", "fp4") else precision
+    state = accelerator.support.get(number_format)
+    if state == "supported":
+        return None
+    return "precision_unsupported" if state == "unsupported" else "precision_unknown"
+
+
+def _fill_training(
+    fitted: Estimate, row: dict[str, Any], machine: Machine, job: Job, rate: float, narrow: bool
+) -> None:
+    """Choose the number of machines that keep the deadline, and compute the hours."""
+    training_job = job.training
+    assert training_job is not None
+    assert fitted.nodes_needed is not None
+    nodes = fitted.nodes_needed
+    hours = _hours(row, machine, job, rate, nodes, narrow)
+    limit = (training_job.days or math.inf) * 24
+    while hours > limit and nodes <= job.max_nodes and row["clusters"]:
+        nodes = max(nodes + 1, math.ceil(nodes * hours / limit))
+        hours = _hours(row, machine, job, rate, nodes, narrow)
+    chips = TPU_SLICE.get(machine.device.accelerator_id, math.inf)
+    fitted.nodes_needed = nodes
+    if nodes > 1 and not row["clusters"]:
+        fitted.reason = "no_network"
+    elif nodes > job.max_nodes or nodes * machine.count > chips:
+        fitted.reason = "too_many_machines"
+    elif hours > limit:
+        fitted.reason = "too_late"
+    else:
+        fitted.nodes, fitted.hours = nodes, hours
+        fitted.tokens_per_second = training_job.tokens / (hours * 3600)
+
+
+def _hours(
+    row: dict[str, Any], machine: Machine, job: Job, rate: float, nodes: int, narrow: bool
+) -> float:
+    """Compute the hours of a training on that many machines."""
+    training_job = job.training
+    assert training_job is not None
+    network = row["network_gbps"]
+    cluster = Cluster(
+        nodes=nodes,
+        devices_per_node=machine.count * machine.whole_devices,
+        flops_per_second=rate,
+        link_bytes_per_second=machine.device.link_bytes_per_second,
+        network_bytes_per_second=network * 1e9 / 8 if network else None,
+        is_tpu=row["kind"] == "tpu",
+        is_small=machine.device.family in SMALL_FAMILIES,
+    )
+    unpacked = job.precision in ("int8", "int4", "fp4")
+    mfu = training_job.mfu or training.utilisation(cluster, narrow=narrow, unpacked=unpacked)
+    share = training.network_share(
+        job.model,
+        job.workload,
+        cluster,
+        mfu,
+        job.flops / training_job.tokens,
+        job.context * training_job.batch,
+    )
+    return training.hours(job.flops, cluster, mfu * share)

@@ -1,0 +1,197 @@
+"""Choose, for each accelerator and language model, one measured speed that stands for it."""
+
+import re
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import polars as pl
+
+from hwprices.specs import sheet_directory
+
+Kind = Literal["serving", "single_user", "prompt"]
+
+KINDS: dict[str, Kind] = {"Offline": "serving", "SingleUser": "single_user", "Prompt": "prompt"}
+"""Scenario of the benchmark: what it measures."""
+
+BITS_PER_WEIGHT = {
+    "fp32": 32.0,
+    "bf16": 16.0,
+    "fp16": 16.0,
+    "q8_0": 8.5,
+    "fp8": 8.0,
+    "int8": 8.0,
+    "q4_k_m": 4.85,
+    "q4_0": 4.5,
+    "int4": 4.5,
+    "mxfp4": 4.25,
+    "fp4": 4.0,
+}
+"""Bits of a stored weight with its scales. The formats of llama.cpp: size of the file over weights,
+https://github.com/ggml-org/llama.cpp/blob/master/tools/quantize/README.md"""
+
+SINGLE_USER_TOKENS = (1, 512)
+"""Input and output tokens of one sequence; llama-bench measures 128, others up to 1024."""
+
+PROMPT_TOKENS = 1024
+
+
+TUNED_MODEL = "Llama 2 70B"
+TUNING_BENCHMARK = "llama2_70b_lora"
+TUNING_TOKENS = 3072 * 8192.0
+"""MLPerf Training's LoRA reaches its quality after about 3,072 sequences of 8,192 tokens:
+https://github.com/mlcommons/training/tree/master/llama2_70b_lora"""
+
+TUNING_CONTEXT = 8192
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A measured time of MLPerf Training's fine-tuning."""
+
+    minutes: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The model of a benchmark, and the mean lengths of its requests."""
+
+    model_id: str
+    input_tokens: float
+    output_tokens: float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measured speed of an accelerator."""
+
+    accelerator_id: str
+    kind: Kind
+    benchmark: str
+    workload: Workload
+    precision: str | None
+    """Number format of the weights; None where it is not known."""
+    devices: int
+    """Accelerators of the system; 8 for a median over systems of unknown size."""
+    per_device: float
+    """Tokens/s of one accelerator: generated, or read for kind prompt."""
+    highest: float
+    """The same of the fastest system, of any round."""
+    label: str
+    """benchmark/round/system, as in offers.benchmark_rounds."""
+
+
+@cache
+def workloads() -> dict[str, Workload]:
+    """Load benchmark_workloads.csv by benchmark. Cached: the sheet is part of the package."""
+    sheet = pl.read_csv((sheet_directory() / "benchmark_workloads.csv").read_bytes())
+    return {
+        row["benchmark"]: Workload(row["model_id"], row["input_tokens"], row["output_tokens"])
+        for row in sheet.iter_rows(named=True)
+    }
+
+
+def software_name(software: str | None) -> str:
+    """Give the program of a submission's software: "TensorRT 10.2, CUDA 12" is tensorrt."""
+    match = re.match(r"[A-Za-z]+", software or "")
+    return match[0].lower() if match else ""
+
+
+def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Measurement]:
+    """Choose one measurement per accelerator, benchmark and kind.
+
+    ``benchmarks`` is the sheet. Systems of known size go before medians over unknown ones. Of them
+    the newest round counts, in it official results before copies, of those the fastest software (by
+    its median system), and of it the middle system. Benchmarks whose lengths are not known are left
+    out, as is the open division. ``by_size``: one for each number of accelerators.
+    """
+    rows = benchmarks.filter(
+        pl.col("scenario").is_in(list(KINDS)),
+        pl.col("result_unit") == "Tokens/s",
+        pl.col("per_accelerator").is_not_null(),
+        pl.col("division").ne_missing("open"),
+        pl.col("model").is_in(list(workloads())),
+    )
+    key = ["accelerator_id", "model", "scenario"]
+    if by_size:
+        rows = rows.drop_nulls("accelerator_count")
+        key.append("accelerator_count")
+    groups = rows.sort("system").group_by(key, maintain_order=True)
+    chosen = [_choose(list(group.iter_rows(named=True))) for _, group in groups]
+    return sorted(chosen, key=lambda m: (m.accelerator_id, m.kind, m.benchmark, m.devices))
+
+
+def _choose(rows: list[dict[str, Any]]) -> Measurement:
+    """Choose the row that stands for a group of one accelerator, benchmark and scenario."""
+    candidates = _preferred(rows, lambda row: row["accelerator_count"] is not None)
+    newest = max(_round_order(row["round"]) for row in candidates)
+    candidates = [row for row in candidates if _round_order(row["round"]) == newest]
+    candidates = _preferred(candidates, lambda row: bool(row["official"]))
+    names = {software_name(row["software"]) for row in candidates}
+    by_name = {
+        name: [row for row in candidates if software_name(row["software"]) == name]
+        for name in sorted(names)
+    }
+    fastest = max(by_name.values(), key=lambda group: statistics.median(_rates(group)))
+    middle = sorted(fastest, key=lambda row: (row["per_accelerator"], row["system"]))
+    row = middle[(len(middle) - 1) // 2]
+    kind = KINDS[row["scenario"]]
+    return Measurement(
+        accelerator_id=row["accelerator_id"],
+        kind=kind,
+        benchmark=row["model"],
+        workload=_workload(row["model"], kind),
+        precision=row["precision"],
+        devices=int(row["accelerator_count"] or 8),
+        per_device=row["per_accelerator"],
+        highest=max(row["per_accelerator_best"] or row["per_accelerator"] for row in rows),
+        label=f"{row['model']}/{row['round']}/{row['system']}",
+    )
+
+
+def tunings(benchmarks: pl.DataFrame) -> dict[tuple[str, float], Tuning]:
+    """Choose a time of the fine-tuning for each accelerator and number of accelerators.
+
+    That of the newest round; of several systems the middle one.
+    """
+    rows = benchmarks.filter(
+        pl.col("model") == TUNING_BENCHMARK,
+        pl.col("result_unit") == "minutes",
+        pl.col("division").ne_missing("open"),
+    ).drop_nulls(["accelerator_count", "result"])
+    chosen = {}
+    for key, group in rows.group_by("accelerator_id", "accelerator_count", maintain_order=True):
+        listed = list(group.iter_rows(named=True))
+        newest = max(_round_order(row["round"]) for row in listed)
+        times = [row for row in listed if _round_order(row["round"]) == newest]
+        row = sorted(times, key=lambda row: (row["result"], row["system"]))[(len(times) - 1) // 2]
+        label = f"{row['model']}/{row['round']}/{row['system']}"
+        chosen[str(key[0]), float(str(key[1]))] = Tuning(row["result"], label)
+    return chosen
+
+
+def _preferred(
+    rows: list[dict[str, Any]], condition: Callable[[dict[str, Any]], bool]
+) -> list[dict[str, Any]]:
+    """Keep the rows that meet the condition, or all where none does."""
+    return [row for row in rows if condition(row)] or rows
+
+
+def _workload(benchmark: str, kind: Kind) -> Workload:
+    workload = workloads()[benchmark]
+    if kind == "single_user":
+        return Workload(workload.model_id, *SINGLE_USER_TOKENS)
+    if kind == "prompt":
+        return Workload(workload.model_id, PROMPT_TOKENS, 1)
+    return workload
+
+
+def _rates(rows: Iterable[dict[str, Any]]) -> list[float]:
+    return [row["per_accelerator"] for row in rows]
+
+
+def _round_order(benchmark_round: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", benchmark_round))

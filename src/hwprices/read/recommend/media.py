@@ -1,0 +1,152 @@
+"""Recommend machines for models of images and speech, where they were measured."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices import formulas
+from hwprices.read.ownership import DEFAULTS, Ownership
+from hwprices.read.recommend import machines
+from hwprices.read.recommend.job import Limits
+from hwprices.read.recommend.model_shape import squeeze
+from hwprices.read.recommend.recommend import OUTPUT, with_payback
+from hwprices.read.tables import Tables
+from hwprices.units import WideMoney
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A model that MLPerf Inference measures in samples per second."""
+
+    benchmark: str
+    sample: str
+    """What one sample is."""
+
+
+MEDIA = {
+    "sdxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
+    "stablediffusionxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
+    "whisper": Medium("whisper", "up to 30 seconds of speech"),
+    "whisperlargev3": Medium("whisper", "up to 30 seconds of speech"),
+}
+"""Name, squeezed: the benchmark. Flux is measured in training alone."""
+
+
+def benchmark(name: str) -> Medium | None:
+    """Find the benchmark of a model of images or speech; None for other models."""
+    return MEDIA.get(squeeze(name))
+
+
+def recommend(
+    name: str, dataset: Tables, limits: Limits, ownership: Ownership = DEFAULTS
+) -> pl.DataFrame:
+    """List machines whose accelerator was measured with the model, best first, then the others.
+
+    Columns: those of ``recommend.OUTPUT``; the speed is in samples_per_second. A machine with
+    another number of accelerators than the measured system has its share of it.
+    """
+    medium = MEDIA[squeeze(name)]
+    frames = []
+    if limits.where != "local":
+        frames.append(machines.cloud(dataset, limits))
+    if limits.where != "cloud":
+        frames.append(machines.local(dataset, ownership))
+    rates = measured(dataset.scan("benchmarks").collect(), medium.benchmark)
+    frame = pl.concat(frames, how="vertical_relaxed").join(rates, on="accelerator_id", how="left")
+    frame = _with_figures(frame, limits)
+    assumed = (
+        f"{medium.sample} is a sample, in MLPerf's settings; a full queue; "
+        f"{limits.option.replace('_', ' ')} prices"
+    )
+    return _ranked(frame, limits).with_columns(assumed=pl.lit(assumed)).select(OUTPUT)
+
+
+def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Choose the middle rate of one accelerator, of the newest round.
+
+    Returns accelerator_id, per_accelerator, measured_count and measurement.
+    """
+    rows = benchmarks.filter(
+        pl.col("model") == name,
+        pl.col("scenario") == "Offline",
+        pl.col("result_unit") == "Samples/s",
+        pl.col("division").ne_missing("open"),
+    ).drop_nulls("per_accelerator")
+    order = formulas.benchmark_round_order(pl.col("round"))
+    newest = rows.filter(order == order.max().over("accelerator_id"))
+    rank = pl.int_range(pl.len()).over("accelerator_id")
+    middle = (pl.len().over("accelerator_id") - 1) // 2
+    return (
+        newest.sort("accelerator_id", "per_accelerator", "system")
+        .filter(rank == middle)
+        .select(
+            "accelerator_id",
+            "per_accelerator",
+            measured_count="accelerator_count",
+            measurement=pl.format("{}/{}/{}", "model", "round", "system"),
+        )
+    )
+
+
+def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
+    """Add every column of the answer; those of language models are null."""
+    col, lit = pl.col, pl.lit
+    reason = (
+        pl.when(col.obstacle.is_not_null())
+        .then(col.obstacle)
+        .when(col.per_accelerator.is_null())
+        .then(lit("not_measured"))
+        .when(col.usd_per_hour.is_null())
+        .then(col.no_price)
+    )
+    if limits.budget is not None:
+        reason = pl.coalesce(
+            reason, pl.when(col.usd_per_hour > limits.budget).then(lit("over_budget"))
+        )
+    same_size = col.accelerator_count == col.measured_count
+    samples = col.per_accelerator * col.accelerator_count
+    thousand = formulas.divide(
+        col.usd_per_hour.cast(WideMoney) * 1000, samples * formulas.SECONDS_PER_HOUR
+    )
+    frame = frame.with_columns(
+        excluded_reason=reason,
+        samples_per_second=samples,
+        usd=col.usd_per_hour,
+        usd_per_thousand_samples=thousand,
+        basis=pl.when(same_size).then(lit("measured")).otherwise(lit("scaled")),
+        nodes=lit(1, dtype=pl.Int64),
+        total_accelerators=col.accelerator_count,
+        usd_per_month=col.usd_per_hour * 730,
+        energy_kwh=col.energy_kwh_per_hour,
+        operational_gco2e=col.operational_gco2e_per_hour,
+        excluded=pl.when(reason.is_not_null()).then(
+            pl.when(reason == "not_measured")
+            .then(lit("this model was not measured on its accelerator"))
+            .otherwise(pl.coalesce("obstacle", "no_price", lit("over the budget")))
+        ),
+    )
+    thousands_per_hour = pl.col("samples_per_second") * formulas.SECONDS_PER_HOUR / 1000
+    frame = with_payback(frame, "usd_per_thousand_samples", thousands_per_hour)
+    missing = [name for name in OUTPUT if name not in frame.columns]
+    return frame.with_columns(lit(None).alias(name) for name in missing)
+
+
+def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
+    """Keep the best region of each machine, ranked apart for renting and buying."""
+    col = pl.col
+    fits = col.excluded_reason.is_null()
+    figures = {
+        "cost": pl.when(col.where == "local")
+        .then("purchase_price_usd")
+        .otherwise("usd_per_thousand_samples")
+        .cast(pl.Float64),
+        "carbon": col.operational_gco2e / col.samples_per_second,
+        "speed": -col.samples_per_second,
+        "throughput": -col.samples_per_second,
+        "hourly": col.usd_per_hour.cast(pl.Float64),
+    }
+    best = frame.sort(
+        "where", ~fits, figures[limits.objective], "provider", "machine", "region", nulls_last=True
+    ).unique(["where", "provider", "machine"], keep="first", maintain_order=True)
+    rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
+    return best.with_columns(rank=rank).sort(~fits, "where", "rank", "machine", nulls_last=True)

@@ -1,0 +1,384 @@
+"""Draw what find, price, compare, coverage and quarantine answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hwprices.read.find import machine as machines
+from hwprices.read.find import overview
+from hwprices.read.find.machine import MachineAnswer
+from hwprices.read.find.offers import Answer
+from hwprices.read.terminal.tables import listing, money, number, table
+from hwprices.read.terminal.words import ago, purchase, system
+
+SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
+
+OFFER_HEADINGS = [
+    "USD/h",
+    "machine",
+    "region",
+    "how",
+    "accelerators",
+    "vCPU",
+    "GiB",
+    "USD/acc·h",
+    "cloud",
+    "note",
+]
+LEAST_OF_OFFER = ["GiB", "vCPU", "USD/acc·h", "note", "cloud", "accelerators"]
+
+
+def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:
+    """Write a price; with its currency where that is not USD."""
+    value = money(row[column])
+    return value if row["currency"] == "USD" or not value else f"{value} {row['currency']}"
+
+
+def devices(row: Mapping[str, Any]) -> str:
+    """Write the accelerators of a machine: ``8 × h100-sxm5-80gb``."""
+    if not row["accelerator_count"]:
+        return ""
+    name = str(row["accelerator_id"] or row["accelerator_kind"] or "?").partition("-")
+    return f"{number(row['accelerator_count'])} × {name[2] or name[0]}"
+
+
+def render_offers(answer: Answer, limit: int | None, hint: str = "") -> RenderableType:
+    """Draw offers, the best first. ``hint`` is a command to copy."""
+    shown = answer.rows.head(limit or SCREENFUL)
+    parts: list[RenderableType] = []
+    if shown.height:
+        parts.append(_offers(shown, answer.rows.height))
+    parts += [Text(note, "yellow" if not shown.height else "") for note in answer.notes]
+    if hint and shown.height:
+        parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
+    return Group(*parts)
+
+
+def _offers(shown: pl.DataFrame, total: int) -> Table:
+    overlaid = "overlay" in shown.columns
+    more = f"the first {shown.height} of {total:,} (--limit {total} shows all)"
+    extra = ["list", "rule"] if overlaid else []
+    alone = shown["accelerator_count"].fill_null(0).max() == 0
+    hidden = {"accelerators", "USD/acc·h"} if alone else set()
+    headings = [name for name in (*OFFER_HEADINGS, *extra) if name not in hidden]
+    rows = [_offer(row, headings) for row in shown.iter_rows(named=True)]
+    empty = {h for i, h in enumerate(headings) if h == "note" and not any(r[i] for r in rows)}
+    keep = [index for index, heading in enumerate(headings) if heading not in empty]
+    return table(
+        [headings[index] for index in keep],
+        [[row[index] for index in keep] for row in rows],
+        title=f"{total:,} offers" if total != 1 else "1 offer",
+        right=["USD/h", "vCPU", "GiB", "USD/acc·h", "list"],
+        caption=more if total > shown.height else "",
+        least=LEAST_OF_OFFER,
+    )
+
+
+def _offer(row: Mapping[str, Any], headings: Sequence[str]) -> list[str]:
+    price = money(row["usd_per_hour"]) or amount(row)
+    os_name = system(row)
+    how = purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}"
+    cells = {
+        "USD/h": price,
+        "machine": row["instance_type"],
+        "region": row["zone"] or row["region"],
+        "how": how,
+        "accelerators": devices(row),
+        "vCPU": number(row["vcpus"]),
+        "GiB": number(row["memory_gib"]),
+        "USD/acc·h": money(row["usd_per_accelerator_hour"]),
+        "cloud": row["provider"],
+        "note": ", ".join(row["flags"]).replace("_", " "),
+        "list": amount(row, "list_effective_hourly") if row.get("overlay") else "",
+        "rule": row.get("overlay") or "",
+    }
+    return [cells[heading] for heading in headings]
+
+
+SPECIFICATION = {
+    "arch": ("CPU", ""),
+    "vcpus": ("vCPUs", ""),
+    "memory_gib": ("memory", "GiB"),
+    "accelerators": ("accelerators", ""),
+    "accelerator_memory_gib": ("accelerator memory", "GiB"),
+    "accelerator_interconnect": ("interconnect", ""),
+    "local_disk_gib": ("local disk", "GiB"),
+    "network_gbps_max": ("network", "Gbit/s"),
+    "rdma": ("RDMA", ""),
+    "status": ("status", ""),
+}
+
+
+def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> RenderableType:
+    """Draw a machine: what it has, every way to buy it, and its prices by region."""
+    parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
+    known = answer.rows.filter(pl.col("effective_hourly").is_not_null())
+    if known.height:
+        parts += [_ways(known, limit), *_matrices(known, limit)]
+    parts += [Text(note, "yellow") for note in answer.notes]
+    unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
+    for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
+        parts.append(Text(f"{count} prices are not known: {reason}", "yellow"))
+    if hint and known.height:
+        parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
+    return Group(*parts)
+
+
+def _title(answer: MachineAnswer) -> str:
+    machine = answer.machine
+    family = (answer.specification or {}).get("family")
+    return f"{machine.instance_type}  {machine.provider}" + (f", {family}" if family else "")
+
+
+def _specification(answer: MachineAnswer) -> str:
+    """Write the specification in one paragraph."""
+    row = answer.specification
+    if row is None:
+        return "The release has no specification of it."
+    words = []
+    for column, (name, unit) in SPECIFICATION.items():
+        value = row[column]
+        if column == "accelerators":
+            text = ", ".join(_device(device) for device in value)
+        elif value in (None, 0, "none", "", "current"):
+            text = ""
+        else:
+            text = value if isinstance(value, str) else number(value, unit)
+        if text:
+            words.append(f"{name} {text}")
+    return " · ".join(words)
+
+
+def _device(device: Mapping[str, Any]) -> str:
+    name = device["accelerator_id"] or device["vendor_name"] or "of an unnamed kind"
+    return f"{number(device['count'])} × {name}"
+
+
+def _ways(known: pl.DataFrame, limit: int | None) -> Table:
+    overlaid = (
+        known.filter(pl.col("overlay").is_not_null()).height if "overlay" in known.columns else 0
+    )
+    ways = machines.ways(known)
+    shown = ways.head(limit or SCREENFUL)
+    rows = [
+        [
+            amount(row, "lowest"),
+            amount(row, "highest") if row["highest"] != row["lowest"] else "",
+            system(row),
+            purchase(row),
+            row["region"],
+            str(row["regions"]),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    remarks = []
+    if ways.height > shown.height:
+        remarks.append(f"and {ways.height - shown.height} more ways: --limit {ways.height}")
+    if overlaid:
+        remarks.append(
+            f"own discounts changed {overlaid} of these prices; --csv has the list price"
+        )
+    return table(
+        ["per hour", "up to", "system", "how", "cheapest in", "regions"],
+        rows,
+        title="\nWays to buy it",
+        right=["per hour", "up to", "regions"],
+        caption="\n".join(remarks),
+    )
+
+
+def _matrices(known: pl.DataFrame, limit: int | None) -> list[RenderableType]:
+    """Draw the prices by region; in several tables, one for each operating system."""
+    matrix = machines.by_region(known)
+    ways = [name for name in matrix.columns if name not in ("region", "currency")]
+    systems = list(dict.fromkeys(way.split(" ")[0] for way in ways))
+    return [
+        _matrix(matrix, name, [w for w in ways if w.startswith(f"{name} ")], limit)
+        for name in systems
+    ]
+
+
+def _matrix(
+    matrix: pl.DataFrame, system_name: str, ways: list[str], limit: int | None
+) -> RenderableType:
+    has_any = matrix.filter(pl.any_horizontal(pl.col(way).is_not_null() for way in ways))
+    order = [way for way in ways if way.endswith(" on_demand")]
+    order += [way for way in ways if way not in order]
+    sorted_rows = has_any.sort("currency", order[0], "region", nulls_last=True)
+    shown = sorted_rows.head(limit or SCREENFUL)
+    rows = [
+        [row["region"], *(amount(row, way) for way in order)] for row in shown.iter_rows(named=True)
+    ]
+    headings = [way.split(" ", 1)[1].replace("_", " ") for way in order]
+    rest = has_any.height - shown.height
+    return table(
+        ["region", *headings],
+        rows,
+        title=f"\nBy region, {system_name}",
+        right=headings,
+        caption=f"and {rest} more regions: --limit {has_any.height}" if rest > 0 else "",
+    )
+
+
+LABELS = {
+    "provider": "cloud",
+    "arch": "CPU",
+    "vcpus": "vCPUs",
+    "physical_cores": "cores",
+    "memory_gib": "memory, GiB",
+    "accelerator_id": "accelerator",
+    "accelerator_count": "accelerators",
+    "accelerator_memory_gib": "their memory, GiB",
+    "accelerator_interconnect": "interconnect",
+    "local_disk_gib": "local disk, GiB",
+    "network_gbps_max": "network, Gbit/s",
+    "rdma": "RDMA",
+    "accelerator_memory_bandwidth_gbs": "bandwidth each, GB/s",
+    "accelerator_fp16_dense_tflops": "FP16 each, TFLOPS",
+    "accelerator_bf16_dense_tflops": "BF16 each, TFLOPS",
+    "accelerator_fp8_dense_tflops": "FP8 each, TFLOPS",
+    "on_demand_usd_per_hour": "on demand, USD/h",
+    "on_demand_region": "  in",
+    "spot_usd_per_hour": "spot, USD/h",
+    "spot_region": "  in",
+    "commitment_1y_usd_per_hour": "1 year, USD/h",
+    "commitment_1y_region": "  in",
+    "commitment_3y_usd_per_hour": "3 years, USD/h",
+    "commitment_3y_region": "  in",
+}
+
+
+def render_comparison(machines_compared: pl.DataFrame, notes: Iterable[str] = ()) -> RenderableType:
+    """Draw machines side by side, a figure a line; a line with differences is marked with ≠."""
+    columns = machines_compared.to_dicts()
+    names = [str(column["instance_type"]) for column in columns]
+    rows = []
+    for key, label in LABELS.items():
+        values = [column.get(key) for column in columns]
+        if all(value is None for value in values):
+            continue
+        differs = len({str(value) for value in values}) > 1 and not key.endswith("_region")
+        style = "bold" if differs else ""
+        cells = [Text(_figure(value), style) for value in values]
+        rows.append([Text("≠" if differs else ""), Text(label), *cells])
+    drawn = table(["", "", *names], rows, right=names, least=())
+    return Group(drawn, *(Text(note, "yellow") for note in notes))
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return money(value) if isinstance(value, Decimal) else number(value)
+
+
+def render_coverage(
+    regions: pl.DataFrame, limit: int | None, *, now: datetime | None = None
+) -> RenderableType:
+    """Draw what a release covers: a line for each provider, and one for each priced region."""
+    moment = now or datetime.now(UTC)
+    sums = overview.by_provider(regions)
+    rows = [
+        [
+            row["provider"],
+            f"{row['regions_with_prices']} of {row['regions']}",
+            f"{row['prices']:,}",
+            _age(row, moment),
+            _words(row["purchase_options"]),
+            _words(row["operating_systems"]),
+            " ".join(row["currencies"]),
+        ]
+        for row in sums.iter_rows(named=True)
+    ]
+    headings = ["cloud", "regions", "prices", "seen", "options", "systems", "currencies"]
+    parts: list[RenderableType] = [
+        table(
+            headings,
+            rows,
+            title="Covered",
+            right=["prices"],
+            wrap=["options", "systems"],
+            least=["systems", "currencies"],
+        )
+    ]
+    priced = regions.filter(pl.col("prices") > 0)
+    shown = priced.head(limit or priced.height)
+    parts.append(_regions(shown, moment))
+    for provider, names in _without_prices(regions):
+        parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
+    return Group(*parts)
+
+
+def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
+    lacking = regions.filter(pl.col("prices") == 0)
+    grouped = lacking.group_by("provider").agg("region").sort("provider")
+    return [(str(provider), list(names)) for provider, names in grouped.iter_rows()]
+
+
+def _regions(priced: pl.DataFrame, now: datetime) -> Table:
+    rows = [
+        [
+            row["region"],
+            row["provider"],
+            row["country"] or "",
+            f"{row['prices']:,}",
+            f"{row['machine_types']:,}",
+            _age(row, now),
+            row["display_name"] or "",
+            _words(row["purchase_options"]),
+        ]
+        for row in priced.iter_rows(named=True)
+    ]
+    return table(
+        ["region", "cloud", "country", "prices", "types", "seen", "name", "options"],
+        rows,
+        title="\nRegions with prices",
+        right=["prices", "types"],
+        wrap=["options"],
+        least=["options", "name"],
+    )
+
+
+def _words(codes: Sequence[str] | None) -> str:
+    return ", ".join(code.replace("_", " ") for code in codes or [])
+
+
+def _age(row: Mapping[str, Any], now: datetime) -> str:
+    """Write how old the oldest and the newest price are."""
+    oldest, newest = (
+        ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
+    )
+    return newest if oldest == newest else f"{newest} to {oldest}"
+
+
+def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:
+    """Draw the refused rows, grouped by reason."""
+    if groups.is_empty():
+        return Text("No row was refused.")
+    shown = groups.head(limit or SCREENFUL)
+    rows = [
+        [
+            row["provider"],
+            row["reason"],
+            f"{row['occurrences']:,}",
+            row["table"],
+            listing(row["regions"]),
+            row["example"].removeprefix(f"{row['reason']} "),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    return table(
+        ["cloud", "reason", "rows", "table", "regions", "for example"],
+        rows,
+        title=f"{groups['occurrences'].sum():,} refused rows",
+        right=["rows"],
+        wrap=["for example", "regions"],
+        least=["regions", "table"],
+    )

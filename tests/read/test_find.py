@@ -1,0 +1,259 @@
+"""Offers found by words and options, machine types by name, and why there is nothing."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import Result
+from rich.console import Console
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.errors import HwpricesError
+from hwprices.read.dataset import Dataset
+from hwprices.read.find import machine as one_machine
+from hwprices.read.find import offers, places
+from hwprices.read.terminal import find as drawing
+
+P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
+
+
+@pytest.fixture(scope="module")
+def data(market: Path) -> Dataset:
+    return hwprices.open(market)
+
+
+def run(*arguments: str, root: Path) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--root", str(root)], prog_name="hwprices")
+
+
+def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, str, str, str]]:
+    rows = data.find(text, **options)
+    columns = ["region", "instance_type", "purchase_option", "effective_hourly"]
+    return [(*row[:3], f"{row[3].normalize():f}") for row in rows.select(columns).iter_rows()]
+
+
+@pytest.mark.parametrize(
+    ("text", "machines"),
+    [
+        ("8xH100 europe 1y", [A3]),
+        ("cheapest 8 x h100 in europe", [A3, A3]),
+        ("8x h100 commitment", [A3]),
+        ("h100 us-east on-demand", [P5, A3]),
+        ("h100", [P5, P5, A3, A3, A3]),
+        ("h200", ["p5en.48xlarge"]),
+        ("L4 netherlands", ["g2-standard-4", "g2-standard-8"]),
+        ("l4 8vcpu", ["g2-standard-8"]),
+        ("h100 80gb google", [A3, A3, A3]),
+        ("4vcpu 16gb x86 westeurope", [D4S, "Standard_D4s_v6"]),
+        ("arm64", ["m7g.large"]),
+        ("windows arm", ["m7g.large"]),
+        ("d4s_v5", [D4S]),
+        ("Standard D4s v5", [D4S]),
+        ("p5", [P5, P5]),
+        ("nvidia l4 ashburn", []),
+        ("g6.xlarge, g2-standard-4", ["g2-standard-4", "g6.xlarge"]),
+    ],
+)
+def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: list[str]) -> None:
+    assert sorted(row[1] for row in found(data, text)) == sorted(machines)
+
+
+def test_words_and_options_give_the_same_offers(data: Dataset) -> None:
+    words = found(data, "8xH100 europe 1y")
+    options = found(data, accelerator="h100", count=8, continent="europe", term="1y")
+    assert words == options == [("europe-west4", A3, "committed_use", "62.5")]
+
+
+def test_several_places_widen_the_search_and_options_narrow_it(data: Dataset) -> None:
+    assert {row[0] for row in found(data, "l4 us-east-1 europe")} == {"us-east-1", "europe-west4"}
+    assert found(data, "l4 us-east-1 europe", provider="aws") == [
+        ("us-east-1", "g6.xlarge", "on_demand", "0.8048")
+    ]
+
+
+def test_a_direction_is_the_same_in_every_spelling_of_the_vendors() -> None:
+    east = {places.direction(name)[0] for name in ("us-east-1", "us-east4", "eastus2")}
+    assert east == {("east", "us")}
+    assert places.direction("ap-southeast-1") == (("asia", "east", "south"), "1")
+    assert places.direction("us-gov-east-1")[0] != ("east", "us")
+
+
+def test_the_cheapest_comes_first_and_other_orders_can_be_asked_for(data: Dataset) -> None:
+    prices = [Decimal(row[3]) for row in found(data, "h100")]
+    assert prices == sorted(prices)
+    assert found(data, "h100", sort="memory", descending=True)[0][1] == P5
+    with pytest.raises(HwpricesError, match=r"nothing to sort by.*Did you mean memory"):
+        data.find("h100", sort="memry")
+
+
+def test_prices_are_exact_in_python_and_json_and_short_on_the_screen(market: Path) -> None:
+    exact = json.loads(run("find", "8xh100 ashburn", "--json", root=market).stdout)
+    assert [row["effective_hourly"] for row in exact] == ["88.4899999026"]
+    screen = run("find", "8xh100 ashburn", root=market).stdout
+    assert "88.49 " in screen
+    assert "88.4899999026" not in screen
+    assert "hwprices explain" in screen
+    assert f"--root {market}" in screen
+
+
+def test_csv_has_every_row_and_no_formula(market: Path) -> None:
+    lines = run("find", "h100", "--csv", root=market).stdout.splitlines()
+    assert len(lines) == 6
+    assert lines[0].startswith("provider,region,zone,")
+    refused = run("quarantine", "--csv", root=market).stdout
+    assert "'=2+5 is a unit" in refused
+
+
+def test_max_price_and_other_currencies(data: Dataset) -> None:
+    """A price in euros is compared only at a rate that the reader gives."""
+    answer = offers.answer(data, "4vcpu westeurope", provider="azure")
+    assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
+    assert answer.notes == ("1 in EUR come last: --usd-per EUR=… makes them comparable.",)
+    compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
+    assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
+    assert data.find("h100", max_price=60).height == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("8xh1000", "Did you mean h100"),
+        ("europ", "Did you mean europe"),
+        ("m7g.larg", "Did you mean m7g.large"),
+        ("spott", "Did you mean spot"),
+        ("blue", "Name an accelerator"),
+    ],
+)
+def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, message: str) -> None:
+    with pytest.raises(HwpricesError, match=message):
+        data.find(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"region": "us-esat-1"}, "Did you mean us-east-1"),
+        ({"accelerator": "h10"}, None),
+        ({"accelerator": "voodoo"}, "no machine of this release has an accelerator"),
+        ({"provider": "aw"}, "There are: aws, azure, gcp"),
+        ({"option": "spto"}, "Did you mean spot"),
+        ({"term": "2y"}, "no vendor sells this term"),
+        ({"vcpus": "many"}, "Write 16 for at least 16"),
+        ({"max_price": "cheap"}, "this is no number"),
+        ({"usd_per": {"EURO": 1}}, "no exchange rate"),
+        ({"country": "germny"}, "Did you mean"),
+    ],
+)
+def test_a_wrong_option_is_an_error_that_helps(
+    data: Dataset, options: dict[str, object], message: str | None
+) -> None:
+    if message is None:
+        assert data.find(**options).height == 5
+        return
+    with pytest.raises(HwpricesError, match=message):
+        data.find(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("h100 eu-central-1", "Not in this release: it has no prices of aws eu-central-1. "
+         "The release has prices of 1 of 3 regions of aws."),
+        ("trn2", "Not sold: the vendor's lists of aws us-east-1 do not have trn2.48xlarge. "
+         "The release has prices of 1 of 3 regions of aws."),
+        ("nd96isr_h100_v5 eastus", "Not in this release: it has no prices of azure eastus. "
+         "The release has prices of 1 of 2 regions of azure."),
+        ("nd96isr_h100_v5", "1 such prices are not known: listed_at_zero (1)."),
+        ("16xh100", "No machine type in this release is like that."),
+        ("p5 3y", "The release has no such price."),
+    ],
+)  # fmt: skip
+def test_not_sold_is_told_apart_from_not_in_this_release(
+    data: Dataset, text: str, note: str
+) -> None:
+    answer = offers.answer(data, text)
+    assert answer.rows.is_empty()
+    assert answer.notes[0] == note
+
+
+def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, market: Path) -> None:
+    rows = data.price("d4s_V5")
+    assert rows.select("os", "effective_hourly").rows() == [
+        ("linux", Decimal("0.23")),
+        ("windows", Decimal("0.414")),
+    ]
+    matrix = one_machine.by_region(data.price("m7g.large"))
+    assert matrix.columns == ["region", "currency", "linux on_demand", "windows on_demand"]
+    with pytest.raises(HwpricesError, match=r"no price of trn2.48xlarge.*Not sold"):
+        data.price("TRN2.48xlarge")
+    with pytest.raises(HwpricesError, match="Did you mean Standard_D4s_v6"):
+        data.price("d4s_v7")
+    screen = run("price", "d4s_v5", root=market).stdout
+    assert "By region, windows" in screen
+    assert "0.4140" in screen
+
+
+def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path) -> None:
+    table = data.compare("g6.xlarge", equals=True)
+    assert table["instance_type"].to_list() == ["g6.xlarge", "g2-standard-4"]
+    assert table["on_demand_usd_per_hour"].to_list() == [Decimal("0.8048"), Decimal("0.77")]
+    screen = run("compare", "g6.xlarge", "--equals", root=market).stdout
+    marked = {line.split()[1] for line in screen.splitlines() if line.startswith("≠")}
+    assert marked == {"cloud", "on"}
+    assert "azure has no machine with 1 × nvidia-l4" in screen
+    with pytest.raises(HwpricesError, match="nothing to compare"):
+        data.compare("g6.xlarge")
+
+
+def test_coverage_lists_regions_without_prices_too(data: Dataset, market: Path) -> None:
+    table = data.coverage()
+    counts = dict(table.select(pl.format("{} {}", "provider", "region"), "prices").iter_rows())
+    assert counts["aws us-east-1"] == 6
+    assert counts["azure eastus"] == 0
+    assert "no prices of azure: eastus" in run("coverage", root=market).stdout
+
+
+def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
+    assert data.refused().select("provider", "reason", "rows", "occurrences").rows() == [
+        ("aws", "unknown_unit", 1, 3)
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
+    drawn = [
+        drawing.render_offers(offers.answer(data, "h100"), None),
+        drawing.render_machine(one_machine.answer(data, P5), None),
+        drawing.render_comparison(data.compare(P5, A3)),
+        drawing.render_coverage(data.coverage(), None),
+        drawing.render_quarantine(data.refused(), None),
+    ]
+    for renderable in drawn:
+        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+        console.print(renderable)
+        text = console.export_text()
+        assert max(map(len, text.splitlines())) <= width
+        assert "…" not in text.replace("--usd-per", "")
+
+
+def test_a_pipe_has_no_colour_and_cuts_nothing(market: Path) -> None:
+    text = run("find", "h100", root=market).stdout
+    assert "\x1b" not in text
+    assert "Standard" not in text
+    assert "USD/acc·h" in text
+    assert "left out" not in text
+
+
+def test_completion_offers_names_of_the_dataset(
+    market: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HWPRICES_ROOT", str(market))
+    monkeypatch.setenv("_HWPRICES_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "hwprices find --region eu")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    result = CliRunner().invoke(app, [], prog_name="hwprices")
+    assert set(result.stdout.split()) == {"eu-central-1", "europe-west4"}

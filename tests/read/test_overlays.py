@@ -1,0 +1,147 @@
+"""Own discounts: rules in a file, applied by the reader, with the list price beside them."""
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.errors import HwpricesError
+from hwprices.read.dataset import Dataset
+from hwprices.read.overlays import apply, rules
+from hwprices.units import Money
+
+RULES = """
+- name: enterprise
+  match: {provider: aws, family: p5*, option: [on_demand, spot]}
+  discount: 18%
+- match: {region: us-*, os: linux}
+  change: -1.00
+- name: contract
+  match: {type: A3-highgpu-8g, term: 1y}
+  price: 50
+  stop: true
+- name: never reached
+  match: {option: committed_use}
+  discount: 50%
+- name: later
+  discount: 99%
+  from: 2027-01-01
+"""
+
+
+@pytest.fixture(scope="module")
+def data(market: Path) -> Dataset:
+    return hwprices.open(market)
+
+
+def priced(data: Dataset, text: str, yaml: str, day: date = date(2026, 8, 1)) -> list[tuple]:
+    overlays = rules.parse(yaml, day=day)
+    rows = data.find(text, overlays=overlays)
+    return rows.select("effective_hourly", "list_effective_hourly", "overlay").rows()
+
+
+def test_rules_apply_in_order_each_to_what_the_one_before_left(data: Dataset) -> None:
+    assert priced(data, "8xh100 p5", RULES) == [
+        (Decimal("24.80048"), Decimal("31.464"), "enterprise, rule 2"),  # 31.464 × 0.82 - 1
+        (Decimal("44.1328"), Decimal("55.04"), "enterprise, rule 2"),  # 55.04 × 0.82 - 1
+    ]
+
+
+def test_a_fixed_price_and_a_rule_that_stops(data: Dataset) -> None:
+    assert priced(data, "8xh100 europe 1y", RULES) == [(Decimal(50), Decimal("62.5"), "contract")]
+    assert priced(data, "8xh100 europe on-demand", RULES) == [
+        (Decimal("90.1"), Decimal("90.1"), None)
+    ]
+
+
+def test_a_rule_holds_from_its_first_to_its_last_day(data: Dataset) -> None:
+    rule = "- {discount: 10%, from: 2026-08-01, to: 2026-08-31}"
+    for day, applies in [
+        (date(2026, 7, 31), False),
+        (date(2026, 8, 1), True),
+        (date(2026, 8, 31), True),
+        (date(2026, 9, 1), False),
+    ]:
+        assert (priced(data, "g6.xlarge", rule, day)[0][2] == "rule 1") is applies
+
+
+def test_amounts_are_for_their_currency_and_leave_something(data: Dataset) -> None:
+    assert priced(data, "d4s_v6", "- price: 0.1") == [(Decimal("0.2"), Decimal("0.2"), None)]
+    in_euros = priced(data, "d4s_v6", "- {price: 0.1, currency: eur}")
+    assert in_euros == [(Decimal("0.1"), Decimal("0.2"), "rule 1")]
+    assert priced(data, "d4s_v5", "- change: -1")[0][2] is None
+
+
+@given(percent=st.decimals(-99, 99, places=4), price=st.decimals("0.0001", 10_000, places=10))
+def test_a_percentage_is_exact_to_the_tenth_decimal(percent: Decimal, price: Decimal) -> None:
+    frame = pl.LazyFrame(
+        {"hourly": [price], "upfront": [None], "effective_hourly": [price], "currency": ["USD"]},
+        schema={"hourly": Money, "upfront": Money, "effective_hourly": Money,
+                "currency": pl.String},
+    )  # fmt: skip
+    overlays = rules.parse(f"- discount: {percent}%")
+    result = apply.apply(frame, overlays).collect().row(0, named=True)
+    expected = price * (1 - percent / 100)
+    if result["overlay"] is not None:
+        assert abs(result["effective_hourly"] - expected) <= Decimal("0.0000000001")
+    assert result["list_effective_hourly"] == price
+
+
+def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
+    overlays = rules.parse(RULES, day=date(2026, 8, 1))
+    offers = apply.apply_to_column(
+        data.scan("offers"),
+        overlays,
+        "spot_usd_per_hour",
+        purchase_option="spot",
+        term_months=0,
+    ).collect()
+    row = offers.filter(instance_type="p5.48xlarge").row(0, named=True)
+    assert row["spot_usd_per_hour"] == Decimal("24.80048")
+    assert row["list_spot_usd_per_hour"] == Decimal("31.464")
+    assert row["overlay_spot_usd_per_hour"] == "enterprise, rule 2"
+    assert offers.columns[: len(offers.columns) - 2] == data.scan("offers").collect_schema().names()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- match: {provder: aws}\n  discount: 1%", "file.yaml:1: rule 1: there is no key 'pro"),
+        ("- discount: 1%\n- discount: 120%", "file.yaml:2: rule 2: discount: 120% is no per"),
+        ("- name: a\n  price: 1\n  to: soon", r"file.yaml:3: rule 1 \(a\): soon is no day"),
+        ("- match: {os: linux}", "rule 1: it has no discount, change or price"),
+        ("- discount: 1%\n  price: 2", "it has discount and price"),
+        ("- price: -2", "price: -2 is no price"),
+        ("- price: 2\n  price: 3", "price is given twice"),
+        ("- price: 2\n  from: 2026-02-01\n  to: 2026-01-01", "it ends before it begins"),
+        ("- {price: 2, currency: dollars}", "DOLLARS is no currency"),
+        ("price: 2", "file.yaml:1: this is no list of rules"),
+        ("- [", "file.yaml:1: "),
+        ("- price", "this is no mapping"),
+        ("- price: NaN", "NaN is no amount"),
+    ],
+)
+def test_a_wrong_rule_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(HwpricesError, match=message):
+        rules.parse(text, "file.yaml")
+
+
+def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "overlays.yaml"
+    file.write_text("- name: enterprise\n  match: {provider: aws}\n  discount: 25%\n")
+    arguments = ["find", "g6.xlarge", "--root", str(market), "--overlays", str(file)]
+    text = CliRunner().invoke(app, arguments).stdout
+    assert "0.6036" in text
+    assert "0.8048" in text
+    assert "enterprise" in text
+    file.write_text("- discount: lots")
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert f"{file}:1: rule 1: lots is no number" in result.stderr

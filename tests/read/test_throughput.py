@@ -1,0 +1,214 @@
+"""Speeds of machines: by hand, against measurements, and what must hold for any question."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hwprices import formulas
+from hwprices.formulas import language_model, serving, training
+from hwprices.formulas.serving import Efficiency, Replica, Request
+from hwprices.formulas.training import Cluster
+from hwprices.read.recommend.devices import Device, device
+from hwprices.read.recommend.measurements import Measurement, Workload, measurements
+from hwprices.read.recommend.model_shape import model_shape, published_models
+from hwprices.read.recommend.throughput import (
+    Demand,
+    Estimator,
+    Machine,
+    divisions,
+    work_per_token,
+)
+from hwprices.specs.sheets import load
+
+PERFECT = Efficiency(1.0, 1.0)
+H100 = Replica(8, 1978.9e12, 3350e9, 450e9, 72 * 2.0**30)
+CHAT = Request(512, 256, 1.0, 1.0)
+
+SIZES = st.sampled_from(["llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "deepseek-r1", "3B"])
+BATCHES = st.integers(min_value=1, max_value=512)
+SHARES = st.floats(min_value=0.1, max_value=1.0)
+
+
+@pytest.fixture(scope="module")
+def devices() -> dict[str, Device]:
+    """Every accelerator of the sheet."""
+    rows = load("accelerators").iter_rows(named=True)
+    return {row["accelerator_id"]: device(row) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[Measurement]:
+    """The measurements of the sheet."""
+    return measurements(load("benchmarks"))
+
+
+def test_experts_are_read_as_often_as_expected() -> None:
+    """DeepSeek-R1: 16.5 billion parameters that all tokens use; 8 of 256 experts for each token.
+
+    8 sequences read 16.5 + 654.5 × (1 - (1 - 8/256)^8) = 163 billion, 16 read 277, not 8 × 37.
+    """
+    model = model_shape("deepseek-r1")
+    assert language_model.parameters_read(model, 1) == pytest.approx(37e9)
+    assert language_model.parameters_read(model, 8) == pytest.approx(163.1e9, rel=0.01)
+    assert language_model.parameters_read(model, 16) == pytest.approx(277.3e9, rel=0.01)
+    assert language_model.parameters_read(model, 100_000) == pytest.approx(671e9)
+
+
+def test_windows_halve_the_cache_of_gpt_oss() -> None:
+    """18 of 36 layers keep 128 tokens: 156 MB a sequence of 4,096, not 302 MB."""
+    cache = language_model.kv_cache_bytes(model_shape("gpt-oss-120b"), 4096, 1)
+    assert cache == 2 * 1024 * (18 * 4096 + 18 * 128)
+
+
+def test_one_user_waits_for_the_memory_and_for_the_links() -> None:
+    """70 GB over 8 × 3,350 GB/s are 2.63 ms; 80 layers × (10 µs + 2 × 10 µs) are 2.4 ms more."""
+    model = model_shape("llama-3.1-70b")
+    step = serving.step_seconds(model, H100, PERFECT, replace(CHAT, input_tokens=1), 1)
+    assert step == pytest.approx(70.55e9 / 26.8e12 + 80 * 30e-6, rel=0.01)
+
+
+def test_a_layer_is_divided_over_no_more_devices_than_it_has_heads() -> None:
+    assert list(divisions(72, 64)) == [1, 2, 4, 8, 16, 32, 64]
+    assert list(divisions(12, 32)) == [1, 2, 4, 8]
+    assert list(divisions(8, 2)) == [1, 2]
+
+
+def test_attention_counts_in_long_prompts() -> None:
+    """Llama 3.1 8B reading 131,072 tokens: 2.1e15 for the matrices, 4.5e15 for attention."""
+    model = model_shape("llama-3.1-8b")
+    flops = language_model.prompt_flops(model, 131_072)
+    matrices = 2 * model.parameters * 131_072
+    assert matrices == pytest.approx(2.1e15, rel=0.01)
+    assert flops - matrices == pytest.approx(4.5e15, rel=0.01)
+
+
+@given(SIZES, BATCHES, SHARES)
+@settings(max_examples=30, deadline=None)
+def test_a_larger_batch_serves_more_tokens_and_each_user_no_faster(
+    name: str, batch: int, share: float
+) -> None:
+    model, efficiency = model_shape(name), Efficiency(share, share)
+    small = serving.speed(model, H100, efficiency, CHAT, batch)
+    large = serving.speed(model, H100, efficiency, CHAT, 2 * batch)
+    assert large.tokens_per_second >= small.tokens_per_second * (1 - 1e-9)
+    assert large.tokens_per_second_per_user <= small.tokens_per_second_per_user * (1 + 1e-9)
+
+
+@given(SIZES, BATCHES, st.floats(min_value=1.0, max_value=8.0))
+@settings(max_examples=30, deadline=None)
+def test_faster_devices_are_never_slower(name: str, batch: int, factor: float) -> None:
+    model = model_shape(name)
+    better = replace(
+        H100,
+        flops_per_second=H100.flops_per_second * factor,
+        bytes_per_second=H100.bytes_per_second * factor,
+        link_bytes_per_second=H100.link_bytes_per_second * factor,
+    )
+    speeds = [serving.speed(model, r, PERFECT, CHAT, batch) for r in (H100, better)]
+    assert speeds[1].tokens_per_second >= speeds[0].tokens_per_second
+
+
+@given(SIZES, st.floats(min_value=1.0, max_value=4.0))
+@settings(max_examples=30, deadline=None)
+def test_more_memory_never_excludes(name: str, factor: float) -> None:
+    model = model_shape(name)
+    more = replace(H100, usable_bytes=H100.usable_bytes * factor)
+    assert serving.largest_batch(model, more, CHAT) >= serving.largest_batch(model, H100, CHAT)
+
+
+@given(SIZES, st.floats(min_value=1.0, max_value=300.0))
+@settings(max_examples=20, deadline=None)
+def test_filling_keeps_the_speed_of_each_user(name: str, wanted: float) -> None:
+    model = model_shape(name)
+    found = serving.fill(
+        model, H100, Efficiency(0.5, 0.5), CHAT, most=512, min_tokens_per_second=wanted
+    )
+    assert found is None or found.tokens_per_second_per_user >= wanted
+
+
+@given(
+    st.decimals(min_value="0.01", max_value="1000", places=4),
+    st.floats(min_value=1, max_value=1e6),
+    st.integers(min_value=1, max_value=100),
+)
+@settings(max_examples=30, deadline=None)
+def test_tokens_never_get_cheaper_when_the_price_rises(
+    price: object, speed: float, more: int
+) -> None:
+    frame = pl.DataFrame({"usd": [price, price + more], "speed": [speed] * 2})  # type: ignore[operator]
+    cost = formulas.usd_per_million_tokens(pl.col("usd"), pl.col("speed"))
+    low, high = frame.select(cost).to_series()
+    assert low <= high
+
+
+def test_a_faster_measured_device_never_goes_behind_a_slower_dearer_one() -> None:
+    """Of two devices alike in the sheet, the one that was measured faster is answered faster."""
+    row = load("accelerators").filter(accelerator_id="nvidia-l40s").row(0, named=True)
+    ids = ("slow", "fast")
+    workload = Workload("llama-3.1-8b", 778, 73)
+    results = [
+        Measurement(name, "serving", "llama3.1-8b", workload, "fp8", 8, rate, rate, name)
+        for name, rate in zip(ids, (1000.0, 2000.0), strict=True)
+    ]
+    estimator = Estimator(results, {})
+    for model in ("llama-3.1-8b", "llama-3.1-70b", "3B"):
+        speeds = []
+        for name in ids:
+            machine = Machine(device(row | {"accelerator_id": name}), 8, 43 * 2.0**30)
+            demand = Demand(model_shape(model), 512, 256, "fp8")
+            answer = estimator.answer(machine, demand, as_measured=model == "llama-3.1-8b")
+            assert answer is not None
+            speeds.append(answer.speed.tokens_per_second)
+        assert speeds[0] < speeds[1]
+
+
+def test_no_answer_does_more_work_than_was_measured(
+    devices: dict[str, Device], measured: list[Measurement]
+) -> None:
+    """Every model that was measured, with shorter and longer requests."""
+    estimator = Estimator(measured, {})
+    for result in measured:
+        accelerator = devices[result.accelerator_id]
+        if result.kind != "serving" or accelerator.bytes_per_second is None:
+            continue
+        machine = Machine(accelerator, 8, 72 * 2.0**30)
+        model = model_shape(result.workload.model_id)
+        lengths = (result.workload.input_tokens, result.workload.output_tokens)
+        ceiling = result.highest * 8 * work_per_token(model, *lengths)
+        for factor in (0.5, 1, 2):
+            asked = (lengths[0] * factor, lengths[1])
+            demand = Demand(model, *asked, "fp8", min_tokens_per_second=1)
+            answer = estimator.answer(machine, demand, as_measured=False)
+            if answer is not None:
+                done = answer.speed.tokens_per_second * work_per_token(model, *asked)
+                assert done <= ceiling * (1 + 1e-9), result.label
+
+
+def test_a_network_that_is_too_slow_costs_speed() -> None:
+    """70B in 16 bits crosses 100 Gbit/s in 3 × 141 GB / 12.5 GB/s = 34 s; one H100 computes 4 s."""
+    model = model_shape("llama-3.1-70b")
+    flops = language_model.training_flops(model, "pretrain", 1, 4096)
+    slow = Cluster(500, 1, 989.4e12, 450e9, 12.5e9)
+    share = training.network_share(model, "pretrain", slow, 0.4, flops, 4096)
+    assert 0.1 < share < 0.2
+    fast = Cluster(64, 8, 989.4e12, 450e9, 400e9)
+    assert training.network_share(model, "pretrain", fast, 0.4, flops, 4096) == 1
+
+
+def test_parameters_of_dense_models_follow_from_their_widths() -> None:
+    """Layers × (attention + feed-forward) and one or two vocabularies make the parameters."""
+    dense = published_models().filter(pl.col("experts").is_null())
+    assert published_models().height >= 60
+    for row in dense.iter_rows(named=True):
+        hidden, vocab = row["hidden_size"], row["vocab_size"]
+        two_matrices = "two feed-forward" in row["notes"] or row["model_id"].startswith(
+            ("bloom", "falcon", "gpt-3")
+        )
+        attention = 2 * hidden * row["attention_width"] + hidden * row["kv_elements_per_layer"]
+        layer = attention + (2 if two_matrices else 3) * hidden * row["ffn_size"]
+        body = row["layers"] * layer / 1e9
+        low, high = body + vocab * hidden / 1e9, body + 2 * vocab * hidden / 1e9
+        assert low * 0.93 <= row["parameters_b"] <= high * 1.12, row["model_id"]
