@@ -306,9 +306,7 @@ def compare_aws(sample: Sample, other: Mapping[str, Decimal]) -> Comparison:
 def karpenter(research: Path) -> dict[str, Decimal]:
     """Read the first list of AWS prices."""
     text = (research / "truth" / "aws_ondemand_us-east-1_2026-07.json").read_text()
-    prices: dict[str, dict[str, Decimal]] = json.loads(
-        text, parse_float=Decimal, parse_int=Decimal
-    )
+    prices: dict[str, dict[str, Decimal]] = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     return prices["us-east-1"]
 
 

@@ -24,6 +24,7 @@ from hwprices.cli import (
     price,
     recommend,
     releases,
+    report,
     status,
 )
 from hwprices.cli.common import one_line_errors
@@ -88,6 +89,7 @@ _add(recommend.recommend)
 _add(answers.tco)
 _add(history.history)
 _add(diff.diff)
+_add(report.report)
 _add(releases.releases)
 _add(coverage.coverage)
 _add(coverage.quarantine)
