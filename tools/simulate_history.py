@@ -191,10 +191,12 @@ def main() -> None:
     parser.add_argument("--spot", type=float, default=0.0, help="share of the spot quotes")
     arguments = parser.parse_args()
     base = snapshots(arguments.root)
-    plan, counts = Simulation(timedelta(days=1), DAILY_MOVES), (1, 30, 365)
+    counts: tuple[int, ...] = (1, 30, 365)
+    plan = Simulation(timedelta(days=1), DAILY_MOVES)
     if arguments.spot:
         base = spot(base, arguments.spot)
-        plan, counts = Simulation(timedelta(hours=1), SPOT_MOVES), (1, 24, 24 * 30, 24 * 365)
+        plan = Simulation(timedelta(hours=1), SPOT_MOVES)
+        counts = (1, 24, 24 * 30, 24 * 365)
     print("| releases | rows | price_history | changes | advance | write | one type |")
     print("|---:|---:|---:|---:|---:|---:|---:|")
     for count in counts:

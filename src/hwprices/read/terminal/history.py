@@ -54,6 +54,9 @@ CHANGES = {
 
 MIN_CHART, MAX_CHART = 10, 60
 
+MAX_REASON = 20
+"""Characters of a reason in the place of an amount."""
+
 AFTER = 20
 """A chart goes on for a twentieth of the time after the last change."""
 
@@ -208,10 +211,16 @@ def _moves(rows: pl.DataFrame) -> list[str]:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    old, new = (money(row[f"{when}_effective_hourly"]) or "-" for when in ("old", "new"))
+    old, new = (_amount(row, when) for when in ("old", "new"))
     percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
     word = "" if row["change"] in ("price_up", "price_down") else CHANGES[row["change"]]
     return old, new, percent, word or ("partly restated" if row["partly_restated"] else "")
+
+
+def _amount(row: Mapping[str, Any], when: str) -> str:
+    """Write an amount, or the reason why there is none; a dash where there is no price at all."""
+    reason = row[f"{when}_price_reason"]
+    return money(row[f"{when}_effective_hourly"]) or (_cut(reason, MAX_REASON) if reason else "-")
 
 
 def _cut(text: str, room: int) -> str:
