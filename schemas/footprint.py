@@ -6,7 +6,7 @@ import polars as pl
 from hwprices.schemas import columns
 from hwprices.schemas.columns import PROVIDER_PATTERN, column
 from hwprices.schemas.spec import Sourced
-from hwprices.schemas.vocabulary import POWER_COMPONENTS, POWER_UNITS, REGION_KINDS
+from hwprices.schemas.vocabulary import POWER_COMPONENTS, POWER_UNITS, PUE_BASES, REGION_KINDS
 
 
 class RegionFootprint(Sourced):
@@ -30,6 +30,9 @@ class RegionFootprint(Sourced):
     pue: pl.Float64 = columns.pue()
     pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
     pue_source: pl.String = columns.url("Where the PUE is published.")
+    pue_basis: pl.String = column(
+        "What the PUE stands for; null without one.", nullable=True, values=PUE_BASES
+    )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
     confidence: pl.String = columns.confidence()

@@ -157,6 +157,7 @@ FLAGS = Vocabulary(
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",
+        "pue_provider_average": "No PUE of the region is published: that of the whole fleet.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",
         "spot_equals_on_demand": "The spot price is the on-demand price: there is no market yet.",
         "uncommitted_parts": "Some parts of the machine cannot be committed and stay on demand.",
@@ -584,6 +585,14 @@ SCENARIOS = Vocabulary(
         "training": "MLPerf Training has no scenarios.",
         "SingleUser": "One sequence generates tokens, alone on the device.",
         "Prompt": "One prompt is read: its tokens per second.",
+    },
+)
+
+PUE_BASES = Vocabulary(
+    "pue_bases",
+    {
+        "region": "The provider publishes it for this region.",
+        "provider_average": "The provider's average over its fleet, where it publishes none.",
     },
 )
 

@@ -200,7 +200,7 @@ def pooled(fitted: dict[str, Efficiency]) -> Efficiency:
 def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
     """Fit every family. One that was measured for one kind alone has the lowest for the other."""
     filled, alone = fit_families(serving, experts), fit_families(single_user, experts)
-    rows = []
+    rows: list[tuple[str, float, float | None, float | None, int, int]] = []
     for name in sorted({*filled, *alone}):
         both = filled.get(name, filled["other"])
         bandwidth = alone.get(name, alone["other"]).bandwidth

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from tools.generated import PROJECT, write_or_check
 TARGET = PROJECT / "docs" / "others-crosscheck.md"
 SAMPLE = PROJECT / "data" / "sample"
 FIGURES = PROJECT / "tests" / "recordings" / "others"
+NAMES = PROJECT / "tools" / "others_names.csv"
+"""What another source calls a machine, where it has a name of its own."""
+
 EXPLAINED = PROJECT / "tools" / "others_explained.csv"
 
 INTRODUCTION = """# Other clouds' prices compared with other collectors'
@@ -32,7 +36,11 @@ Written from the sample and `tests/recordings/others` by `make docs`; do not edi
 
 Each row that others collected (a machine, or a GPU, with its price, vCPUs, memory and number of
 GPUs) is looked up in the sample. A figure that the other source does not have is not compared.
-Prices must be equal to the last digit. Every difference is explained below, one by one."""
+Prices must be equal to the last digit. Every difference is explained below, one by one.
+
+Oracle's prices are independent: the other source composed them by itself. The sample of the other
+clouds has the figures of the same sources, or of the same vendor's answers of the same day. There
+agreement shows that they are read as they were meant."""
 
 COMPARED = ("price", "vcpus", "memory_gib", "count")
 
@@ -72,13 +80,26 @@ def compare(figures: Path = FIGURES) -> list[Comparison]:
 
 def _compare_file(file: Path) -> Comparison:
     with file.open(newline="", encoding="utf-8") as text:
-        rows = list(csv.DictReader(text))
+        rows = [_renamed(row) for row in csv.DictReader(text)]
     provider = get(file.stem)
     ours = _sample_rows(file.stem)
     regions = sorted({region for region, *_ in ours})
     differences = [difference for row in rows for difference in _differences(row, ours, regions)]
     sources = sorted({row["licence"] for row in rows})
     return Comparison(file.stem, provider.about.title, len(rows), differences, sources)
+
+
+def _renamed(row: dict[str, str]) -> dict[str, str]:
+    """Give a row our names. A name like ``a40 | secure`` has the region behind the bar."""
+    name, _, platform = row["instance_type"].partition(" | ")
+    ours = _names().get((row["provider"], name), name)
+    return {**row, "instance_type": ours, "region": platform or row["region"]}
+
+
+@cache
+def _names() -> dict[tuple[str, str], str]:
+    with NAMES.open(newline="", encoding="utf-8") as text:
+        return {(row["provider"], row["theirs"]): row["ours"] for row in csv.DictReader(text)}
 
 
 def _sample_rows(provider: str) -> dict[tuple[str, str, str], dict[str, Any]]:

@@ -3,7 +3,7 @@
 DEVICE_IDS = {
     "K80": "nvidia-k80",
     "M60": "nvidia-m60",
-    "P4": "nvidia-p4",
+    "Tesla P4": "nvidia-p4",
     "V100 SXM2 16GB": "nvidia-v100-sxm2-16gb",
     "V100 SXM2 32GB": "nvidia-v100-sxm2-32gb",
     "V100 PCIe 16GB": "nvidia-v100-pcie-16gb",

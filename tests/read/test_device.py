@@ -14,6 +14,7 @@ from tests.helpers.small_release import Release
 from hwprices.errors import HwpricesError
 from hwprices.read.device import answer, lookup
 from hwprices.read.device.device import device
+from hwprices.units import Money
 from hwprices.read.ownership import Ownership
 from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
@@ -204,3 +205,56 @@ def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
     assert "bf16 989.4 TFLOPS" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "device_id"),
+    [
+        ("p5.48xlarge", "nvidia-h100-sxm5-80gb"),
+        ("P5", "nvidia-h100-sxm5-80gb"),
+        ("G5", "nvidia-a10g"),
+    ],
+)
+def test_a_machine_or_family_of_a_cloud_means_its_accelerator(
+    release: Release, name: str, device_id: str
+) -> None:
+    assert device(release, name)["device_id"].item() == device_id
+
+
+def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> None:
+    with pytest.raises(HwpricesError, match="'P4' is 3 devices") as caught:
+        device(release, "P4")
+    assert "nvidia-p4 (the device), nvidia-a100-sxm4-40gb (in machines called so)" in str(caught)
+
+
+def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:
+    """One p5.48xlarge on demand: 6.88 USD × 8760; a commitment for a year would count if cheaper."""
+    row = device(release, "H100 SXM").row(0, named=True)
+    assert row["usd_per_year"] == Decimal("6.88") * 8760
+    assert row["usd_per_year_basis"] == "aws/us-east-1/p5.48xlarge: on_demand"
+    offers = release.tables["offers"]
+    committed = pl.when(instance_type="p5.48xlarge").then(pl.lit(Decimal(40)))
+    cheaper = offers.with_columns(reserved_1y_no_upfront_usd_per_hour=committed.cast(Money))
+    with_commitment = Release({**release.tables, "offers": cheaper})
+    row = device(with_commitment, "H100 SXM").row(0, named=True)
+    assert row["usd_per_year"] == Decimal(5) * 8760
+    assert row["usd_per_year_basis"] == "aws/us-east-1/p5.48xlarge: reserved_1y_no_upfront"
+
+
+def test_prices_of_a_card_at_launch_and_in_a_machine_are_apart(release: Release) -> None:
+    row = device(release, "RTX 4090").row(0, named=True)
+    assert row["launch_price_usd"] == row["purchase_price_usd"] == 1599
+    assert row["machine_share_usd"] == 1599  # the card that needs a host is the cheapest
+    assert row["usd_per_million_tokens"] == []
+
+
+def test_a_machine_is_the_sum_of_its_accelerators(release: Release) -> None:
+    """DGX H100: 8 × 3,350 GB/s, 8 × 989.4 TFLOPS over 10,200 W, 14.35 USD/h for 24,181 tokens/s."""
+    row = device(release, "DGX H100").row(0, named=True)
+    assert row["memory_bandwidth_gbs"] == 8 * 3350
+    rates = {rate["dtype"]: rate["rate"] for rate in row["dense_rates"]}
+    assert rates["bf16"] == pytest.approx(8 * 989.4)
+    assert row["tflops_per_watt"] == pytest.approx(0.776, abs=1e-3)
+    (tokens,) = row["usd_per_million_tokens"]
+    assert (tokens["model"], tokens["basis"]) == ("llama2-70b-99", "owned")
+    assert float(tokens["usd"]) == pytest.approx(14.35 / (24_180.6 * 3.6e-3), rel=1e-3)

@@ -17,6 +17,7 @@ NOT_READING = {
     "hwprices.landing.download",
     "hwprices.landing.limits",
     "hwprices.landing.retry",
+    "hwprices.landing.secrets",
     "hwprices.settings",
     "hwprices.storage",
 }

@@ -14,6 +14,7 @@ from hwprices.cli import (
     check_sheet,
     compare,
     coverage,
+    demo,
     diff,
     explain,
     export,
@@ -78,6 +79,7 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(demo.demo)
 _add(find.find)
 _add(price.price)
 _add(compare.compare)

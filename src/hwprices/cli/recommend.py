@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_frame
+from hwprices.cli import filters
+from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 ASKED = "What is asked"
 SERVING = "Serving"
@@ -18,7 +19,7 @@ Model = Annotated[
         "--model-parameters",
         "--parameters",
         "--model",
-        help="The model: its name (llama-3.1-70b, sdxl, whisper) or number of parameters (70B).",
+        help="The model: its name (llama-3.1-70b, sdxl) or number of parameters (70B).",
         rich_help_panel=ASKED,
     ),
 ]
@@ -219,6 +220,8 @@ def recommend(
     region: Region = None,
     country: Country = None,
     option: Option = "on_demand",
+    usd_per: UsdPer = None,
+    overlays: filters.OverlayFile = None,
     utilisation: Utilisation = 0.5,
     grid: Grid = None,
     top: Top = 8,
@@ -227,7 +230,9 @@ def recommend(
     version: Release = "latest",
     as_json: AsJson = False,
 ) -> None:
-    """Rank machines for a model: to rent by the work done, to buy by their price.
+    """Rank machines for a model, to rent and to buy.
+
+    Those to rent are ranked by the work done, those to buy by their price.
 
     The first line says what the answer assumes; every option replaces an assumption. "rests on"
     says how the speed is known: measured (this model on this accelerator), scaled (from another
@@ -254,9 +259,14 @@ def recommend(
     from hwprices.read.recommend import recommend as ranking
     from hwprices.read.terminal.recommendation import render_recommendation
 
-    values = locals()
+    rates = filters.usd_rates(usd_per)
+    values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     limits = job.Limits(**{name: values[name] for name in vars(job.Limits())})
-    ownership = Ownership(utilisation=utilisation, grid_gco2e_per_kwh=grid)
+    ownership = Ownership(
+        utilisation=utilisation,
+        grid_gco2e_per_kwh=grid,
+        usd_per={currency: float(rate) for currency, rate in rates.items()},
+    )
     dataset = open_dataset(root, version)
     if media.benchmark(model_parameters):
         frame = media.recommend(model_parameters, dataset, limits, ownership)

@@ -71,6 +71,9 @@ class Page:
     retrieved_at: datetime
 
 
+NO_ANSWER = "no_answer"
+"""``cause`` of a unit that was skipped because its region's endpoint did not answer."""
+
 UnitStatus = Literal["ok", "skipped", "failed", "carried"]
 
 
@@ -305,13 +308,16 @@ def _without_secrets(unit: Unit) -> Unit:
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:
-    """Give failed units the pages they had in the previous run, with their older retrieved_at."""
+    """Give failed units the pages they had in the previous run, with their older retrieved_at.
+
+    So too a region that was skipped because it did not answer: it did before.
+    """
     if previous is None:
         return list(results)
     earlier = {result.unit.name: result for result in previous.results if result.pages}
     return [
         _carried(result, earlier[result.unit.name], previous.run_id)
-        if result.status == "failed" and result.unit.name in earlier
+        if (result.status == "failed" or result.cause == NO_ANSWER) and result.unit.name in earlier
         else result
         for result in results
     ]

@@ -69,6 +69,11 @@ class UnreadablePageError(HwpricesError):
         )
 
 
+ALIKE = 0.75
+"""difflib's ratio from which names are spelled alike: eastsu and eastus have 0.83, eu-west-9 and
+us-east-1 two thirds."""
+
+
 def check_regions(provider: str, requested: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a misspelt region; it would do nothing, in silence.
 
@@ -79,7 +84,9 @@ def check_regions(provider: str, requested: Iterable[str], known: Iterable[str])
     unknown = sorted(set(requested) - set(names))
     if not unknown:
         return
-    alike = [name for one in unknown for name in difflib.get_close_matches(one, names)]
+    alike = [
+        name for one in unknown for name in difflib.get_close_matches(one, names, cutoff=ALIKE)
+    ]
     remedy = f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
     raise HwpricesError(
         f"{provider} has no region {', '.join(unknown)}",

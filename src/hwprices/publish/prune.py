@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -84,18 +83,12 @@ def _prune_releases(store: Store, keep: int, at: datetime) -> tuple[str, ...]:
             keys.setdefault(version, []).append(key)
     deleted = []
     for version, own in sorted(keys.items()):
-        if version not in complete and not store.is_local and not _all_old(store, own, at):
+        if version not in complete and not store.is_local and not store.are_old(own, at):
             continue
         store.delete(layout.release_manifest(version))
         store.delete_below(layout.release_directory(version))
         deleted.append(version)
     return tuple(deleted)
-
-
-def _all_old(store: Store, keys: Iterable[str], at: datetime) -> bool:
-    """Tell whether nobody has written these keys for so long that no run can be at work on them."""
-    written = (store.modified(key) for key in keys)
-    return all(time is None or at - time > LEFTOVER_AGE for time in written)
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
@@ -104,7 +97,7 @@ def _temporary_files(store: Store, at: datetime) -> list[str]:
         return []
     names = ((key, key.rpartition("/")[2]) for key in store.keys(""))
     keys = [key for key, name in names if _TEMPORARY.fullmatch(name)]
-    return [key for key in keys if _all_old(store, [key], at)]
+    return [key for key in keys if store.are_old([key], at)]
 
 
 def _unfinished_staging(store: Store, at: datetime) -> list[str]:
@@ -118,7 +111,7 @@ def _unfinished_staging(store: Store, at: datetime) -> list[str]:
                 runs.setdefault(run, []).append(key)
         for run, keys in runs.items():
             is_whole = layout.staged_manifest(provider, run) in keys
-            if not is_whole and _all_old(store, keys, at):
+            if not is_whole and store.are_old(keys, at):
                 unfinished += keys
     return unfinished
 
@@ -131,7 +124,7 @@ def _pages_of_no_run(store: Store, at: datetime) -> list[str]:
         names = _keys_of_runs(landing, provider)
         pages = [key for key in store.keys(layout.raw(provider)) if key.endswith(".gz")]
         unnamed = [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
-        orphans += [key for key in unnamed if _all_old(store, [key], at)]
+        orphans += [key for key in unnamed if store.are_old([key], at)]
     return orphans
 
 

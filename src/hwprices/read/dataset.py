@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
@@ -376,7 +377,8 @@ class Dataset:
         """
         from hwprices.read.find.compare import compare
 
-        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+        rules = _overlays(overlays)
+        return compare(self, *names, equals=equals, overlays=rules, **options).rows
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old."""
@@ -470,11 +472,13 @@ def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
 def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 
+    ``open("sample")`` opens the small release that comes with the package.
+
     Raises:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
             what to do.
     """
-    return Dataset(Store(root), version)
+    return Dataset(Store(resolve(str(root))), version)
 
 
 def releases(root: str | Path) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
+from hwprices.read.root import SAMPLE, root_option
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
@@ -234,15 +235,20 @@ def _next_steps(dataset: Dataset) -> RenderableType:
     """List commands to copy; they are never broken into lines."""
     root = dataset.store.root
     command = _command()
-    sql = "select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'"
+    at = root_option(root)
+    sql = "select region, min(effective_hourly) as usd from prices "
+    sql += "where instance_type = 'a3-highgpu-8g' group by region"
     steps = {
-        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
-        "SQL": f'{command} query "{sql}"',
-        "one price": f"{command} explain p5.48xlarge --region us-east-1"
+        "offers": f"{command} find 8xH100 europe{at}",
+        "one machine": f"{command} price p5.48xlarge{at}",
+        "one price": f"{command} explain p5.48xlarge --region us-east-1{at}"
         "   (back to the vendor's line)",
-        "one device": f"{command} device h100-sxm",
-        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference",
-        "Python": f"import hwprices; hwprices.open({root!r}).offers",
+        "one device": f"{command} device h100-sxm{at}",
+        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference{at}",
+        "what is in it": f"{command} coverage{at}",
+        "SQL": f'{command} query "{sql}"{at}',
+        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
+        "Python": f"import hwprices; hwprices.open({_shown_root(root)!r}).find('8xH100')",
     }
     if Path("Makefile").is_file():
         steps["live figures"] = "make live"
@@ -251,6 +257,11 @@ def _next_steps(dataset: Dataset) -> RenderableType:
         for purpose, step in steps.items()
     ]
     return Group(Text("\nWhat next", style="bold"), *lines)
+
+
+def _shown_root(root: str) -> str:
+    """Name a root as a person would: the release that comes with the program is "sample"."""
+    return SAMPLE if root_option(root) == f" --root {SAMPLE}" else root
 
 
 def _command() -> str:

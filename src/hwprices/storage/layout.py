@@ -40,7 +40,7 @@ _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provid
 
 _VERSION = re.compile(r"\d{8}T\d{6}(\.\d+)?Z", re.ASCII)
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
-_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]*")
+_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=-]*")
 _HIVE = "provider="  # how older folders of a provider's files begin
 _PROVIDER_IN_FILE = re.compile(r"[^/]+/(?:provider=)?([^/]+)/[^/]+\.parquet")
 
@@ -170,8 +170,8 @@ def is_file_of(table: str, key: str) -> bool:
     """Tell whether a key may be that of a table's file.
 
     It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
-    that none is ``..`` or empty, and hold letters, digits and . _ = - only: nothing that a file
-    system, SQL, a file pattern or a terminal reads in another way.
+    that none is ``..`` or empty, and hold letters, digits, blanks and . _ = - only: nothing that a
+    file system, SQL, a file pattern or a terminal reads in another way.
     """
     first, *rest = key.removesuffix(".parquet").split("/")
     return (

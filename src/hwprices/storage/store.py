@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -95,6 +95,12 @@ class Store:
     def delete(self, key: str) -> None:
         """Delete one key; one that is gone already is no error."""
         raise NotImplementedError
+
+    def are_old(self, keys: Iterable[str], now: datetime | None = None) -> bool:
+        """Tell whether nobody has written these keys for so long that no run is at work on them."""
+        oldest = (now or datetime.now(UTC)) - LEFTOVER_AGE
+        written = (self.modified(key) for key in keys)
+        return all(time is None or time < oldest for time in written)
 
     def delete_below(self, prefix: str) -> None:
         """Delete all keys below a prefix, and in a folder its directories."""

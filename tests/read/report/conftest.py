@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers import make
+from tests.helpers.offer_rows import price, prices, rows
+from tests.helpers.small_release import PRICES, REGIONS, TYPES
 
 import hwprices
 from hwprices.publish import release
 from hwprices.read.report import report
 from hwprices.storage.store import Store
-from tests.helpers import make
-from tests.helpers.offer_rows import price, prices, rows
-from tests.helpers.small_release import PRICES, REGIONS, TYPES
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 """A name that would run a script. Publishing refuses it; a crafted dataset may have it anywhere."""

@@ -6,4 +6,5 @@ ABOUT = About(
     title="RunPod",
     without_account="prices of all GPU types in both clouds",
     with_credentials="nothing more",
+    missing="where there is room, vCPUs and memory, serverless and clusters, storage",
 )

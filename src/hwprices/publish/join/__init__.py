@@ -72,6 +72,7 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
         sheet["power_coefficients"],
     )
     offer_table = build_offers(vendor["prices"], machine_types, region_table, sheet["benchmarks"])
+    offer_table = flag_average_pue(offer_table, sheet["region_footprint"])
     accelerator_table = accelerators.accelerators(
         sheet["accelerators"],
         types=vendor["instance_types"],
@@ -112,6 +113,18 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
         for name in group
     ]
     return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
+
+
+def flag_average_pue(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.DataFrame:
+    """Flag the offers whose PUE is the average of the provider's fleet, and not the region's."""
+    average = footprint.filter(pue_basis="provider_average").select(
+        "provider", "region", average_pue="pue"
+    )
+    both = offer_table.join(average, on=["provider", "region"], how="left", maintain_order="left")
+    is_average = (pl.col("pue") == pl.col("average_pue")).fill_null(False)
+    with_flag = pl.col("flags").list.concat(pl.lit(["pue_provider_average"])).list.sort()
+    flags = pl.when(is_average).then(with_flag).otherwise("flags").alias("flags")
+    return both.with_columns(flags).drop("average_pue")
 
 
 def build_offers(

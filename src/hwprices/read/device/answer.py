@@ -4,6 +4,7 @@ Each group is a dataclass whose fields are columns of the answer. A value that i
 """
 
 from dataclasses import dataclass, field, fields
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,7 @@ class Column:
 TEXTS = pl.List(pl.String)
 RATES = pl.List(pl.Struct({"dtype": pl.String, "rate": pl.Float64, "unit": pl.String}))
 TOKEN_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money, "basis": pl.String}))
+SAMPLE_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money}))
 MEASUREMENTS = pl.List(
     pl.Struct(
         {
@@ -68,7 +70,16 @@ COLUMNS = {
         pl.String, "", "That offer: provider/region/instance_type: purchase option."
     ),
     "part_usd_per_hour": Column(Money, "USD/h", "Price of the device without the machine."),
-    "usd_per_year": Column(Money, "USD/year", "On-demand (else part) price × 8760 h."),
+    "prices_observed": Column(pl.Date, "", "Day of the oldest of these prices."),
+    "usd_per_year": Column(
+        Money, "USD/year", "Cheapest way to have one for a year: always on, or committed."
+    ),
+    "usd_per_year_basis": Column(pl.String, "", "That way: the offer and its option."),
+    "launch_price_usd": Column(Money, "USD", "What the maker or reports said at launch."),
+    "machine_share_usd": Column(
+        Money, "USD", "Its share of the cheapest machine with it that one can buy."
+    ),
+    "machine_share_basis": Column(pl.String, "", "That machine, and the day of its price."),
     "purchase_price": Column(Money, "purchase_currency", "Price of buying one device."),
     "purchase_currency": Column(pl.String, "", "ISO 4217 code."),
     "purchase_price_usd": Column(Money, "USD", "The same in USD; null without exchange rate."),
@@ -78,10 +89,16 @@ COLUMNS = {
     ),
     "measured": Column(MEASUREMENTS, "see unit", "Newest MLPerf results, the best of each kind."),
     "usd_per_million_tokens": Column(TOKEN_PRICES, "USD/Mtoken", "Price of tokens, by model."),
+    "usd_per_thousand_samples": Column(
+        SAMPLE_PRICES, "USD/1000", "Price of a thousand images, by model."
+    ),
     "power_w": Column(pl.Float64, "W", "Power at full load."),
     "power_basis": Column(pl.String, "", "What the power rests on."),
     "tflops_per_watt": Column(pl.Float64, "TFLOPS/W", "Dense rate over the published TDP."),
-    "tflops_per_watt_dtype": Column(pl.String, "", "Its number format: bf16, else fp16, fp32."),
+    "tflops_per_watt_dtype": Column(
+        pl.String, "", "Its number format: the one of bf16, fp16, fp8, int8, fp32 that is native."
+    ),
+    "tdp_w": Column(pl.Float64, "W", "The published TDP behind it."),
     "gco2e_per_hour": Column(
         pl.Float64, "gCO2e/h", "Emissions of one device with its share of the machine."
     ),
@@ -145,13 +162,18 @@ class Rent:
     cheapest_usd_per_hour: Decimal | None = None
     cheapest_offer: str | None = None
     part_usd_per_hour: Decimal | None = None
+    prices_observed: date | None = None
     usd_per_year: Decimal | None = None
+    usd_per_year_basis: str | None = None
 
 
 @dataclass(frozen=True)
 class Purchase:
     """What one device costs to buy and to own."""
 
+    launch_price_usd: Decimal | None = None
+    machine_share_usd: Decimal | None = None
+    machine_share_basis: str | None = None
     purchase_price: Decimal | None = None
     purchase_currency: str | None = None
     purchase_price_usd: Decimal | None = None
@@ -165,6 +187,7 @@ class Performance:
 
     measured: list[dict[str, Any]] | None = None
     usd_per_million_tokens: list[dict[str, Any]] | None = None
+    usd_per_thousand_samples: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +198,7 @@ class Power:
     power_basis: str | None = None
     tflops_per_watt: float | None = None
     tflops_per_watt_dtype: str | None = None
+    tdp_w: float | None = None
 
 
 @dataclass(frozen=True)
@@ -216,7 +240,7 @@ class Answer:
         questions = [
             (any_hourly_cost, f"hourly cost: {no_rent}"),
             (self.purchase.purchase_price, f"purchase cost: {no_price}"),
-            (self.performance.measured, "measured performance: no MLPerf result"),
+            (self.performance.measured, "measured performance: no published measurement"),
             (
                 self.performance.usd_per_million_tokens,
                 "cost per million tokens: no measured rate, or no hourly price",

@@ -43,14 +43,16 @@ format."""
 def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
-    ``name`` is an id (nvidia-l4), a name (RTX 4090), or enough words of one. ``ownership`` holds
-    the assumptions behind tco_usd_per_hour. The columns are those of ``answer.COLUMNS``; costs and
-    emissions are of one device.
+    ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
+    family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
+    tco_usd_per_hour. The columns are those of ``answer.COLUMNS``; costs and emissions are of one
+    accelerator or CPU, and of a whole machine where that is what is asked for.
 
     Raises:
         HwpricesError: no device has this name, or several have; the line names the nearest ones.
     """
-    table, device_id = lookup.find(lookup.candidates(dataset), name)
+    sold_as = lookup.SoldAs.of(dataset)
+    table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
     return ANSWERS[table](dataset, device_id, ownership).to_frame()
 
 
@@ -87,6 +89,9 @@ def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> 
             measured=figures.measurements(benchmarks),
             usd_per_million_tokens=figures.token_prices(
                 offers, benchmarks, rent.on_demand_usd_per_hour
+            ),
+            usd_per_thousand_samples=figures.sample_prices(
+                benchmarks, rent.on_demand_usd_per_hour, 1.0
             ),
         ),
         power=figures.power(row),
@@ -215,25 +220,60 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
         memory_gb=row["accelerator_memory_gb"] or row["memory_gib"],
         memory_bandwidth_gbs=None,
     )
+    count = row["accelerator_count"] or 1.0
     if accelerator:
+        bandwidth = accelerator.identity.memory_bandwidth_gbs
         identity = replace(
             identity,
             architecture=accelerator.identity.architecture or row["cpu"],
-            memory_bandwidth_gbs=accelerator.identity.memory_bandwidth_gbs,
+            memory_bandwidth_gbs=None if bandwidth is None else bandwidth * count,
         )
     return Answer(
         identity=identity,
-        capabilities=accelerator.capabilities if accelerator else Capabilities(),
+        capabilities=_whole(accelerator.capabilities, count) if accelerator else Capabilities(),
         availability=Availability(local_devices=[device_id], sold_locally=True),
         rent=Rent(),
         purchase=_machine_purchase(row),
-        performance=Performance(measured=accelerator.performance.measured if accelerator else None),
-        power=replace(
-            accelerator.power if accelerator else Power(),
-            power_w=row["power_w"],
-            power_basis=row["power_basis"],
-        ),
+        performance=_machine_performance(dataset, row, accelerator),
+        power=_machine_power(row, accelerator, count),
         emissions=_machine_emissions(row),
+    )
+
+
+def _whole(capabilities: Capabilities, count: float) -> Capabilities:
+    """Give the capabilities of a machine: rates of all its accelerators together."""
+    rates = [rate | {"rate": rate["rate"] * count} for rate in capabilities.dense_rates or []]
+    return replace(capabilities, dense_rates=rates)
+
+
+def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float) -> Power:
+    """Give the watts of a machine, and the rate of all its accelerators over them."""
+    of_one = accelerator.power if accelerator else Power()
+    rate = of_one.tflops_per_watt
+    watts_of_one = of_one.tdp_w
+    efficiency = None
+    if rate and watts_of_one and row["power_w"]:
+        efficiency = rate * watts_of_one * count / row["power_w"]
+    return Power(
+        power_w=row["power_w"],
+        power_basis=row["power_basis"],
+        tflops_per_watt=efficiency,
+        tflops_per_watt_dtype=of_one.tflops_per_watt_dtype if efficiency else None,
+    )
+
+
+def _machine_performance(
+    dataset: Tables, row: dict[str, Any], accelerator: Answer | None
+) -> Performance:
+    """Give the measured speed of one accelerator, and what its owner pays for tokens and images."""
+    if accelerator is None:
+        return Performance()
+    benchmarks = figures.newest_benchmarks(dataset, row["accelerator_id"])
+    cost, count = row["tco_usd_per_hour"], row["accelerator_count"]
+    return Performance(
+        measured=accelerator.performance.measured,
+        usd_per_million_tokens=figures.owned_token_prices(benchmarks, cost, count),
+        usd_per_thousand_samples=figures.sample_prices(benchmarks, cost, count),
     )
 
 

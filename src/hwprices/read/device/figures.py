@@ -1,6 +1,7 @@
 """Compute the figures of one device: rent, speed, price of tokens, power, emissions, purchase."""
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -10,12 +11,15 @@ from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.tables import Tables
-from hwprices.units import HOURS_PER_YEAR, Money
+from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
 
 OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""
+
+SAMPLE_MODELS = ["stable-diffusion-xl"]
+"""Benchmarks of images that have a price."""
 
 TIMES = ["minutes", "ms"]
 """Result units in which less is better; the others are rates."""
@@ -44,6 +48,9 @@ def rent(
     spot, spot_offer = _lowest(offers, columns.spot) if columns.spot else (None, None)
     cheapest, cheapest_offer = _cheapest(offers, columns.count)
     per_hour = on_demand or part_usd_per_hour
+    per_year, year_basis = _year(offers, columns.count)
+    if per_year is None and per_hour is not None:
+        per_year, year_basis = per_hour * HOURS_PER_YEAR, "the part, always on"
     return Rent(
         on_demand_usd_per_hour=on_demand,
         on_demand_offer=on_demand_offer,
@@ -52,8 +59,37 @@ def rent(
         cheapest_usd_per_hour=cheapest,
         cheapest_offer=cheapest_offer,
         part_usd_per_hour=part_usd_per_hour,
-        usd_per_year=None if per_hour is None else per_hour * HOURS_PER_YEAR,
+        prices_observed=_observed(offers),
+        usd_per_year=per_year,
+        usd_per_year_basis=year_basis,
     )
+
+
+def _observed(offers: pl.DataFrame) -> date | None:
+    """Give the day of the oldest price."""
+    oldest = offers["observed_at"].min() if "observed_at" in offers.columns else None
+    return oldest.date() if isinstance(oldest, datetime) else None
+
+
+LESS_THAN_A_YEAR = ("spot", "low_priority", "dev_test", "capacity_block", "dws_")
+MORE_THAN_A_YEAR = ("_3y", "_5y")
+
+
+def _year(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
+    """Find the cheapest way to have one unit for a year: on demand, or committed for a year.
+
+    The hourly price of a commitment includes what is paid upfront.
+    """
+    suffix = "_usd_per_hour"
+    options = [
+        name
+        for name in offers.columns
+        if name.endswith(suffix)
+        and not name.startswith(("best_", *LESS_THAN_A_YEAR))
+        and not any(term in name for term in MORE_THAN_A_YEAR)
+    ]
+    hourly, offer = _cheapest(offers, count, options)
+    return (None, None) if hourly is None else (hourly * HOURS_PER_YEAR, offer)
 
 
 def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
@@ -65,16 +101,23 @@ def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | No
     return price, offer
 
 
-def _cheapest(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
+def _cheapest(
+    offers: pl.DataFrame, count: str, options: list[str] | None = None
+) -> tuple[Decimal | None, str | None]:
     """Find the lowest price of one unit by any purchase option, and the offer with that option.
+
+    ``options``: columns of prices; without it all of them.
 
     ``count`` is the column of units that a machine has. Machines that mix accelerators have no
     accelerator_id, so they are not among the offers of one accelerator.
     """
     suffix = "_usd_per_hour"
-    options = [
-        name for name in offers.columns if name.endswith(suffix) and not name.startswith("best_")
-    ]
+    if options is None:
+        options = [
+            name
+            for name in offers.columns
+            if name.endswith(suffix) and not name.startswith("best_")
+        ]
     prices = offers.unpivot(
         options, index=[*OFFER_KEY, count], variable_name="option", value_name="usd"
     ).drop_nulls(["usd", count])
@@ -112,7 +155,7 @@ def newest_benchmarks(dataset: Tables, accelerator_id: str) -> pl.DataFrame:
     round_order = formulas.benchmark_round_order(pl.col("round"))
     return (
         dataset.scan("benchmarks")
-        .filter(pl.col("accelerator_id") == accelerator_id)
+        .filter(pl.col("accelerator_id") == accelerator_id, ~pl.col("model").str.ends_with("-99.9"))
         .with_columns(per_accelerator=per_accelerator, unit=unit, round_order=round_order)
         .drop_nulls("per_accelerator")
         .filter(pl.col("round_order") == pl.col("round_order").max().over(kind))
@@ -156,20 +199,55 @@ def token_prices(
     return rates.select("model", usd=price, basis=basis).to_dicts()
 
 
+def owned_token_prices(
+    benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
+) -> list[dict[str, Any]]:
+    """Price of a million tokens for the owner of a machine with ``count`` accelerators, by model.
+
+    From one accelerator's share of a measured system.
+    """
+    if usd_per_hour is None:
+        return []
+    price = formulas.usd_per_million_tokens(
+        pl.lit(usd_per_hour, dtype=Money), pl.col("per_accelerator") * count
+    )
+    rates = benchmarks.filter(scenario="Offline", result_unit="Tokens/s")
+    return rates.select("model", usd=price, basis=pl.lit("owned")).to_dicts()
+
+
+def sample_prices(
+    benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
+) -> list[dict[str, Any]]:
+    """Price of a thousand images, by model."""
+    if usd_per_hour is None:
+        return []
+    samples_per_hour = pl.col("per_accelerator") * count * formulas.SECONDS_PER_HOUR
+    price = formulas.divide(pl.lit(usd_per_hour * 1000, dtype=Money), samples_per_hour)
+    rates = benchmarks.filter(
+        pl.col("model").is_in(SAMPLE_MODELS),
+        pl.col("scenario") == "Offline",
+        pl.col("result_unit") == "Samples/s",
+    )
+    return rates.select("model", usd=price.cast(Money)).to_dicts()
+
+
 def power(row: dict[str, Any]) -> Power:
     """Give the watts of an accelerator at full load, and its dense rate per watt of published TDP.
 
-    The rate is in BF16, else in FP16, else in FP32.
+    The rate is that of the first native format of bf16, fp16, fp8, int8 and fp32: one whose rate is
+    not below that of fp32, which it is where a format is emulated or has a few units only.
     """
     sources = (
-        (row["power_limit_default_w"], "power limit"),
         (row["tdp_w"], "TDP"),
+        (row["power_limit_default_w"], "power limit"),
         (row["tdp_estimate_w"], f"estimate: {row['tdp_estimate_source']}"),
     )
     power_w, basis = next((pair for pair in sources if pair[0] is not None), (None, None))
-    dtype = next((d for d in ("bf16", "fp16", "fp32") if row[f"{d}_dense_tflops"]), None)
-    efficiency = row[f"{dtype}_dense_tflops"] / row["tdp_w"] if dtype and row["tdp_w"] else None
-    return Power(power_w, basis, efficiency, dtype if efficiency else None)
+    native = row["fp32_dense_tflops"] or 0.0
+    rates = {dtype: row[NUMBER_FORMATS[dtype]] for dtype in ("bf16", "fp16", "fp8", "int8", "fp32")}
+    dtype = next((d for d, rate in rates.items() if rate and rate >= native), None)
+    efficiency = rates[dtype] / row["tdp_w"] if dtype and row["tdp_w"] else None
+    return Power(power_w, basis, efficiency, dtype if efficiency else None, row["tdp_w"])
 
 
 def emissions(offers: pl.DataFrame) -> Emissions:
@@ -210,8 +288,12 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purc
         device_tco=formulas.divide(pl.col("tco_usd_per_hour"), count),
     )
     complete = shares.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
-    price_usd, basis = _purchase_price(row, shares)
+    price_usd, basis = _purchase_price(row)
+    share, share_basis = _machine_share(shares)
     return Purchase(
+        launch_price_usd=row["launch_price_usd"],
+        machine_share_usd=share,
+        machine_share_basis=share_basis,
         purchase_price=price_usd,
         purchase_currency=None if price_usd is None else "USD",
         purchase_price_usd=price_usd,
@@ -220,16 +302,22 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purc
     )
 
 
-def _purchase_price(row: dict[str, Any], shares: pl.DataFrame) -> tuple[Decimal | None, str | None]:
-    """Price of one device in USD and what it rests on: its own, its share of a machine, at launch.
-
-    ``shares`` are the machines with it: device_id and device_price_usd.
-    """
+def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:
+    """Price of one device in USD and what it rests on: an offer of it, else its price at launch."""
     if row["purchase_price_usd"] is not None:
         return row["purchase_price_usd"], f"one device, {row['purchase_price_date'] or 'undated'}"
-    machines = shares.drop_nulls("device_price_usd").sort("device_price_usd", "device_id")
-    if machines.height:
-        return machines["device_price_usd"][0], f"its share of {machines['device_id'][0]}"
     if row["launch_price_usd"] is not None:
-        return row["launch_price_usd"], "price at launch"
+        return row["launch_price_usd"], f"price at launch, {row['release_year'] or 'undated'}"
     return None, None
+
+
+def _machine_share(shares: pl.DataFrame) -> tuple[Decimal | None, str | None]:
+    """Give one device's share of the cheapest machine with it, and that machine.
+
+    ``shares``: device_id, device_price_usd, price_date.
+    """
+    machines = shares.drop_nulls("device_price_usd").sort("device_price_usd", "device_id")
+    if machines.is_empty():
+        return None, None
+    first = machines.row(0, named=True)
+    return first["device_price_usd"], f"{first['device_id']}, {first['price_date'] or 'undated'}"

@@ -67,11 +67,48 @@ def candidates(dataset: Tables) -> list[Candidate]:
     ]
 
 
-def find(devices: list[Candidate], name: str) -> tuple[str, str]:
+@dataclass(frozen=True)
+class SoldAs:
+    """Machine types and families that clouds sell, by what their users call them."""
+
+    accelerators: dict[str, list[str]]
+    """Squeezed name: ids of the accelerators in it."""
+
+    @classmethod
+    def of(cls, dataset: Tables) -> "SoldAs":
+        """List the machine types of offers, and their families: p5.48xlarge, p5; g4dn, g4."""
+        pairs = (
+            dataset.scan("offers")
+            .select("provider", "instance_type", "accelerator_id")
+            .drop_nulls("accelerator_id")
+            .unique()
+            .sort("provider", "instance_type")
+            .collect()
+        )
+        names: dict[str, list[str]] = {}
+        for provider, instance_type, accelerator_id in pairs.iter_rows():
+            for name in _sold_names(provider, instance_type):
+                ids = names.setdefault(name, [])
+                if accelerator_id not in ids:
+                    ids.append(accelerator_id)
+        return cls(names)
+
+
+def _sold_names(provider: str, instance_type: str) -> set[str]:
+    """Give the names of a machine type: itself, and AWS's families p5en, p5."""
+    names = {squeeze(instance_type)}
+    match = re.match(r"([a-z]+\d+)([a-z]*)\.", instance_type)
+    if provider == "aws" and match:
+        names |= {match[1], match[1] + match[2]}
+    return names
+
+
+def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> tuple[str, str]:
     """Give table and id of the device that ``name`` means.
 
-    An exact id or name (with or without the maker's) comes first, in any table. Else it is the only
-    device of a table that has all the words of the name.
+    An exact id or name (with or without the maker's) comes first, in any table; a machine type or
+    family that a cloud sells means its accelerator, and where it is a device's name too, both are
+    offered. Else it is the only device of a table that has all the words of the name.
 
     Raises:
         HwpricesError: no device fits, or several do; the line names the nearest ones.
@@ -81,9 +118,17 @@ def find(devices: list[Candidate], name: str) -> tuple[str, str]:
         raise HwpricesError(
             "no device was named", "Give an id or a name, such as nvidia-l4 or RTX 4090."
         )
+    sold = sold_as.accelerators.get(squeezed, []) if sold_as else []
     for candidate in devices:
         if squeezed in candidate.full_names:
+            if sold and candidate.device_id not in sold:
+                in_clouds = [f"{device_id} (in machines called so)" for device_id in sold]
+                raise _ambiguous(name, [f"{candidate.device_id} (the device)", *in_clouds])
             return candidate.table, candidate.device_id
+    if len(sold) == 1:
+        return "accelerators", sold[0]
+    if sold:
+        raise _ambiguous(name, sold)
     name_words = words(name)
     for table in TABLES:
         matches = [d.device_id for d in devices if d.table == table and name_words <= d.words]

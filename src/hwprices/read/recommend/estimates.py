@@ -21,6 +21,7 @@ from hwprices.read.recommend.throughput import (
     Demand,
     Estimator,
     Machine,
+    divisions,
     kv_bytes,
     measured_precision,
 )
@@ -204,7 +205,7 @@ def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
 
 def _split(machine: Machine, demand: Demand) -> int:
     """Give the most devices of a machine that a copy of the model can be divided over."""
-    return 2 ** int(math.log2(min(machine.count, demand.model.heads)))
+    return max(divisions(machine.count, demand.model.heads))
 
 
 def _stages(machine: Machine, demand: Demand) -> int | None:

@@ -1,7 +1,8 @@
 """Describe a job: a language model, how it is to be trained or served, and what it may cost."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas import language_model
@@ -79,6 +80,10 @@ class Limits:
     country: str | None = None
     option: str = "on_demand"
     objective: str = "cost"
+    usd_per: Mapping[str, Any] = field(default_factory=dict)
+    """Currency: USD that one unit of it is worth."""
+    overlays: Any = None
+    """Own discounts (read.overlays); None for list prices."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from hwprices.read.currency import offers_in_usd
+from hwprices.read.overlays import apply
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.job import OPTIONS, Limits
 from hwprices.read.tables import Tables
@@ -99,7 +101,7 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
     single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
     is_slice = (col.kind == "tpu") & ~single_host
     return (
-        _places(dataset.scan("offers"), limits)
+        _own_prices(_places(dataset.scan("offers"), limits), limits)
         .filter(col.accelerator_count > 0)
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
@@ -136,6 +138,24 @@ def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
     return offers
 
 
+OVERLAID: dict[str, dict[str, str | int]] = {
+    "on_demand_usd_per_hour": {"purchase_option": "on_demand", "term_months": 0},
+    "spot_usd_per_hour": {"purchase_option": "spot", "term_months": 0},
+}
+"""Columns of offers that own discounts change, and how they are bought. What a commitment costs is
+negotiated with it."""
+
+
+def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
+    """Convert the prices of other currencies that have a rate, and apply own discounts."""
+    offers = offers_in_usd(offers, limits.usd_per)
+    if limits.overlays is None:
+        return offers
+    for column, bought in OVERLAID.items():
+        offers = apply.apply_to_column(offers, limits.overlays, column, **bought)
+    return offers
+
+
 def _cloud_no_price(limits: Limits) -> pl.Expr:
     """Give the code of why an offer has no price under the option."""
     col = pl.col
@@ -146,7 +166,7 @@ def _cloud_no_price(limits: Limits) -> pl.Expr:
     ]
     has_other = pl.any_horizontal(col(price).is_not_null() for price in other) if other else False
     return (
-        pl.when(col.currency != "USD")
+        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.usd_per)))
         .then(pl.lit("other_currency"))
         .when(has_other)
         .then(pl.lit("other_option"))

@@ -1,4 +1,4 @@
-"""Recommend machines for models of images and speech, where they were measured."""
+"""Recommend machines for models of images, where they were measured."""
 
 from dataclasses import dataclass
 
@@ -26,14 +26,13 @@ class Medium:
 MEDIA = {
     "sdxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
     "stablediffusionxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
-    "whisper": Medium("whisper", "up to 30 seconds of speech"),
-    "whisperlargev3": Medium("whisper", "up to 30 seconds of speech"),
 }
-"""Name, squeezed: the benchmark. Flux is measured in training alone."""
+"""Name, squeezed: the benchmark. Flux is measured in training alone; the unit of Whisper's results is
+in doubt (an L4 would hear 10,000 hours of speech in one), so nothing is computed from them."""
 
 
 def benchmark(name: str) -> Medium | None:
-    """Find the benchmark of a model of images or speech; None for other models."""
+    """Find the benchmark of a model of images; None for other models."""
     return MEDIA.get(squeeze(name))
 
 
@@ -91,7 +90,7 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
     """Add every column of the answer; those of language models are null."""
     col, lit = pl.col, pl.lit
-    reason = (
+    reason: pl.Expr = (
         pl.when(col.obstacle.is_not_null())
         .then(col.obstacle)
         .when(col.per_accelerator.is_null())

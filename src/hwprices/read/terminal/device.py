@@ -56,8 +56,11 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h spot", with_remark(money(row["spot_usd_per_hour"]), row["spot_offer"])),
         ("USD/h cheapest", with_remark(money(row["cheapest_usd_per_hour"]), row["cheapest_offer"])),
         ("USD/h as a part", money(row["part_usd_per_hour"])),
-        ("USD/year", money(row["usd_per_year"])),
+        ("USD/year", with_remark(money(row["usd_per_year"]), row["usd_per_year_basis"])),
+        ("prices of", str(row["prices_observed"] or "")),
+        ("at launch", with_remark(money(row["launch_price_usd"]), launched(row))),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
+        ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
         ("USD/h owned", money(row["tco_usd_per_hour"])),
     ]
 
@@ -72,9 +75,24 @@ def _performance(row: Row) -> list[tuple[str, str]]:
     return [
         ("measured", "\n".join(_measurements(row))),
         ("USD/M tokens", "\n".join(token_prices)),
+        ("USD/1000", "\n".join(_sample_prices(row))),
         ("power", with_remark(number(row["power_w"], "W"), row["power_basis"])),
         ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
         ("gCO2e/h", with_remark(number(row["gco2e_per_hour"]), row["gco2e_basis"])),
+    ]
+
+
+def launched(row: Row) -> str:
+    """Say what the launch price is of."""
+    return f"USD, {row['release_year']}" if row["release_year"] else "USD"
+
+
+def _sample_prices(row: Row) -> list[str]:
+    """Write the price of a thousand images, one line a model."""
+    names = {"stable-diffusion-xl": "SDXL images"}
+    return [
+        f"{names.get(price['model'], price['model'])}: {money(price['usd'])}"
+        for price in row["usd_per_thousand_samples"] or []
     ]
 
 

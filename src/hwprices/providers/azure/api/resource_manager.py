@@ -7,6 +7,7 @@ https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -267,6 +268,9 @@ def _elements(body: bytes) -> list[Any]:
 
 
 def _land(context: Context, unit: Unit, bodies: list[bytes], path: str) -> list[Page]:
+    """Land bodies as they came, but for the subscription's id, which each location repeats."""
+    own = re.compile(re.escape(_subscription(context.settings).encode()), re.IGNORECASE)
+    bodies = [own.sub(SUBSCRIPTION.encode(), body) for body in bodies]
     url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/{path}"
     now = context.now
     return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now()) for body in bodies]
