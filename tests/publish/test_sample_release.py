@@ -147,7 +147,7 @@ def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
 
 def test_the_page_of_answers_is_up_to_date(sample: Dataset) -> None:
     """docs/answers.md, asked again of this release."""
-    page = answers.page(sample.root)
+    page = answers.page(sample.store.root)
     assert page == answers.TARGET.read_text(encoding="utf-8"), "run python -m tools.answers data"
 
 

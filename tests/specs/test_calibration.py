@@ -1,7 +1,8 @@
 """What recommend was fitted to is what the sheets hold, and its errors are as good as aimed for."""
 
-from hwprices.read.recommend.throughput import calibration
 from tools import calibration as tool
+
+from hwprices.read.recommend.throughput import calibration
 
 
 def test_the_fit_is_up_to_date() -> None:
