@@ -14,7 +14,8 @@ OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history
            data/.prefect data/.publish.lock data/.status.lock data/live site dist
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
-GENERATORS := data_dictionary cli_reference spec_crosscheck calibration
+GENERATORS := data_dictionary cli_reference questions calibration spec_crosscheck others_crosscheck \
+              providers_table
 
 .PHONY: help run live test test-fast check bench serve docs lock clean
 

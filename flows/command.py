@@ -190,7 +190,7 @@ def _settings_help() -> str:
 
     One paragraph each, because typer joins the lines of a paragraph.
     """
-    own = [describe(providers.get(name).settings_class) for name in providers.names()]
+    own = [providers.get(name).own_settings for name in providers.names()]
     variables = [*describe(), *(variable for described in own for variable in described)]
     lines = [
         f"{name}: {meaning}" + (f" Default {default}." if default else "")

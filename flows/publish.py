@@ -41,6 +41,7 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published:
         Store(load(root=root).root),
         accepted=accept,
         progress=lambda activity: progress.report("publish", activity),
+        with_database=True,
     )
 
 

@@ -22,6 +22,8 @@ from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
 from hwprices.flows.publish import HeldBackError, ended, publish
 from hwprices.publish.release import Published
+from hwprices.settings import load
+from hwprices.storage.store import Store
 
 
 class ProvidersFailedError(HwpricesError):
@@ -76,6 +78,12 @@ def refresh(
         markdown=reports.refreshed(published, failed),
         description=reports.headline(published, failed),
     )
+    if published is not None and published.new:
+        create_markdown_artifact(
+            key="release-notes",
+            markdown=reports.release_notes(published, Store(load(root=root).root)),
+            description=f"What is new in release {published.version}",
+        )
     if failed or published is None:
         raise ProvidersFailedError(failed, published)
     return ended(published)

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from hwprices.errors import HwpricesError
 from hwprices.publish.release import Published
 from hwprices.stage.stage import Staged
+from hwprices.storage import layout
 from hwprices.storage.provider_status import ProviderStatus
 from hwprices.storage.release_manifest import Trouble
+from hwprices.storage.store import Store
 
 
 def collected(staged: Staged) -> str:
@@ -109,6 +111,12 @@ def published(outcome: Published) -> str:
         unmatched = ", ".join(map(str, manifest["unmatched_accelerators"]))
         lines += ["", f"Accelerators without a spec sheet: {unmatched}"]
     return "\n".join(lines)
+
+
+def release_notes(outcome: Published, store: Store) -> str:
+    """Return the notes of the release in force, as Markdown; a line if they are missing."""
+    data = store.get(layout.release_file(outcome.version, layout.NOTES[0]))
+    return data.decode() if data else f"Release {outcome.version} has no notes."
 
 
 def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:

@@ -34,7 +34,7 @@ Accelerators = pl.List(
 PROVIDER_PATTERN = r"^[a-z][a-z0-9_]*$"
 COUNTRY_PATTERN = r"^[A-Z]{2}$"
 CURRENCY_PATTERN = r"^[A-Z]{3}$"
-PLACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+PLACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 """Regions and zones. Files are named by the region, so there is nothing in it that a file system
 or a Parquet reader takes for something else."""
 

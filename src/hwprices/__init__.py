@@ -1,4 +1,4 @@
-"""What AI and cloud hardware costs: prices of AWS, GCP and Azure, traceable to the vendor's line.
+"""What AI and cloud hardware costs: the prices of clouds, traceable to the vendor's line.
 
     import hwprices
     data = hwprices.open("data")                    # the latest release, lazy

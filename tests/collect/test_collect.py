@@ -10,7 +10,7 @@ from tests.helpers.stub_server import Reply
 from hwprices.collect.collector import Collector
 from hwprices.collect.record import record, run_id
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Unit, UnitResult
+from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.settings import load
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -59,6 +59,13 @@ def test_a_region_that_was_skipped_is_not_carried(settings):
         [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")],
     )
     assert status(run)["us-west-2"] == ("skipped", False)
+
+
+def test_a_region_that_does_not_answer_any_more_keeps_its_last_pages(settings):
+    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
+    silent = UnitResult(WEST, "skipped", reason="did not answer", cause=NO_ANSWER)
+    run = record_run(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), silent])
+    assert status(run)["us-west-2"] == ("carried", True)
 
 
 def test_a_run_for_some_regions_leaves_the_others_as_they_were(settings):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hwprices import providers
-from hwprices.settings import Settings, describe
+from hwprices.settings import describe
 
 PROSE_WIDTH = 100
 
@@ -31,21 +31,26 @@ def documents(project: Path) -> list[Path]:
     return [path for path in files if not any(path.is_relative_to(folder) for folder in skipped)]
 
 
-def assert_lists_settings(readme: str, model: type[Settings]) -> None:
-    for variable, default, meaning in describe(model):
+def assert_lists_settings(readme: str, settings: list[tuple[str, str, str]]) -> None:
+    for variable, default, meaning in settings:
         assert f"| `{variable}` | {default} | {meaning} |" in readme, variable
 
 
 def test_the_readme_lists_the_common_settings(project: Path) -> None:
-    assert_lists_settings((project / "README.md").read_text(), Settings)
+    assert_lists_settings((project / "README.md").read_text(), describe())
 
 
 @pytest.mark.parametrize("name", providers.names())
 def test_each_providers_readme_lists_its_settings(name: str, project: Path) -> None:
-    """Its own folder documents them, so that a new provider edits no list."""
-    readme = (project / "src/hwprices/providers" / name / "README.md").read_text()
-    assert readme.startswith(f"# {providers.get(name).about.title}\n")
-    assert_lists_settings(readme, providers.get(name).settings_class)
+    """Its own folder documents them, so that a new provider edits no list. Sheets share one."""
+    provider = providers.get(name)
+    folder = provider.package.rpartition(".")[2]
+    readme = (project / "src/hwprices/providers" / folder / "README.md").read_text()
+    title = f"# {provider.about.title}\n" if folder == name else "# Price sheets\n"
+    assert readme.startswith(title)
+    if provider.about.is_price_sheet:
+        assert f"| `{name}` | {provider.about.title} |" in readme
+    assert_lists_settings(readme, provider.own_settings)
 
 
 def test_relative_links_lead_to_files(project: Path) -> None:

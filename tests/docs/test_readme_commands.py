@@ -31,7 +31,7 @@ from hwprices.storage.store import Store
 pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
-PROVIDERS = ("aws", "gcp")
+PROVIDERS = ("aws", "azure", "gcp")
 """Those whose machines the documents ask for."""
 
 PROGRAM = ".venv/bin/hwprices"
@@ -41,6 +41,7 @@ LIVE = "asks the vendors"
 BY_HAND = "a person does it once, with a network"
 BUILDS = "tests/package builds and installs the wheel"
 CHECKS = "checks the whole checkout: CI runs it"
+INSTALLS = "installs services on the machine"
 TOY = "tests/providers/test_new_provider.py does it in a copy of the tree"
 
 NOT_RUN = {
@@ -76,6 +77,17 @@ NOT_RUN = {
     "git clone <address of the repository> hwprices && cd hwprices": BY_HAND,
     ".venv/bin/python -m tools.spec_crosscheck": "tests/tools compares what it writes",
     ".venv/bin/python -m pytest tests/specs": CHECKS,
+    "hwprices preflight --root data/live": LIVE,
+    "hwprices preflight --provider aws --json": LIVE,
+    ".venv/bin/hwprices preflight --root data/live": LIVE,
+    "hwprices check-sheet data/price_sheets/coreweave.csv": "tests/providers checks the sheets",
+    "sudo useradd --system --home-dir /var/lib/hwprices hwprices": INSTALLS,
+    "sudo python3 -m venv /opt/hwprices": INSTALLS,
+    "sudo /opt/hwprices/bin/pip install '/path/to/checkout[pipeline]'": INSTALLS,
+    "sudo cp deploy/systemd/* /etc/systemd/system/": INSTALLS,
+    "sudo systemctl enable --now hwprices-server hwprices-worker hwprices-status.timer": INSTALLS,
+    "cp deploy/example.env deploy/.env": INSTALLS,
+    "docker compose --env-file deploy/.env -f deploy/compose.yaml up --detach": INSTALLS,
 }
 """Commands that are not run here, and why."""
 

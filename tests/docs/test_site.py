@@ -45,8 +45,9 @@ def test_the_readme_is_the_first_page(site: Path) -> None:
 
 def test_every_provider_has_a_page(site: Path) -> None:
     for name in providers.names():
-        page = (site / f"providers/{name}.html").read_text()
-        assert f"HWPRICES_{name.upper()}_" in page
+        provider = providers.get(name)
+        page = (site / f"providers/{provider.package.rpartition('.')[2]}.html").read_text()
+        assert all(variable in page for variable, *_ in provider.own_settings)
 
 
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:

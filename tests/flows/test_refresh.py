@@ -24,6 +24,21 @@ from hwprices.storage.store import Store
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
+CANARY = "c4n4ry4711k4n4r13nv0g3l"
+
+CREDENTIALS = {
+    name: f"{CANARY}-{name}"
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AZURE_CLIENT_SECRET",
+        "AZURE_SUBSCRIPTION_ID",
+        "HWPRICES_GCP_API_KEY",
+    )
+}
+
+
 @dataclass(frozen=True)
 class Release:
     """A release of the bundled sample, and what the command printed."""
@@ -64,10 +79,19 @@ def published_providers(root: Path) -> list[str]:
 def release(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
     """Run the whole main job on the bundled sample, once, from the checkout."""
     root, home = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home")
-    done = run_script(project, home, "--root", str(root))
+    done = run_script(project, home, "--root", str(root), **CREDENTIALS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    return Release(root, home, done.stdout)
+    return Release(root, home, done.stdout + done.stderr)
+
+
+def test_no_credential_gets_to_the_screen_or_into_prefects_database(release: Release) -> None:
+    """Prefect's home has its database, with parameters, states and artifacts, and its results."""
+    files = [path for path in release.prefect_home.rglob("*") if path.is_file()]
+    files += [path for path in release.root.rglob("*.json") if path.is_file()]
+    assert [path for path in files if path.suffix == ".db"]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    assert CANARY not in release.output
 
 
 def test_every_provider_is_published(release: Release) -> None:

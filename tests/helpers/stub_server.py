@@ -32,7 +32,8 @@ class Reply:
     ``cut`` sends only so many bytes of the body, though its full length is announced. ``stall``
     waits so many seconds after the body. ``reset`` breaks the connection (RST) after ``cut`` bytes.
     ``length=False`` announces no length. ``endless`` is sent again and again after the body, every
-    ``pause`` seconds, until the client has gone; the length announced is a petabyte.
+    ``pause`` seconds, until the client has gone; the length announced is a petabyte. ``drip`` sends
+    the body in so many pieces, with ``pause`` seconds between.
     """
 
     body: bytes = b""
@@ -45,6 +46,7 @@ class Reply:
     length: bool = True
     endless: bytes = b""
     pause: float = 0
+    drip: int = 1
 
     @staticmethod
     def json(value: Any, **more: Any) -> "Reply":
@@ -161,8 +163,13 @@ class StubServer:
         if to.command == "HEAD":
             return
         to.wfile.flush()
-        to.wfile.write(reply.body[: reply.cut])
-        to.wfile.flush()
+        body = reply.body[: reply.cut]
+        size = len(body) // reply.drip + 1
+        for start in range(0, len(body), size):
+            if start:
+                self._stopping.wait(reply.pause)
+            to.wfile.write(body[start : start + size])
+            to.wfile.flush()
         while reply.endless and not self._stopping.wait(reply.pause):
             to.wfile.write(reply.endless)
             to.wfile.flush()

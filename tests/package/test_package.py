@@ -29,6 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Built:
         "hwprices/data/specs/accelerators.csv",
         "hwprices/data/bundled/README.md",
         "hwprices/data/sample/README.md",
+        "hwprices/data/demo/latest.json",
     ],
 )
 def test_the_wheel_holds_each_file_once(built: Built, name: str) -> None:

@@ -203,11 +203,17 @@ def test_a_kind_that_nobody_has_is_refused(provider: Provider) -> None:
         collector.plan(kinds=["no-such-kind"])
 
 
-def test_a_region_that_nobody_has_adds_no_unit(provider: Provider) -> None:
-    """Units without a region are needed for any region, so they stay."""
+def test_a_region_that_nobody_has_is_an_error(provider: Provider) -> None:
+    """Where the sample has pages by region; where it has none, normalising refuses the region."""
     with Collector(provider.name, load(source="sample")) as collector:
-        units = collector.plan(regions=["no-such-region"])
-    assert {unit.region for unit in units} == {"global"}
+        regions = {unit.region for unit in collector.plan()} - {"global"}
+        if regions:
+            with pytest.raises(HwpricesError, match=rf"{provider.name} has no region no-such"):
+                collector.plan(regions=["no-such-region"])
+        else:
+            assert {unit.region for unit in collector.plan(regions=["no-such-region"])} == {
+                "global"
+            }
 
 
 def test_an_altered_page_is_an_error_that_names_it(

@@ -119,12 +119,7 @@ HOSTILE_AWS = {
     "plans a list": ("savings_plans", b"[]", "json"),
     "plans of another shape": ("savings_plans", b'{"products": [5], "terms": {}}', "json"),
     "price of 300 digits": ("savings_plans", PLANS.replace(b'"1", "cur', b'1e300, "cur'), "json"),
-    # ijson takes time by the square of the depth: 100,000 levels take about a minute
-    "plans deep": (
-        "savings_plans",
-        b'{"products": [' + b"[" * 3_000 + b"]" * 3_000 + b"]}",
-        "json",
-    ),
+    "plans deep": ("savings_plans", b'{"products": ' + DEEP + b"}", "json"),
     "types not XML": ("instance_types", b"<html>", "xml"),
     "types without a name": (
         "instance_types",
@@ -239,6 +234,10 @@ def hostile_sku(**price: Any) -> bytes:
         ({"currencyCode": "USD", "units": "99999999999999999999999"}, "unreadable_price"),
         ({"currencyCode": "XYZ", "units": "99999999999999999999999"}, "not_usd"),
         ({"currencyCode": "USD", "nanos": -1}, "unreadable_price"),
+        ({"currencyCode": "USD", "units": "five"}, "unreadable_price"),
+        ({"currencyCode": "USD", "units": [], "nanos": 1}, "unreadable_price"),
+        ({"currencyCode": "USD", "units": True}, "unreadable_price"),
+        ({"currencyCode": "USD", "units": "0", "nanos": 0.5}, "unreadable_price"),
         ({}, "not_usd"),
     ],
 )
@@ -251,7 +250,7 @@ def test_a_hostile_amount_of_a_sku_is_quarantined(tmp_path: Path, price, reason)
     assert reasons == [reason]
 
 
-@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"skus": 5}', hostile_sku(units="five")])
+@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"skus": 5}'])
 def test_without_the_sku_catalog_gcp_fails(tmp_path: Path, body: bytes) -> None:
     pages = gcp_pages(tmp_path, body)
     with pytest.raises(UnreadablePageError, match=pages.of("skus")[0].key):

@@ -179,6 +179,12 @@ def test_the_contract_holds_for_it(tree: Path) -> None:
     assert " failed" not in done.stdout
 
 
+def test_it_is_tried_with_the_faults_of_a_server(tree: Path) -> None:
+    done = run_tests(tree, "tests/providers/test_faults.py", "-k", "toycloud")
+    assert " passed" in done.stdout
+    assert " failed" not in done.stdout
+
+
 def test_the_tests_of_settings_and_sheets_pass_with_it(tree: Path) -> None:
     run_tests(
         tree,

@@ -21,6 +21,7 @@ from tests.helpers import make
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
+from hwprices.publish.prune import prune
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
@@ -194,13 +195,13 @@ def test_prune_keeps_the_newest_releases_and_deletes_leftovers(store, tmp_path):
         publish(store, minutes=i)
     (tmp_path / "releases/garbage").mkdir()
     (tmp_path / "releases/garbage/x.parquet").write_text("left by a killed publisher")
-    deleted = release.prune(store, 2)
+    deleted = list(prune(store, 2).releases)
     assert [r["version"] for r in hwprices.releases(tmp_path)] == [
         "20260801T041900Z",
         "20260801T042000Z",
     ]
     assert deleted == ["20260801T041700Z", "20260801T041800Z", "garbage"]
-    assert not list((tmp_path / "releases/garbage").iterdir())
+    assert not (tmp_path / "releases/garbage").exists()
     assert hwprices.open(tmp_path).verify() == []
 
 
@@ -209,7 +210,6 @@ import sys
 {setup}
 from datetime import datetime, UTC
 from hwprices.publish import release
-from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 print("ready", flush=True)
 sys.stdin.readline()

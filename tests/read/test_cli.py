@@ -22,7 +22,7 @@ VERSION = "20260801T000000Z"
 
 PIPELINE_COMMANDS = ["refresh", "serve"]
 COMMANDS = [
-    command.callback.__name__
+    command.callback.__name__.replace("_", "-")
     for command in app.registered_commands
     if command.callback is not None and command.callback.__name__ not in PIPELINE_COMMANDS
 ]
@@ -64,8 +64,8 @@ def test_show_summarises_a_release(root: Path) -> None:
     result = run("show", root=root)
     assert result.exit_code == 0, result.stderr
     assert f"Release {VERSION}" in result.stdout
-    rows = next(line for line in result.stdout.splitlines() if line.startswith("prices"))
-    assert rows.split() == ["prices", "20", "20"]
+    rows = next(line for line in result.stdout.splitlines() if line.startswith("AWS "))
+    assert rows.split() == ["AWS", "1", "20", "20"]
     assert "AWS" in result.stdout
 
 

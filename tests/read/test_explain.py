@@ -45,7 +45,7 @@ def aws_prices(raw_sha256: str) -> pl.DataFrame:
         "upfront": Decimal(876),
         "effective_hourly": Decimal("0.1"),
     }
-    unknown = {"os": "windows", "hourly": None, "price_reason": "sku_missing"}
+    unknown = {"os": "windows", "hourly": None, "price_reason": "core_sku_missing"}
     return make.prices(sku, sku | reservation, sku | unknown)
 
 
@@ -113,7 +113,7 @@ def test_an_upfront_fee_is_divided_by_the_hours_of_the_term(dataset: hwprices.Da
 
 def test_an_unknown_price_gives_the_reason(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", os="windows")
-    assert explain.arithmetic(explanation) == "not known: sku_missing"
+    assert explain.arithmetic(explanation) == "not known: core_sku_missing"
 
 
 def test_a_composed_price_shows_its_components_and_their_skus(dataset: hwprices.Dataset) -> None:

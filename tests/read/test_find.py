@@ -112,7 +112,7 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
-    assert answer.notes == ("1 in EUR come last: --usd-per EUR=… makes them comparable.",)
+    assert answer.notes == ("1 prices in EUR are not comparable without --usd-per EUR=…",)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2
@@ -204,7 +204,7 @@ def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path)
     screen = run("compare", "g6.xlarge", "--equals", root=market).stdout
     marked = {line.split()[1] for line in screen.splitlines() if line.startswith("≠")}
     assert marked == {"cloud", "on"}
-    assert "azure has no machine with 1 × nvidia-l4" in screen
+    assert "No machine with 1 × nvidia-l4 and a price: azure." in screen
     with pytest.raises(HwpricesError, match="nothing to compare"):
         data.compare("g6.xlarge")
 

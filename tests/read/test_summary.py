@@ -77,3 +77,22 @@ def test_a_long_listing_is_cut() -> None:
 def test_columns_of_amounts_are_aligned_right() -> None:
     lines = text_of(table(["name", "USD"], [["a", "1"], ["b", "100"]], right=["USD"])).splitlines()
     assert [line.rstrip() for line in lines] == ["name  USD", "a       1", "b     100"]
+
+
+def test_each_provider_has_a_line_and_other_tables_are_summed() -> None:
+    """Twelve providers do not fit side by side."""
+    counts = {"aws": {"prices": 2557, "regions": 38}, "ovh": {"prices": 71, "quarantine": 1}}
+    made = {
+        "providers": {name: {"rows": rows} for name, rows in counts.items()},
+        "tables": {"prices": {"rows": 2628}, "offers": {"rows": 99}},
+    }
+    lines = [line.split() for line in text_of(summary._rows(made)).splitlines()]
+    assert ["AWS", "38", "2,557"] in lines
+    assert ["OVH", "71", "1"] in lines
+    assert ["total", "2,628"] in lines
+    assert ["and", "offers", "99"] in lines
+
+
+@pytest.mark.parametrize(("currency", "text"), [("USD", "$2.80"), ("EUR", "2.80 EUR")])
+def test_a_price_is_shown_in_its_own_currency(currency: str, text: str) -> None:
+    assert summary._price({"per_accelerator_hour": 2.8, "currency": currency}) == text

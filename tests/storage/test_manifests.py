@@ -120,6 +120,8 @@ def test_the_json_of_a_release_keeps_its_fields():
         "rows",
         "report",
         "gate",
+        "inputs",
+        "price_sheet",
     ]
     assert list(release["tables"]["prices"]) == ["rows", "bytes", "files"]
     assert release["created_at"] == "2026-08-01T04:17:00+00:00"

@@ -2,9 +2,10 @@
 
     python -m tools.sample.oracle ../shared [--into DIR]
 
-Two pages of products are answers as they came. The page between them has rates that another
-project's prices of 2026-07-16 were composed of (``sources/oracle_rates_2026-07.csv``); the shapes
-are facts collected by hand (``sources/oracle_shapes_2026-08.csv``). See data/sample/README.md.
+Two pages of products are answers as they came, without the descriptions, which are sentences of
+Oracle's. The page between them has the rates that another project's prices of 2026-07-16 were
+composed of (``sources/oracle_rates_2026-07.csv``); the shapes are facts collected by hand
+(``sources/oracle_shapes_2026-08.csv``). See data/sample/README.md.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
 from hwprices.providers.oracle import kinds
-from hwprices.providers.oracle.fetch import CURRENCY, PRODUCTS_PATH
+from hwprices.providers.oracle.fetch import PRODUCTS_PATH
 from hwprices.providers.oracle.settings import Settings
 
 SOURCES = Path(__file__).parent / "sources"
@@ -62,7 +63,10 @@ def write(landing: Landing, research: Path) -> Run:
 def _product_lists(research: Path) -> Iterator[tuple[bytes, datetime]]:
     """Yield the product lists with the day each stands for."""
     for file, day in RECORDED:
-        yield (research / "recordings/others/oracle" / file).read_bytes(), day
+        content = json.loads((research / "recordings/others/oracle" / file).read_bytes())
+        for item in content["items"]:
+            item.pop("description", None)
+        yield _json(content), day
     yield (
         _json({"items": [_product(row) for row in _rows("oracle_rates_2026-07.csv")]}),
         RATES_AS_OF,
@@ -70,7 +74,7 @@ def _product_lists(research: Path) -> Iterator[tuple[bytes, datetime]]:
 
 
 def _land_products(landing: Landing, unit: Unit, body: bytes, day: datetime) -> Page:
-    url, params = _default("oracle_prices_url") + PRODUCTS_PATH, {"currencyCode": CURRENCY}
+    url, params = _default("oracle_prices_url") + PRODUCTS_PATH, {"currencyCode": kinds.CURRENCY}
     return landing.land_bytes(unit, body, url=url, retrieved_at=day, params=params)
 
 
@@ -85,7 +89,7 @@ def _rows(file: str) -> list[dict[str, str]]:
 
 
 def _json(content: Any) -> bytes:
-    """Write JSON in which a quoted number is a number: figures stay as they are in the sheets."""
+    """Write JSON as the vendor does, an object with a list of items."""
     return json.dumps(content, indent=1).encode() + b"\n"
 
 

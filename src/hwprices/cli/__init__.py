@@ -11,15 +11,21 @@ import typer
 
 from hwprices.cli import (
     answers,
+    check_sheet,
     compare,
     coverage,
+    demo,
+    diff,
     explain,
+    export,
     find,
+    history,
     pipeline,
     preflight,
     price,
     recommend,
     releases,
+    report,
     status,
 )
 from hwprices.cli.common import one_line_errors
@@ -73,20 +79,26 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 
 # in the order in which the help lists them
 _add(releases.show)
+_add(demo.demo)
 _add(find.find)
 _add(price.price)
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)
+_add(export.export)
 _add(answers.device)
 _add(recommend.recommend)
 _add(answers.tco)
+_add(history.history)
+_add(diff.diff)
+_add(report.report)
 _add(releases.releases)
 _add(coverage.coverage)
 _add(coverage.quarantine)
 _add(releases.verify)
 _add(status.status)
 _add(pipeline.prune)
+_add(check_sheet.check_sheet)
 # the command has a help of its own, which needs the pipeline: its options are passed on
 _add(
     pipeline.refresh,

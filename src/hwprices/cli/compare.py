@@ -50,7 +50,7 @@ def compare(
     from hwprices.read.terminal.find import render_comparison
 
     dataset = open_dataset(root, version)
-    frame = comparing.compare(
+    comparison = comparing.compare(
         dataset,
         *machine_types,
         equals=equals,
@@ -61,5 +61,10 @@ def compare(
         os=os,
         usd_per=filters.usd_rates(usd_per),
     )
-    notes = comparing.lacking(dataset, frame) if equals else []
-    print_frame(frame, as_json, lambda rows: render_comparison(rows, notes), as_csv=as_csv)
+    print_frame(
+        comparison.rows,
+        as_json,
+        lambda rows: render_comparison(rows, comparison.notes),
+        as_csv=as_csv,
+        notes=comparison.notes,
+    )

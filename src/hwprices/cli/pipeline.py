@@ -13,23 +13,31 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 def prune(keep: Keep = 30, root: Root = "", yes: Yes = False) -> None:
     """Delete old releases; the latest always stays.
 
-    Asks first, and prints what it deleted: releases older than the newest ones, and files that an
-    interrupted publication left behind.
+    Asks first, and prints what it deleted: releases older than the newest ones, and what runs left
+    behind that failed or were killed. May run beside a collection and beside readers: the last
+    release stays for an hour after the next one came, and leftovers for a day.
 
     Example:
 
         hwprices prune --keep 10
     """
-    from hwprices.publish import release
+    from hwprices.publish.prune import Pruned
+    from hwprices.publish.prune import prune as prune_root
     from hwprices.read.terminal.tables import escaped
+    from hwprices.settings import load
     from hwprices.storage.store import Store
 
     place = root or default_root()
     if not yes:
         typer.confirm(f"Delete all but the newest {keep} releases in {place}?", abort=True)
-    deleted = release.prune(Store(place), keep)
-    names = escaped(", ".join(deleted))
-    typer.echo(f"deleted {len(deleted)}: {names}" if deleted else "nothing to delete")
+    pruned = prune_root(Store(place), keep, keep_runs=load().keep_runs)
+    names = escaped(", ".join(pruned.releases))
+    if pruned.releases:
+        typer.echo(f"deleted {len(pruned.releases)}: {names}")
+    if pruned.leftovers:
+        typer.echo(f"deleted {pruned.leftovers} files that interrupted runs left")
+    if pruned == Pruned():
+        typer.echo("nothing to delete")
 
 
 def refresh(context: typer.Context) -> None:

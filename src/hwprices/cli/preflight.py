@@ -7,7 +7,7 @@ import typer
 from hwprices.cli.common import AsJson, Root, print_json, print_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
     from hwprices.collect.preflight import Subject
 
@@ -47,28 +47,23 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
     for subject in checks.check_all(settings, provider or providers.names()):
         subjects.append(subject)
         if not as_json:
-            print_table(_render(subject), 0)
+            print_table(_render(subject))
     if as_json:
         print_json([asdict(subject) for subject in subjects])
     if any(check.outcome == "failed" for subject in subjects for check in subject.checks):
         raise typer.Exit(1)
 
 
-def _render(subject: "Subject") -> "Table":
+def _render(subject: "Subject") -> "Group":
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        "",
-        "",
-        title=subject.title,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        show_header=False,
-    )
+    table = Table.grid("", "", padding=(0, 1))
     for check in subject.checks:
         mark = Text(MARKS[check.outcome], style=STYLES[check.outcome])
         remedy = f"\n→ {check.remedy}" if check.remedy else ""
         table.add_row(mark, f"{check.what}: {check.detail}{remedy}")
-    return table
+    if not subject.checks:
+        table.add_row(Text(MARKS["ok"], style=STYLES["ok"]), "needs no endpoint and no account")
+    return Group(Text(subject.title, style="bold"), table)

@@ -158,7 +158,7 @@ Where = Annotated[
     ),
 ]
 Provider = Annotated[
-    str | None, typer.Option(help="Only this cloud: aws, azure, gcp …", rich_help_panel=LIMITS)
+    str | None, typer.Option(help="Only this cloud, such as aws.", rich_help_panel=LIMITS)
 ]
 Region = Annotated[str | None, typer.Option(help="Only this region.", rich_help_panel=LIMITS)]
 Country = Annotated[
@@ -230,7 +230,9 @@ def recommend(
     version: Release = "latest",
     as_json: AsJson = False,
 ) -> None:
-    """Rank machines for a model: to rent by the work done, to buy by their price.
+    """Rank machines for a model, to rent and to buy.
+
+    Those to rent are ranked by the work done, those to buy by their price.
 
     The first line says what the answer assumes; every option replaces an assumption. "rests on"
     says how the speed is known: measured (this model on this accelerator), scaled (from another

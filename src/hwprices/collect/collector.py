@@ -5,7 +5,8 @@ this step is the same for sample and live data.
 """
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -26,18 +27,20 @@ class Collector:
     """Fetches the units of one provider. Owns the HTTP client, so close it, or use ``with``.
 
     ``settings`` are the common ones or the provider's own; what is missing is read from the
-    environment.
+    environment. ``sleep`` waits so many seconds between two tries; an argument for the tests.
 
     Raises:
         HwpricesError: there is no such provider, or one of its settings does not fit.
     """
 
-    def __init__(self, provider: str, settings: Settings) -> None:
+    def __init__(
+        self, provider: str, settings: Settings, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.provider = providers.get(provider)
         self.settings = self.provider.settings(settings)
         self.landing = Landing(layout.landing_root(self.settings.root))
         self._sample = Sample(self.settings.sample, provider)
-        self._http = Http(self.settings)
+        self._http = Http(self.settings, sleep=sleep)
         self._context = Context(self.settings, self.landing, self._http, self._http.now)
         self._slots = threading.BoundedSemaphore(self.provider.units_at_once(self.settings))
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit, UnitResult
+from hwprices.providers import check_regions
 
 
 class Sample:
@@ -30,9 +31,12 @@ class Sample:
         """List the units that the sample holds; ``regions`` narrows it.
 
         Raises:
-            HwpricesError: the sample has nothing of this provider.
+            HwpricesError: the sample has nothing of this provider, or not such a region.
         """
         units = [result.unit for result in self._results.values()]
+        sampled = {unit.region for unit in units} - {"global"}
+        if regions is not None and sampled:
+            check_regions(f"the sample of {self.provider}", regions, sampled)
         return [unit for unit in units if regions is None or unit.region in (*regions, "global")]
 
     def replay(self, unit: Unit, landing: Landing) -> UnitResult:
@@ -43,7 +47,7 @@ class Sample:
         """
         result = self._results[unit.name]
         for page in result.pages:
-            if not landing.store.exists(page.key):
+            if not landing.store.renew(page.key):
                 with self._landing.file(page) as path:
                     landing.store.put(page.key, path)
         return result

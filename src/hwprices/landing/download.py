@@ -7,6 +7,7 @@ while the body is received (``landing.limits``); of a page that is refused no fi
 """
 
 import copy
+import logging
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ import httpx
 from hwprices.errors import FetchError
 from hwprices.landing import retry
 from hwprices.landing.limits import Gunzip, Limits, PageLimits
+from hwprices.landing.secrets import redact
 from hwprices.settings import Settings, is_loopback
 
 __all__ = [
@@ -163,6 +165,7 @@ class Http:
         self.sleep = sleep
         self.now = now
         self._unit_limits: Limits | None = None
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs URLs with all parameters
         timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
         self._client = httpx.Client(
             timeout=timeout,
@@ -192,8 +195,11 @@ class Http:
         params: Mapping[str, str] | None = None,
         expect: Expect = "json",
         max_bytes: int | None = None,
+        query: str = "",
     ) -> Downloaded:
         """Fetch one page into a file. ``max_bytes`` limits it below the setting max_page_bytes.
+
+        ``query`` is one in GraphQL that only reads, which is posted, as often as a page is got.
 
         Raises:
             FetchError: after all tries, or beyond a limit; names the endpoint (without secrets)
@@ -207,7 +213,7 @@ class Http:
         def once() -> Downloaded:
             nonlocal tries
             tries += 1
-            return self._once(url, into, dict(params or {}), expect, page)
+            return self._once(url, into, dict(params or {}), expect, page, query)
 
         try:
             return retry.call(
@@ -225,7 +231,13 @@ class Http:
             raise
 
     def _once(
-        self, url: str, into: Path, params: dict[str, str], expect: Expect, page: PageLimits
+        self,
+        url: str,
+        into: Path,
+        params: dict[str, str],
+        expect: Expect,
+        page: PageLimits,
+        query: str,
     ) -> Downloaded:
         """Try once.
 
@@ -234,7 +246,8 @@ class Http:
             FetchError: it failed for good.
         """
         try:
-            with self._client.stream("GET", url, params=params or None) as response:
+            method, body = ("POST", {"query": query}) if query else ("GET", None)
+            with self._client.stream(method, url, params=params or None, json=body) as response:
                 _check_status(response)
                 encoding = _encoding(response)
                 _check_type(response, expect)
@@ -332,7 +345,7 @@ def _first_words(response: httpx.Response) -> str:
     if response.headers.get("content-encoding"):
         return ""
     first = next(response.iter_raw(), b"")
-    words = " ".join(first.decode(errors="replace").split())[:200]
+    words = redact(" ".join(first[:10_000].decode(errors="replace").split()))[:200]
     return f": {words}" if words else ""
 
 

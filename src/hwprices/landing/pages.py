@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
-from hwprices.landing.download import Downloaded
+from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.limits import CHUNK, MAX_READ_BYTES
 from hwprices.storage import layout, manifests
 from hwprices.storage.checksum import sha256_of
@@ -70,6 +70,9 @@ class Page:
     content_type: str
     retrieved_at: datetime
 
+
+NO_ANSWER = "no_answer"
+"""``cause`` of a unit that was skipped because its region's endpoint did not answer."""
 
 UnitStatus = Literal["ok", "skipped", "failed", "carried"]
 
@@ -142,7 +145,7 @@ class Landing:
                 content_bytes = body.path.stat().st_size
             sha256 = sha256_of(stored)
             key = layout.page(unit.provider, unit.kind, unit.region, sha256, suffix)
-            if not self.store.exists(key):
+            if not self.store.renew(key):
                 self.store.put(key, stored)
             return Page(
                 key=key,
@@ -247,9 +250,10 @@ class Landing:
             )
 
     def write_run(self, run: Run) -> str:
-        """Write the manifest of a run; returns its key."""
+        """Write the manifest of a run, its URLs without credentials; returns its key."""
         key = layout.run_manifest(run.provider, run.run_id)
-        self.store.put(key, manifests.encode(run))
+        results = tuple(replace(r, unit=_without_secrets(r.unit)) for r in run.results)
+        self.store.put(key, manifests.encode(replace(run, results=results)))
         return key
 
     def runs(self, provider: str) -> list[str]:
@@ -297,14 +301,23 @@ def check_name(unit: Unit) -> None:
             )
 
 
+def _without_secrets(unit: Unit) -> Unit:
+    """Return a unit whose URLs have no credentials: an endpoint may be a signed link."""
+    params = {name: public_url(v) if name == "url" else v for name, v in unit.params.items()}
+    return replace(unit, params=params)
+
+
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:
-    """Give failed units the pages they had in the previous run, with their older retrieved_at."""
+    """Give failed units the pages they had in the previous run, with their older retrieved_at.
+
+    So too a region that was skipped because it did not answer: it did before.
+    """
     if previous is None:
         return list(results)
     earlier = {result.unit.name: result for result in previous.results if result.pages}
     return [
         _carried(result, earlier[result.unit.name], previous.run_id)
-        if result.status == "failed" and result.unit.name in earlier
+        if (result.status == "failed" or result.cause == NO_ANSWER) and result.unit.name in earlier
         else result
         for result in results
     ]

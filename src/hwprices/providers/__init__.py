@@ -19,10 +19,11 @@ A cloud that has its prices on a web page only needs no folder: a sheet ``data/p
 makes it a provider, and the folder ``price_sheets`` reads them all.
 """
 
+import difflib
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,7 +37,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
-from hwprices.settings import Settings, extend
+from hwprices.settings import Settings, describe, extend
 
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
@@ -68,6 +69,31 @@ class UnreadablePageError(HwpricesError):
         )
 
 
+ALIKE = 0.75
+"""difflib's ratio from which names are spelled alike: eastsu and eastus have 0.83, eu-west-9 and
+us-east-1 two thirds."""
+
+
+def check_regions(provider: str, requested: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a misspelt region; it would do nothing, in silence.
+
+    Raises:
+        HwpricesError: a requested region is not known; the line names those that are spelled alike.
+    """
+    names = sorted(set(known))
+    unknown = sorted(set(requested) - set(names))
+    if not unknown:
+        return
+    alike = [
+        name for one in unknown for name in difflib.get_close_matches(one, names, cutoff=ALIKE)
+    ]
+    remedy = f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
+    raise HwpricesError(
+        f"{provider} has no region {', '.join(unknown)}",
+        remedy or f"There are: {', '.join(names)}.",
+    )
+
+
 PARSER_FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -94,13 +120,15 @@ class UnreadablePage:
 class About:
     """A provider in words: its title, and what is collected with and without an account.
 
-    ``is_price_sheet``: a person read its prices from a web page; they grow old until read again.
+    ``missing`` says what the vendor sells and is not collected. ``is_price_sheet``: a person read
+    its prices from a web page; they grow old until read again.
     """
 
     title: str
     without_account: str
     with_credentials: str
     is_price_sheet: bool = False
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -231,6 +259,12 @@ class Provider:
         own: type[Settings] = self._module("settings").Settings
         return own
 
+    @property
+    def own_settings(self) -> list[tuple[str, str, str]]:
+        """List its own settings as ``settings.describe`` does; none where it has none."""
+        model = self.settings_class
+        return [] if model is Settings else describe(model)
+
     def settings(self, common: Settings) -> Settings:
         """Add its own settings, read from the environment, to the common ones.
 
@@ -269,7 +303,7 @@ class Provider:
         Raises:
             HwpricesError: the check itself cannot be made.
         """
-        if importlib.util.find_spec(f"{self._package}.access") is not None:
+        if importlib.util.find_spec(f"{self.package}.access") is not None:
             yield from self._module("access").check_access(context)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:

@@ -25,6 +25,13 @@ _TYPES: dict[type[pl.DataType], str] = {
 }
 
 
+LICENSE = {
+    "name": "CC-BY-4.0",
+    "path": "https://creativecommons.org/licenses/by/4.0/",
+    "title": "Creative Commons Attribution 4.0; docs/data-license.md says what it covers",
+}
+
+
 def datapackage(manifest: ReleaseManifest) -> dict[str, Any]:
     """Make the package descriptor of a release."""
     return {
@@ -33,6 +40,8 @@ def datapackage(manifest: ReleaseManifest) -> dict[str, Any]:
         "title": "What AI and cloud hardware costs",
         "version": manifest.version,
         "created": manifest.created_at,
+        "licenses": [LICENSE],
+        "contributors": [{"title": "The hwprices authors", "roles": ["author"]}],
         "resources": [_resource(name, entry) for name, entry in manifest.tables.items()],
     }
 

@@ -6,10 +6,13 @@ under a lock and by atomic rename in a folder, by compare-and-swap on an object 
 publisher leaves has no manifest; ``prune`` removes it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
@@ -18,7 +21,7 @@ from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
-from hwprices.read.dataset import latest_version, read_manifest, versions
+from hwprices.read.dataset import read_manifest
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
@@ -64,6 +67,7 @@ def publish(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     accepted: Collection[str] = (),
     progress: Progress = lambda _: None,
+    with_database: bool = False,
 ) -> Published:
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
@@ -72,13 +76,14 @@ def publish(
         now: the clock; names the version.
         accepted: results of the gate that a person lets through. See ``gate.check``.
         progress: is called with the name of each step.
+        with_database: write hwprices.duckdb too, which takes longer than the tables themselves.
 
     Raises:
         HwpricesError: nothing is staged, another publisher is at work or was faster, the root
             cannot be written, or an accepted name is not one of a provider and a check.
     """
     check_names(accepted)
-    with pointer.lock(store):
+    with pointer.lock(store), _readable(store):
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
@@ -96,30 +101,74 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)
-        progress("history")
-        created_at = now()
-        version = created_at.strftime("%Y%m%dT%H%M%SZ")
-        past = record(store, previous, sources, joined.tables["accelerators"], version)
-        progress("write")
-        moment = Moment(version, current.version)
-        titles = {source.provider: write.provider_title(source.provider) for source in sources}
-        notes = make.make(moment, sources, results, past, titles)
-        manifest = write.write(
-            store,
-            content,
-            past,
-            notes,
-            version=version,
-            digest=digest,
-            previous=current.version,
-            created_at=created_at,
+        manifest = _release(
+            store, content, choice, current, previous, now(), digest, progress, with_database
         )
-        progress("point")
-        pointer.move(store, manifest, current.tag)
-        gate_history.append(store, figures, results)
-        changelog.update(store)
-        fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
+        with _published(manifest.version):
+            gate_history.append(store, figures, results)
+            changelog.update(store)
+            fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         return Published(manifest, True, results, fares)
+
+
+def _release(
+    store: Store,
+    content: write.Content,
+    choice: choose.Choice,
+    current: pointer.Current,
+    previous: ReleaseManifest | None,
+    created_at: datetime,
+    digest: str,
+    progress: Progress,
+    with_database: bool,
+) -> ReleaseManifest:
+    """Write a release with its history and notes, and put it in force."""
+    progress("history")
+    sources = content.sources
+    version = write.claim_version(store, created_at)
+    accelerators = content.joined.tables["accelerators"]
+    past = record(store, previous, sources, accelerators, version)
+    progress("write")
+    moment = Moment(version, current.version)
+    titles = {source.provider: write.provider_title(source.provider) for source in sources}
+    notes = make.make(moment, sources, choice.results, past, titles)
+    manifest = write.write(
+        store,
+        content,
+        past,
+        notes,
+        version=version,
+        digest=digest,
+        previous=current.version,
+        created_at=created_at,
+        with_database=with_database,
+    )
+    progress("point")
+    pointer.move(store, manifest, current.tag)
+    return manifest
+
+
+@contextmanager
+def _readable(store: Store) -> Iterator[None]:
+    """Make one line of what polars raises over tables that are missing or damaged."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).strip().split("\n")[0][:300]
+        raise HwpricesError(
+            f"cannot read the tables in {store.root}: {first}", "Collect again, then publish."
+        ) from error
+
+
+@contextmanager
+def _published(version: str) -> Iterator[None]:
+    """Say of a failure after the pointer was moved that the release stands."""
+    try:
+        yield
+    except HwpricesError as error:
+        raise HwpricesError(
+            f"release {version} is published, but {error.message}", error.remedy
+        ) from error
 
 
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:
@@ -133,29 +182,3 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
         f"nothing is staged below {store.uri(layout.STAGED)}",
         "Collect first: hwprices refresh, or the collect flow.",
     )
-
-
-def prune(store: Store, keep: int) -> list[str]:
-    """Delete all but the newest ``keep`` releases, and what killed publishers left.
-
-    The release in force is always kept. Returns the versions deleted.
-
-    Raises:
-        HwpricesError: another publisher is at work, or the root cannot be written.
-    """
-    with pointer.lock(store):
-        kept = {*versions(store)[-keep:], latest_version(store)}
-        of_keys = {layout.release_version(key) for key in store.keys(layout.RELEASES)}
-        deleted = sorted(version for version in of_keys - kept if version is not None)
-        for version in deleted:
-            _delete(store, version)
-        return deleted
-
-
-def _delete(store: Store, version: str) -> None:
-    """Delete a release, its manifest first: what has no manifest is no release."""
-    manifest = layout.release_manifest(version)
-    if store.exists(manifest):
-        store.delete(manifest)
-    for key in store.keys(layout.release_directory(version)):
-        store.delete(key)

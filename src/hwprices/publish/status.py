@@ -21,7 +21,12 @@ from hwprices.stage.stage import Staged
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
-from hwprices.storage.release_manifest import CheckResult, ReleaseManifest, Trouble
+from hwprices.storage.release_manifest import (
+    CheckResult,
+    ProviderEntry,
+    ReleaseManifest,
+    Trouble,
+)
 from hwprices.storage.store import Store
 
 TRIES = 20
@@ -133,8 +138,18 @@ def _after(entries: Entries, publication: Publication) -> Entries:
         elif entry is None:
             entry = ProviderStatus(outcome="unchanged", origin=published[name].origin)
         version = publication.after.version if publication.after and name in published else None
-        changed[name] = replace(entry, title=provider_title(name), release=version)
+        changed[name] = replace(
+            entry,
+            title=provider_title(name),
+            release=version,
+            sheet_seen_on=_sheet_seen_on(published.get(name)),
+        )
     return changed
+
+
+def _sheet_seen_on(entry: ProviderEntry | None) -> str | None:
+    """Return the oldest day of a price sheet as it is published."""
+    return entry.observed_from if entry and entry.price_sheet else None
 
 
 def _judged(

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
+import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
 
 import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.publish import derived
 from hwprices.publish.choose import Source
+from hwprices.publish.croissant import croissant
 from hwprices.publish.datapackage import datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
@@ -86,6 +89,23 @@ def content_digest(content: Content) -> str:
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
+def claim_version(store: Store, created_at: datetime) -> str:
+    """Name a release by the time it is made, and keep every other publisher from that name.
+
+    The claim is the descriptor, written first and empty but for a number of its own. A second that
+    is taken (by another publisher, a killed one, or before the clock was set back) is passed over.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    claim = manifests.encode({"claim": uuid.uuid4().hex})
+    while True:
+        version = created_at.strftime("%Y%m%dT%H%M%SZ")
+        if store.put(layout.release_datapackage(version), claim, create=True):
+            return version
+        created_at += timedelta(seconds=1)
+
+
 def write(
     store: Store,
     content: Content,
@@ -96,6 +116,7 @@ def write(
     digest: str,
     previous: str | None,
     created_at: datetime,
+    with_database: bool = False,
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet in force.
 
@@ -104,16 +125,15 @@ def write(
         content: what to write.
         past: its history.
         notes: its notes.
-        version: the name of the release.
+        version: the name of the release, from ``claim_version``.
         digest: its ``content_digest``.
         previous: the version of the release in force, None for none.
         created_at: when publishing began.
+        with_database: write the DuckDB file too.
 
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
     """
-    if store.exists(layout.release_manifest(version)):
-        raise _exists(version)
     files = [
         *_copy_vendor_files(store, content, version),
         *_write_joined(store, content, version),
@@ -134,7 +154,13 @@ def write(
         ),
         notes=_write_notes(store, notes),
     )
-    store.put(layout.release_datapackage(version), manifests.encode(datapackage(manifest)))
+    package = datapackage(manifest)
+    described = croissant(package, manifest.tables, version)
+    store.put(layout.release_datapackage(version), manifests.encode(package))
+    store.put(layout.release_croissant(version), manifests.encode(described))
+    if with_database:
+        database = derived.write_database(store, version, manifest.tables, package)
+        manifest = replace(manifest, derived=(database,))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
@@ -189,6 +215,11 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     return entries
 
 
+def is_price_sheet(provider: str) -> bool:
+    """Tell whether a person read the provider's prices from a web page."""
+    return provider in providers.names() and providers.get(provider).about.is_price_sheet
+
+
 def provider_title(provider: str) -> str:
     """Return a provider's name for people; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
@@ -212,4 +243,5 @@ def _provider_entry(source: Source) -> ProviderEntry:
         report=source.report,
         gate=source.results,
         inputs=source.inputs,
+        price_sheet=is_price_sheet(source.provider),
     )

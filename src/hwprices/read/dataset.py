@@ -6,7 +6,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 import hashlib
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
@@ -251,13 +252,15 @@ class Dataset:
         On an object store polars reads the files: DuckDB would have to download an extension, and
         would need the credentials a second time.
         """
-        from hwprices.read import sql
+        from hwprices.read import focus, sql
 
         for table in self.tables:
             if self.store.is_local:
                 sql.create_view(connection, table, self._local_files(table))
             else:
                 self._register(connection, table)
+        if "prices" in self.tables:
+            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
 
     def _local_files(self, table: str) -> list[str]:
         """Return the absolute paths of a table's files; none on an object store."""
@@ -357,7 +360,8 @@ class Dataset:
         """
         from hwprices.read.find.compare import compare
 
-        return compare(self, *names, equals=equals, overlays=_overlays(overlays), **options)
+        rules = _overlays(overlays)
+        return compare(self, *names, equals=equals, overlays=rules, **options).rows
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old."""
@@ -370,6 +374,28 @@ class Dataset:
         from hwprices.read.find import overview
 
         return overview.quarantine(self)
+
+    def export(
+        self,
+        target: str | Path,
+        tables: Sequence[str] = (),
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+    ) -> Path:
+        """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
+
+        Raises:
+            HwpricesError: see ``read.export.files.export``.
+        """
+        from hwprices.read.export import files
+
+        return files.export(self, target, tables, overlays=_overlays(overlays))
+
+    def focus_sku_prices(self) -> pl.LazyFrame:
+        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft."""
+        from hwprices.read.export import files
+
+        return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
@@ -389,11 +415,13 @@ class Dataset:
         expected = {
             layout.release_manifest(self.version),
             layout.release_datapackage(self.version),
+            layout.release_croissant(self.version),
             *(layout.release_file(self.version, name) for name in self.release.notes),
         }
         faults += self._altered_notes()
-        for entry in self.manifest["tables"].values():
-            for file in entry["files"]:
+        listed = [entry["files"] for entry in self.manifest["tables"].values()]
+        for files in (*listed, self.manifest.get("derived", [])):
+            for file in files:
                 key = layout.release_file(self.version, file["key"])
                 expected.add(key)
                 if self.store.leads_out(key):
@@ -427,11 +455,13 @@ def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
 def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 
+    ``open("sample")`` opens the small release that comes with the package.
+
     Raises:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
             what to do.
     """
-    return Dataset(Store(root), version)
+    return Dataset(Store(resolve(str(root))), version)
 
 
 def releases(root: str | Path) -> list[dict[str, Any]]:

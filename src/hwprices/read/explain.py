@@ -179,7 +179,8 @@ Fields = tuple[tuple[str, str], ...]
 def _line(data: bytes, key: str, sku: str) -> tuple[str, Fields]:
     """Find the vendor's words about the SKU: an object of a JSON page, a line of any other page.
 
-    Lines are read one by one: a price list unpacks to more than a gigabyte.
+    Lines are read one by one: a price list unpacks to more than a gigabyte. A line that has the SKU
+    as a cell goes before one that only contains it.
     """
     if key.endswith(".json.gz"):
         item = _object_with(json.loads(gzip.decompress(data)), sku)
@@ -188,13 +189,25 @@ def _line(data: bytes, key: str, sku: str) -> tuple[str, Fields]:
         return json.dumps(item, ensure_ascii=False), tuple(_leaves(item))
     with gzip.open(io.BytesIO(data), "rt", encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
+        containing: tuple[str, Fields] = "", ()
         for line in lines:
-            cells = next(csv.reader([line]), [])
+            cells = _cells(line)
             if sku in line:
-                return line.strip(), _by_heading(header, cells)
+                named = line.strip(), _by_heading(header, cells)
+                if sku in cells:
+                    return named
+                containing = containing if containing[0] else named
             if len(cells) > len(header) and len(header) < MIN_HEADINGS:
                 header = cells
-    return "", ()
+    return containing
+
+
+def _cells(line: str) -> list[str]:
+    """Split a line of CSV; one of another format, or with a cell too long, has no cells."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
 
 
 def _by_heading(header: list[str], cells: list[str]) -> Fields:

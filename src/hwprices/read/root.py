@@ -1,8 +1,13 @@
-"""Find the dataset that is meant where none is named."""
+"""Find the dataset that is meant where none, or the built-in one, is named."""
 
 from pathlib import Path
 
+from hwprices.errors import HwpricesError
+
 FOLDER = "data"
+
+SAMPLE = "sample"
+"""Names the release that comes with the program: ``hwprices.open("sample")``."""
 
 
 def default_root() -> str:
@@ -13,8 +18,30 @@ def default_root() -> str:
     return FOLDER
 
 
+def sample_root() -> str:
+    """Give the folder of the release that comes with the program.
+
+    Raises:
+        HwpricesError: the installation has none.
+    """
+    from hwprices.specs import data_directory
+
+    folder = data_directory() / "demo"
+    if not (folder / "latest.json").is_file():
+        raise HwpricesError("this installation has no sample release", "Reinstall hwprices.")
+    return str(folder)
+
+
+def resolve(root: str) -> str:
+    """Put the place of the built-in release for its name; any other root stays as it is."""
+    return sample_root() if root == SAMPLE and not Path(SAMPLE).exists() else root
+
+
 def root_option(root: str) -> str:
     """Write what a command needs to ask the same dataset: `` --root s3://…``, or nothing."""
-    if "://" not in root and Path(root).absolute() == Path(default_root()).absolute():
-        return ""
+    if "://" not in root:
+        if Path(root).absolute() == Path(default_root()).absolute():
+            return ""
+        if Path(root).parent.name == FOLDER and Path(root).name == "demo":
+            return f" --root {SAMPLE}"
     return f" --root {root}"

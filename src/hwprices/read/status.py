@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.errors import HwpricesError
+from hwprices.read.age import STALE_AFTER
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
 from hwprices.storage import layout, manifests
@@ -38,6 +39,13 @@ class Verdict:
     since_success: timedelta | None
     age: timedelta | None
     too_old: bool
+    sheet_age: timedelta | None = None
+    """How long ago a person read the vendor's page, of a price sheet."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is a price sheet that nobody compared with the vendor's page for long."""
+        return self.sheet_age is not None and self.sheet_age > STALE_AFTER
 
     @property
     def well(self) -> bool:
@@ -79,7 +87,9 @@ def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verd
     for name, entry in status.providers.items():
         age = _since(entry.complete_since, now)
         too_old = max_age is not None and (age is None or age > max_age)
-        verdicts.append(Verdict(name, entry, _since(entry.last_success, now), age, too_old))
+        sheet_age = _since(entry.sheet_seen_on, now)
+        since_success = _since(entry.last_success, now)
+        verdicts.append(Verdict(name, entry, since_success, age, too_old, sheet_age))
     return verdicts
 
 
@@ -117,6 +127,9 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield "older than --max-age"
     if verdict.status.reason:
         yield verdict.status.reason
+    if verdict.sheet_age is not None:
+        stale = ": stale" if verdict.stale else ""
+        yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
 
 
 def _unit_counts(units: UnitCounts) -> str:
@@ -180,6 +193,8 @@ def _entry_json(verdict: Verdict) -> dict[str, Any]:
         "seconds_since_success": _seconds(verdict.since_success),
         "age_seconds": _seconds(verdict.age),
         "too_old": verdict.too_old,
+        "sheet_age_seconds": _seconds(verdict.sheet_age),
+        "stale": verdict.stale,
         "well": verdict.well,
     }
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
+from hwprices.read.history import news
+from hwprices.read.root import SAMPLE, root_option
 from hwprices.read.terminal.tables import money, table
 from hwprices.units import Money
 
@@ -20,15 +24,29 @@ MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest h
 
 ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
 
+HARMLESS_FLAGS = ["availability_unknown", "per_gpu_rate"]
+"""Flags that are no reason to leave out a price of one GPU."""
+
+COUNTED = {
+    "regions": "regions",
+    "instance_types": "machines",
+    "prices": "prices",
+    "price_components": "their parts",
+    "quarantine": "refused",
+}
+"""Tables of providers that are counted one by one, and the heading of each."""
+
 GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand from"]
 
 
 def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.DataFrame:
     """Find the cheapest prices of one accelerator for an hour.
 
-    Returns one row per provider and purchase option: provider, accelerator_id, purchase_option,
-    term_months, region, instance_type, usd_per_accelerator_hour. Only Linux, shared tenancy, USD,
-    license included, and prices that are known and have no flag.
+    Returns one row per provider, purchase option and term: provider, purchase_option, term_months,
+    currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux, shared
+    tenancy, license included, and prices that are known and have no flag but
+    ``availability_unknown``: many clouds do not list where a machine is offered. A provider without
+    prices in USD has its own currency.
     """
     accelerator = pl.col("accelerators").list.first().struct
     machines = (
@@ -40,6 +58,7 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
         .filter(pl.col("accelerator_id").str.starts_with(prefix), pl.col("accelerator_count") > 0)
     )
     price = pl.col("effective_hourly") / pl.col("accelerator_count").cast(Money)
+    option = ["provider", "purchase_option", "term_months"]
     return (
         dataset.scan("prices")
         .filter(
@@ -47,25 +66,18 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
             pl.col("software") == "none",
             pl.col("license_model") == "included",
             pl.col("tenancy") == "shared",
-            pl.col("currency") == "USD",
             pl.col("effective_hourly").is_not_null(),
-            pl.col("flags").list.len() == 0,
+            pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )
         .join(machines, on=["provider", "instance_type"])
-        .with_columns(usd_per_accelerator_hour=price)
-        .sort("usd_per_accelerator_hour", "region", "instance_type")
-        .group_by("provider", "purchase_option", "term_months", maintain_order=True)
-        .first()
+        .with_columns(per_accelerator_hour=price)
+        .sort(pl.col("currency") != "USD", "per_accelerator_hour", "region", "instance_type")
+        .unique(option, keep="first", maintain_order=True)
         .select(
-            "provider",
-            "accelerator_id",
-            "purchase_option",
-            "term_months",
-            "region",
-            "instance_type",
-            "usd_per_accelerator_hour",
+            *option,
+            *("currency", "per_accelerator_hour", "accelerator_id", "region", "instance_type"),
         )
-        .sort("provider", "usd_per_accelerator_hour", "purchase_option", "term_months")
+        .sort("provider", "per_accelerator_hour", "purchase_option", "term_months")
         .collect()
     )
 
@@ -91,6 +103,7 @@ def render(
         "",
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
+        *_news(dataset),
         _rows(dataset.manifest),
         _gpus(dataset),
         *_notes(dataset.manifest),
@@ -105,24 +118,42 @@ def provider_title(manifest: Mapping[str, Any], provider: str) -> str:
     return str(manifest["providers"][provider].get("title") or default)
 
 
-def _rows(manifest: Mapping[str, Any]) -> Table:
-    """Count the rows of each table by provider. A dot: the table is not by provider."""
-    providers = list(manifest["providers"])
-    titles = [provider_title(manifest, provider) for provider in providers]
-    rows = [
-        _row_counts(name, entry["rows"], [manifest["providers"][p]["rows"] for p in providers])
-        for name, entry in manifest["tables"].items()
+def _rows(manifest: Mapping[str, Any]) -> RenderableType:
+    """Count the rows of each provider in the tables that say most, and of all other tables.
+
+    A line for a provider: there may be many, and more of them than fit side by side.
+    """
+    providers, tables = manifest["providers"], manifest["tables"]
+    lines = [
+        _counts(provider_title(manifest, provider), entry["rows"])
+        for provider, entry in providers.items()
     ]
-    return table(["table", *titles, "total"], rows, title="Rows", right=[*titles, "total"])
+    totals = {name: entry["rows"] for name, entry in tables.items()}
+    lines.append(_counts("total", totals))
+    headings = list(COUNTED.values())
+    counts = table(["", *headings], lines, title="Rows", right=headings)
+    others = [f"{name} {rows:,}" for name, rows in totals.items() if name not in COUNTED]
+    return Group(counts, Text(f"and {', '.join(others)}", style="dim"))
 
 
-def _row_counts(name: str, total: int, by_provider: list[Mapping[str, int]]) -> list[Text]:
-    counts = [rows.get(name) for rows in by_provider]
-    no_count = "" if any(counts) else "·"
-    cells = [f"{count:,}" if count is not None else no_count for count in counts]
-    refused = name == "quarantine"
-    heading = "quarantine (refused, with reasons)" if refused else name
-    return [Text(cell, "yellow" if refused else "") for cell in (heading, *cells, f"{total:,}")]
+def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
+    """Write the line of one provider; a table that it has no rows in is left empty."""
+    cells = [
+        Text(f"{rows[name]:,}" if rows.get(name) else "", "yellow" if name == "quarantine" else "")
+        for name in COUNTED
+    ]
+    return [Text(title), *cells]
+
+
+def _news(dataset: Dataset) -> list[RenderableType]:
+    """Say what is new against the release before, in a few lines."""
+    notes = news.read(dataset)
+    if notes is None:
+        return []
+    before = f" since release {notes.previous}" if notes.previous else ""
+    lines = [Text(f"  {line}") for line in news.lines(notes)]
+    more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
+    return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
 def _gpus(dataset: Dataset) -> Table:
@@ -143,17 +174,23 @@ def _gpus(dataset: Dataset) -> Table:
 def _gpu(prices: pl.DataFrame) -> list[str]:
     """Write the cells of one provider: its cheapest price, and its cheapest on-demand price."""
     if prices.is_empty():
-        return ["not sold in these regions"]
+        return ["no price known"]
     cheapest = prices.row(0, named=True)
-    on_demand = prices.filter(purchase_option="on_demand")["usd_per_accelerator_hour"]
+    on_demand = prices.filter(purchase_option="on_demand").to_dicts()
     return [
-        f"${money(cheapest['usd_per_accelerator_hour'])}",
+        _price(cheapest),
         _purchase(cheapest),
         str(cheapest["accelerator_id"]).removeprefix("nvidia-"),
         cheapest["instance_type"],
         cheapest["region"],
-        f"${money(on_demand[0])}" if on_demand.len() else "-",
+        _price(on_demand[0]) if on_demand else "-",
     ]
+
+
+def _price(row: Mapping[str, Any]) -> str:
+    """Write a price in its own currency: dollars with their sign, others with their code."""
+    amount = money(row["per_accelerator_hour"])
+    return f"${amount}" if row["currency"] == "USD" else f"{amount} {row['currency']}"
 
 
 def _purchase(row: Mapping[str, Any]) -> str:
@@ -164,12 +201,16 @@ def _purchase(row: Mapping[str, Any]) -> str:
 def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
     """Say how old each provider's figures are, and which units or spec sheets are missing."""
     notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
+    width = 2 + max(len(provider_title(manifest, name)) for name in manifest["providers"])
     for provider, entry in manifest["providers"].items():
         first, last = ((entry[name] or "?")[:10] for name in ("observed_from", "observed_to"))
         age = f"seen {first} to {last}"
         kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
+        sheet = sheet_seen(entry)
+        if sheet is not None:
+            age = f"price sheet, read {seen_words(sheet, datetime.now(UTC))}"
         title = provider_title(manifest, provider)
-        notes.append(f"{title:<14}{entry['origin']}, {age}{kept}")
+        notes.append(f"{title:<{width}}{entry['origin']}, {age}{kept}")
         notes += [
             Text(f"  {unit['unit']} {unit['status']}: {unit['reason']}", style="yellow")
             for unit in entry["report"]["troubles"][:MAX_ISSUES]
@@ -194,15 +235,20 @@ def _next_steps(dataset: Dataset) -> RenderableType:
     """List commands to copy; they are never broken into lines."""
     root = dataset.store.root
     command = _command()
-    sql = "select region, effective_hourly from prices where instance_type = 'a3-highgpu-8g'"
+    at = root_option(root)
+    sql = "select region, min(effective_hourly) as usd from prices "
+    sql += "where instance_type = 'a3-highgpu-8g' group by region"
     steps = {
-        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
-        "SQL": f'{command} query "{sql}"',
-        "one price": f"{command} explain p5.48xlarge --region us-east-1"
+        "offers": f"{command} find 8xH100 europe{at}",
+        "one machine": f"{command} price p5.48xlarge{at}",
+        "one price": f"{command} explain p5.48xlarge --region us-east-1{at}"
         "   (back to the vendor's line)",
-        "one device": f"{command} device h100-sxm",
-        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference",
-        "Python": f"import hwprices; hwprices.open({root!r}).offers",
+        "one device": f"{command} device h100-sxm{at}",
+        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference{at}",
+        "what is in it": f"{command} coverage{at}",
+        "SQL": f'{command} query "{sql}"{at}',
+        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
+        "Python": f"import hwprices; hwprices.open({_shown_root(root)!r}).find('8xH100')",
     }
     if Path("Makefile").is_file():
         steps["live figures"] = "make live"
@@ -211,6 +257,11 @@ def _next_steps(dataset: Dataset) -> RenderableType:
         for purpose, step in steps.items()
     ]
     return Group(Text("\nWhat next", style="bold"), *lines)
+
+
+def _shown_root(root: str) -> str:
+    """Name a root as a person would: the release that comes with the program is "sample"."""
+    return SAMPLE if root_option(root) == f" --root {SAMPLE}" else root
 
 
 def _command() -> str:

@@ -5,6 +5,7 @@ release by release, whether a difference is the vendor's or ours (docs/history.m
 """
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Iterable
 from importlib.metadata import version as installed_version
@@ -53,16 +54,24 @@ def inputs(run: Run) -> Inputs:
 def reading(provider: str) -> Reading:
     """Describe what reads a provider's pages now."""
     return Reading(
-        code=_digest([*_library_versions(), *_files(PACKAGE, _source_files(provider))]),
+        code=_digest([*_library_versions(), *_program(provider)]),
         sheets=_digest(_files(specs.sheet_directory(), _sheets(provider))),
         corrections=_digest(_json(entry) for entry in corrections.load(provider)),
     )
 
 
-def _source_files(provider: str) -> list[Path]:
-    folder = PACKAGE.joinpath(*providers.get(provider).package.split(".")[1:])
+def _program(provider: str) -> list[str]:
+    """Name the source files that read a provider's pages, each with its hash."""
+    folder = Path(*_locations(providers.get(provider).package))
     own = [path for path in folder.iterdir() if path.name not in FETCHERS]
-    return _below([*(PACKAGE / name for name in READERS), *own], ".py")
+    common = _below([PACKAGE / name for name in READERS], ".py")
+    return [*_files(PACKAGE, common), *_files(folder, _below(own, ".py"))]
+
+
+def _locations(package: str) -> list[str]:
+    """Return the folder of a package."""
+    spec = importlib.util.find_spec(package)
+    return list(spec.submodule_search_locations or [])[:1] if spec else []
 
 
 def _sheets(provider: str) -> list[Path]:

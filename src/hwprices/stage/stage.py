@@ -148,12 +148,21 @@ def latest(store: Store, provider: str) -> Staged | None:
 
 
 def prune(store: Store, provider: str, keep: int) -> None:
-    """Delete all but the newest ``keep`` staged runs, and what a killed run left."""
-    run_of_key = {key: layout.staged_run(key) for key in store.keys(layout.staged(provider))}
-    runs = sorted({run for run in run_of_key.values() if run is not None})
-    for key, run in run_of_key.items():
-        if run in runs[:-keep]:
-            store.delete(key)
+    """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
+
+    The run in force always stays: if the clock was set back, it is not the newest by its name. So
+    does a run without a manifest for a day: it may still be at work.
+    """
+    in_force = latest(store, provider)
+    runs: dict[str, list[str]] = {}
+    for key in store.keys(layout.staged(provider)):
+        if run := layout.staged_run(key):
+            runs.setdefault(run, []).append(key)
+    kept = {*sorted(runs)[-keep:], in_force.run_id if in_force else None}
+    for run, keys in runs.items():
+        is_whole = layout.staged_manifest(provider, run) in keys
+        if run not in kept and (is_whole or store.are_old(keys)):
+            store.delete_below(layout.staged_directory(provider, run))
 
 
 def _units(run: Run) -> dict[str, int]:

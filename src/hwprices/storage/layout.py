@@ -5,6 +5,7 @@
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
+                         croissant.json, hwprices.duckdb    the same for other programs
                         notes.md, notes.json                what is new in it
     releases/CHANGELOG.md                                   the same of all releases, newest first
     latest.json                                             the release in force
@@ -30,6 +31,8 @@ STATUS_LOCK = ".status.lock"
 
 _MANIFEST = "manifest.json"
 _DATAPACKAGE = "datapackage.json"
+_CROISSANT = "croissant.json"
+DATABASE = "hwprices.duckdb"
 NOTES = ("notes.md", "notes.json")
 CHANGELOG = f"{RELEASES}/CHANGELOG.md"
 _LATEST = "latest.json"
@@ -37,7 +40,7 @@ _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provid
 
 _VERSION = re.compile(r"\d{8}T\d{6}(\.\d+)?Z", re.ASCII)
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
-_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]*")
+_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=-]*")
 _HIVE = "provider="  # how older folders of a provider's files begin
 _PROVIDER_IN_FILE = re.compile(r"[^/]+/(?:provider=)?([^/]+)/[^/]+\.parquet")
 
@@ -126,6 +129,16 @@ def release_datapackage(version: str) -> str:
     return f"{release_directory(version)}/{_DATAPACKAGE}"
 
 
+def release_croissant(version: str) -> str:
+    """Return the key of a release's Croissant description."""
+    return f"{release_directory(version)}/{_CROISSANT}"
+
+
+def release_database(version: str) -> str:
+    """Return the key of the DuckDB file of a release."""
+    return f"{release_directory(version)}/{DATABASE}"
+
+
 def release_file(version: str, file: str) -> str:
     """Return the key of one of a release's table files."""
     return f"{release_directory(version)}/{file}"
@@ -157,8 +170,8 @@ def is_file_of(table: str, key: str) -> bool:
     """Tell whether a key may be that of a table's file.
 
     It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
-    that none is ``..`` or empty, and hold letters, digits and . _ = - only: nothing that a file
-    system, SQL, a file pattern or a terminal reads in another way.
+    that none is ``..`` or empty, and hold letters, digits, blanks and . _ = - only: nothing that a
+    file system, SQL, a file pattern or a terminal reads in another way.
     """
     first, *rest = key.removesuffix(".parquet").split("/")
     return (

@@ -45,6 +45,8 @@ class ProviderStatus:
         last_success: when the last collection began that came through the gate; None if none has.
         complete_since: the age of the tables: when the earliest of the units that they are made of
             was last requested. Older than ``last_success`` after a run of some kinds or regions.
+        sheet_seen_on: of a price sheet in force, the oldest day on which a person read the vendor's
+            page; None for the others.
         origin: whether the last try was of the sample or live.
         run_id: the run whose tables were put to the gate last.
         release: the version in force that has its tables; None if none has.
@@ -59,6 +61,7 @@ class ProviderStatus:
     last_try: str | None = None
     last_success: str | None = None
     complete_since: str | None = None
+    sheet_seen_on: str | None = None
     origin: Origin | None = None
     run_id: str = ""
     release: str | None = None

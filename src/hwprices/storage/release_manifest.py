@@ -55,6 +55,15 @@ class TableEntry:
     files: tuple[TableFile, ...]
 
 
+@dataclass(frozen=True)
+class DerivedFile:
+    """A file made of the tables, for other programs: the DuckDB file. ``key``: below a release."""
+
+    key: str
+    bytes: int
+    sha256: str
+
+
 Outcome = Literal["pass", "warn", "stop", "accepted"]
 
 
@@ -162,6 +171,7 @@ class ProviderEntry:
     """One provider's part in a release. ``kept_from`` is the version that a kept part was fresh in.
 
     ``title`` is its name for people. ``rows``: number of rows by table, before the join.
+    ``price_sheet``: a person read its prices from a web page, the first of them at observed_from.
     """
 
     title: str = ""
@@ -175,6 +185,7 @@ class ProviderEntry:
     report: CollectionReport
     gate: tuple[CheckResult, ...]
     inputs: Inputs = field(default_factory=Inputs)
+    price_sheet: bool = False
 
 
 @dataclass(frozen=True)
@@ -203,6 +214,7 @@ class ReleaseManifest:
     tables: Mapping[str, TableEntry]
     providers: Mapping[str, ProviderEntry]
     unmatched_accelerators: tuple[UnmatchedAccelerator, ...] = ()
+    derived: tuple[DerivedFile, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def files_of(self, provider: str) -> tuple[TableFile, ...]:
@@ -266,9 +278,7 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
         yield "version", f"{_shown(manifest.version)} in the directory of {version}"
     if manifest.previous is not None and not layout.is_version(manifest.previous):
         yield "previous", f"{_shown(manifest.previous)} is no version"
-    for name in manifest.notes:
-        if name not in layout.NOTES:
-            yield "notes", f"{_shown(name)} is no file of notes"
+    yield from _faults_of_extras(manifest)
     keys: set[str] = set()
     for name, entry in manifest.tables.items():
         if not layout.is_table_name(name):
@@ -286,6 +296,16 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
                 yield f"{field_name}.key", f"{_shown(file.key)} is listed twice"
             keys.add(file.key)
             yield from _negative(field_name, file)
+
+
+def _faults_of_extras(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
+    """Give each file that is neither a table's, nor notes, nor made for another program."""
+    for index, derived in enumerate(manifest.derived):
+        if derived.key != layout.DATABASE:
+            yield f"derived[{index}].key", f"{_shown(derived.key)} is no file of a release"
+    for name in manifest.notes:
+        if name not in layout.NOTES:
+            yield "notes", f"{_shown(name)} is no file of notes"
 
 
 def _negative(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[str, str]]:

@@ -2,8 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Self
@@ -17,6 +19,14 @@ from hwprices.errors import HwpricesError
 MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
 
 ObjectStore = Any  # obstore's stores share methods, not a public base class
+
+LEFTOVER_AGE = timedelta(days=1)
+"""Files that nothing names are left alone until they are this old: a run may be at work on them. No
+run takes so long; one unit may take an hour."""
+
+RETRIES = {"max_retries": 5, "retry_timeout": timedelta(minutes=2)}
+"""For an object store that answers 5xx or breaks connections. obstore's own policy tries for three
+minutes, at every single write of a run."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,29 @@ class Store:
     def exists(self, key: str) -> bool:
         """Tell whether there is a file of this key."""
         raise NotImplementedError
+
+    def modified(self, key: str) -> datetime | None:
+        """Say when a key was last written; None where there is none."""
+        raise NotImplementedError
+
+    def renew(self, key: str) -> bool:
+        """Make a key young again, so that ``prune`` leaves it; False if it must be written anew."""
+        raise NotImplementedError
+
+    def delete(self, key: str) -> None:
+        """Delete one key; one that is gone already is no error."""
+        raise NotImplementedError
+
+    def are_old(self, keys: Iterable[str], now: datetime | None = None) -> bool:
+        """Tell whether nobody has written these keys for so long that no run is at work on them."""
+        oldest = (now or datetime.now(UTC)) - LEFTOVER_AGE
+        written = (self.modified(key) for key in keys)
+        return all(time is None or time < oldest for time in written)
+
+    def delete_below(self, prefix: str) -> None:
+        """Delete all keys below a prefix, and in a folder its directories."""
+        for key in list(self.keys(prefix)):
+            self.delete(key)
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List the keys below a prefix, sorted."""
@@ -136,10 +169,6 @@ class Store:
             "It is not what belongs there: open another dataset, or publish again.",
         )
 
-    def delete(self, key: str) -> None:
-        """Delete one key."""
-        obstore.delete(self._objects, key)
-
     def copy(self, source: "Store", source_key: str, key: str) -> None:
         """Copy one key from another store (or this one) into this one.
 
@@ -154,11 +183,13 @@ class Store:
     def check_writable(self) -> None:
         """Write and delete a small file, to fail before the work and not after it.
 
+        It is not empty: a full disk has room for the name of a file, and for nothing in it.
+
         Raises:
             HwpricesError: nothing can be written below the root.
         """
         probe = f".writable.{os.getpid()}"
-        self.put(probe, b"")
+        self.put(probe, b"This file may be deleted.\n")
         self.delete(probe)
 
     def _below_root(self, key: str) -> str:
@@ -214,8 +245,40 @@ class Folder(Store):
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List the keys below a prefix, sorted."""
-        files = (path for path in self.local(prefix).rglob("*") if path.is_file())
+        # os.walk passes over directories that somebody else deletes meanwhile
+        files = (Path(at, name) for at, _, names in os.walk(self.local(prefix)) for name in names)
         yield from sorted(path.relative_to(self.path).as_posix() for path in files)
+
+    def modified(self, key: str) -> datetime | None:
+        """Say when a file was last written; None where there is none."""
+        try:
+            return datetime.fromtimestamp(self.local(key).stat().st_mtime, UTC)
+        except OSError:
+            return None
+
+    def renew(self, key: str) -> bool:
+        """Set the time of a file to now; False if it is not there."""
+        try:
+            os.utime(self.local(key))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._cannot_write(key, error) from error
+        return True
+
+    def delete(self, key: str) -> None:
+        """Delete one file; one that is gone already is no error."""
+        try:
+            self.local(key).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._cannot_write(key, error) from error
+
+    def delete_below(self, prefix: str) -> None:
+        """Delete a directory with all that is in it."""
+        super().delete_below(prefix)
+        for at, _, _ in os.walk(self.local(prefix), topdown=False):
+            with suppress(OSError):  # somebody has written there since
+                Path(at).rmdir()
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
         """Write one key, and the folders above it. See ``Store.put``."""
@@ -251,6 +314,8 @@ class Folder(Store):
                 os.fsync(file.fileno())
             beside.replace(path)
         except OSError as error:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
             message = f"cannot write {path}: {error.strerror or error}"
             raise HwpricesError(message, self.write_remedy) from error
         return True
@@ -263,7 +328,8 @@ class Bucket(Store):
     read_remedy = "Check the bucket's name and the credentials."
 
     def _open(self) -> ObjectStore:
-        return from_url(self.root, **_client_options(self.root))
+        options: Any = {"retry_config": RETRIES, **_client_options(self.root)}
+        return from_url(self.root, **options)
 
     def local(self, key: str) -> None:
         """Return None: there is no local file."""
@@ -279,16 +345,54 @@ class Bucket(Store):
 
     def exists(self, key: str) -> bool:
         """Tell whether there is an object of this key."""
+        return self.modified(key) is not None
+
+    def modified(self, key: str) -> datetime | None:
+        """Say when an object was last written; None where there is none."""
+        objects = self._objects
         try:
-            obstore.head(self._objects, key)
+            written: datetime = obstore.head(objects, key)["last_modified"]
         except MISSING:
-            return False
-        return True
+            return None
+        except Exception as error:
+            raise self._cannot_read(key, error) from error
+        return written
+
+    def renew(self, key: str) -> bool:
+        """Tell whether an object is young; an older one is written anew by the caller."""
+        written = self.modified(key)
+        return written is not None and datetime.now(UTC) - written < LEFTOVER_AGE / 2
+
+    def delete(self, key: str) -> None:
+        """Delete one object; one that is gone already is no error."""
+        objects = self._objects
+        try:
+            obstore.delete(objects, key)
+        except MISSING:
+            return
+        except Exception as error:
+            raise self._cannot_write(key, error) from error
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List the keys below a prefix, sorted."""
-        batches = obstore.list(self._objects, prefix=prefix)
+        objects = self._objects
+        try:
+            batches = list(obstore.list(objects, prefix=prefix))
+        except Exception as error:
+            raise self._cannot_read(prefix, error) from error
         yield from sorted(item["path"] for batch in batches for item in batch)
+
+    def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
+        """Write one key. See ``Store.put``."""
+        return super().put(key, data, create=create) or self._is_own(key, data)
+
+    def _is_own(self, key: str, data: bytes | IO[bytes] | Path) -> bool:
+        """Tell whether a write that was refused is one of ours that had succeeded.
+
+        When the answer to a write is lost, the write is tried again, and refused because it was
+        done. What is written so (pointers, manifests, claims) is never written twice by two.
+        """
+        return isinstance(data, bytes) and self.get(key) == data
 
     def get_tagged(self, key: str) -> Tagged | None:
         """Read a key with its ETag."""
@@ -308,7 +412,7 @@ class Bucket(Store):
         try:
             obstore.put(objects, key, data, mode=mode)
         except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
-            return False
+            return self._is_own(key, data)
         except Exception as error:
             raise self._cannot_write(key, error) from error
         return True

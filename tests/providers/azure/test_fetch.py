@@ -24,6 +24,7 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import settings
 from hwprices.collect.collector import Collector
+from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, get
 
@@ -101,6 +102,18 @@ def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_pa
         "azure/retail_reservation_usd/usgovvirginia",
         "azure/retail_devtest_usd/uksouth",
     } <= bundled
+
+
+def test_a_misspelt_region_names_those_that_are_spelled_alike(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    server = stub()
+    start_vendor(server)
+    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
+        with pytest.raises(HwpricesError, match=r"no region eastsu. Did you mean .*eastus"):
+            AZURE.plan(ready, ["eastsu", "westeurope"])
+        priced_only = {unit.region for unit in AZURE.plan(ready, ["usgovvirginia"])}
+    assert priced_only == {"global", "usgovvirginia"}
 
 
 @dataclass(frozen=True)

@@ -12,4 +12,5 @@ ABOUT = About(
     without_account="all list prices, savings plans, specs as the price list states them, "
     "spot interruption bands",
     with_credentials="exact specs, zones, live spot, capacity blocks",
+    missing="prices of storage and network, discounts of single accounts",
 )

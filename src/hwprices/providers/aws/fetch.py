@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context
+from hwprices.providers import Context, check_regions
 from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.kinds import (
     BULK_FILES,
@@ -45,11 +45,8 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         units += _bulk_units(files, selected)
     units += _china_units(context, selected)
     units += _ec2_units(context, listed, selected)
-    if selected and (unknown := selected - {unit.region for unit in units}):
-        raise HwpricesError(
-            f"aws has no region {', '.join(sorted(unknown))}",
-            f"The price lists are of: {', '.join(listed)}.",
-        )
+    if selected:
+        check_regions("aws", selected, {*listed, *(unit.region for unit in units)})
     advisor = Unit("aws", SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
     return [*units, advisor]
 

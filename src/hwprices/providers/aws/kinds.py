@@ -19,6 +19,3 @@ EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
 HOME_REGION = "us-east-1"
 """The region that offers nearly all types. It is asked for what is the same everywhere, and its
 description of a type is used where regions describe it differently."""
-
-NO_ANSWER = "no_answer"
-"""``cause`` of a unit that was skipped because its region's endpoint did not answer."""

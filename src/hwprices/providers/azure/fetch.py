@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context, SkippedError
+from hwprices.providers import Context, SkippedError, check_regions
 from hwprices.providers.azure import bundled, kinds
 from hwprices.providers.azure.api import resource_manager, retail
 from hwprices.providers.azure.settings import Settings
@@ -22,6 +22,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
     Raises:
         FetchError: the regions that have prices cannot be had.
+        HwpricesError: ``regions`` names one that Azure does not have.
     """
     settings: Settings = context.settings
     listed_regions = _listed_regions(context)
@@ -30,6 +31,9 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         chosen = sorted({*listed_regions, *priced_regions})
     else:
         chosen = sorted({region.strip().lower() for region in regions})
+        if not set(chosen) <= set(listed_regions):
+            priced_regions = retail.read_regions(context.http, settings.azure_retail_url)
+            check_regions("azure", chosen, {*listed_regions, *priced_regions})
     return [
         Unit("azure", kinds.LOCATIONS),
         *_size_units(settings, [region for region in chosen if region in listed_regions]),

@@ -11,4 +11,5 @@ ABOUT = About(
     "machines from the bundled table",
     with_credentials="`HWPRICES_GCP_PROJECT` and application default credentials: "
     "live machine types and zones",
+    missing="prices of storage and network, discounts of single accounts",
 )

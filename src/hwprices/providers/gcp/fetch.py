@@ -98,7 +98,7 @@ def _fetch_skus(context: Context, unit: Unit) -> list[Page]:
         )
         return str(api.list_skus(request=request, retry=None, timeout=timeout).next_page_token)
 
-    return _land(context, unit, client.all_pages(call))
+    return _land(context, unit, client.all_pages(call, "skus"))
 
 
 def _fetch_compute_list(context: Context, unit: Unit) -> list[Page]:
@@ -128,7 +128,7 @@ def _fetch_compute_list(context: Context, unit: Unit) -> list[Page]:
         listing = getattr(api, method)(request=request, retry=None, timeout=timeout)
         return str(listing.next_page_token)
 
-    return _land(context, unit, client.all_pages(call))
+    return _land(context, unit, client.all_pages(call, "items"))
 
 
 def _fetch_tpu_types(context: Context, unit: Unit) -> list[Page]:
@@ -154,11 +154,12 @@ def _fetch_tpu_types(context: Context, unit: Unit) -> list[Page]:
         listing = api.list_accelerator_types(request=request, retry=None, timeout=timeout)
         return str(listing.next_page_token)
 
-    client.all_pages(list_locations)
+    client.all_pages(list_locations, "locations")
     pages: list[Page] = []
     for location in sorted(locations):
         call: PageCall = partial(list_types, location)
-        pages += _land(context, unit, client.all_pages(call), {"location": location})
+        listed = client.all_pages(call, "acceleratorTypes")
+        pages += _land(context, unit, listed, {"location": location})
     return pages
 
 

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 import msgspec
 
+from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 
@@ -24,10 +25,14 @@ def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str)
         setting: the variable with the endpoint, for the error.
 
     Raises:
-        UnreadablePageError: the page does not have the shape of ``model``; names page and field.
+        UnreadablePageError: the page does not have the shape of ``model``, or has a name twice in
+            one object; names page and field.
     """
     with pages.parsing(page):
+        content = pages.read(page)
         try:
-            return msgspec.json.decode(pages.read(page), type=model, strict=False)
+            decoded = msgspec.json.decode(content, type=model, strict=False)
         except msgspec.DecodeError as error:
             raise ValueError(f"it is not {what} ({error}); check {setting}") from None
+        strict_json.refuse_repeated_names(content)
+        return decoded

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from hwprices.providers import Pages, Part
+from hwprices.errors import HwpricesError
+from hwprices.providers import Pages, Part, check_regions
+from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory import instance_types, regions
 from hwprices.providers.gcp.inventory.availability import availability_rows
 from hwprices.providers.gcp.prices import rows
@@ -20,14 +22,18 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     ``sheets`` are Google's rules that are data; None loads those of the checkout or package.
 
     Raises:
-        HwpricesError: a page is not what it should be, or too many SKUs are not understood.
+        HwpricesError: there is no page of the SKU catalog, a page is not what it should be, a
+            requested region does not exist, or too many SKUs are not understood.
     """
+    _check_catalog(pages)
     sheets = sheets or Sheets.load()
     requested = regions.requested_regions(pages)
 
     machines = instance_types.read_machines(pages, sheets)
     zones = regions.read_zones(pages, machines)
-    region_rows = regions.region_rows(regions.read_regions(pages, zones), requested, sheets)
+    listed = regions.read_regions(pages, zones)
+    check_regions("gcp", requested or (), {place.region for place in listed})
+    region_rows = regions.region_rows(listed, requested, sheets)
     yield Part("regions", region_rows)
     yield Part("zones", regions.zone_rows(zones, region_rows))
     yield Part("instance_types", instance_types.instance_type_rows(machines, sheets))
@@ -44,3 +50,16 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
     yield from rows.by_region("price_components", lines, requested)
     yield from rows.by_region("component_prices", components, requested)
+
+
+def _check_catalog(pages: Pages) -> None:
+    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts.
+
+    Raises:
+        HwpricesError: there is no page of it; gives the reason why fetching it failed.
+    """
+    if pages.of(kinds.SKUS):
+        return
+    failed = [result for result in pages.run.results if result.unit.kind == kinds.SKUS]
+    reason = f": {failed[0].reason}" if failed and failed[0].reason else ""
+    raise HwpricesError(f"gcp: there is no page of the SKU catalog{reason}")

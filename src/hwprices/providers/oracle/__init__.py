@@ -9,4 +9,6 @@ ABOUT = About(
     title="Oracle Cloud",
     without_account="all prices of the commercial realm, and the machines they are composed for",
     with_credentials="nothing more",
+    missing="where shapes are offered, government and sovereign regions, Windows on bare metal,"
+    " most sizes of flexible shapes",
 )

@@ -11,9 +11,6 @@ from hwprices.providers import Context
 from hwprices.providers.oracle import kinds
 from hwprices.providers.oracle.api.public_files import land_list
 
-CURRENCY = "USD"
-"""What prices are asked for in. Without it the list has several currencies."""
-
 PRODUCTS_PATH = "/products/"
 
 
@@ -32,7 +29,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     settings = context.settings
     if unit.kind == kinds.PRODUCTS:
         url = settings.oracle_prices_url + PRODUCTS_PATH
-        return [land_list(context, unit, url, {"currencyCode": CURRENCY})]
+        return [land_list(context, unit, url, {"currencyCode": kinds.CURRENCY})]
     if unit.kind == kinds.SHAPES:
         return [land_list(context, unit, settings.oracle_shapes_url, {})]
     raise HwpricesError(

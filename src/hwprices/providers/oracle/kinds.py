@@ -10,3 +10,6 @@ SHAPES: Final = "shapes"
 
 BUNDLED: Final = "bundled"
 """Value of a page's parameter ``source`` where its machines were collected by hand."""
+
+CURRENCY: Final = "USD"
+"""What prices are asked for in. Without it the list has several currencies."""

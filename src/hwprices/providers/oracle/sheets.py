@@ -1,7 +1,7 @@
 """Load the facts about Oracle's machines that its files do not tell: data/specs/oracle_*.csv."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -43,8 +43,8 @@ class Sheets:
 
     def __init__(
         self,
-        series: list[Mapping[str, Any]],
-        sizes: list[Mapping[str, Any]],
+        series: Sequence[Mapping[str, Any]],
+        sizes: Sequence[Mapping[str, Any]],
         gpus: Mapping[str, str],
         match_accelerator: Matcher,
     ) -> None:

@@ -38,4 +38,5 @@ def about(name: str) -> About:
         without_account="GPU prices of its web page, as of the day a person read them",
         with_credentials="nothing more",
         is_price_sheet=True,
+        missing="what the page lacks: where there is room, other machines, changes since that day",
     )

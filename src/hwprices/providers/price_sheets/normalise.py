@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages, Part
+from hwprices.providers import Pages, Part, UnreadablePageError
 from hwprices.providers.price_sheets.fetch import SHEET
 from hwprices.providers.price_sheets.sheet import Line, Problem, Sheet, parse
 from hwprices.rows import frames, quarantine
@@ -40,7 +41,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     sheets: list[tuple[Page, Sheet]] = []
     for page in pages.of(SHEET):
         with pages.leave_out(page):
-            sheets.append((page, parse(pages.read(page))))
+            sheets.append((page, _parse(page, pages.read(page))))
     yield Part("regions", _unique(sheets, _region, Regions, provider))
     machines = _frame(sheets, lambda line: _machine(line, match), {"accelerators": Accelerators})
     yield Part("instance_types", _instance_types(machines, provider))
@@ -50,6 +51,18 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("prices", rows, refused=_refused(sheets, provider))
     if components.height:
         yield Part("price_components", components)
+
+
+def _parse(page: Page, content: bytes) -> Sheet:
+    """Read a landed sheet.
+
+    Raises:
+        UnreadablePageError: it is no sheet.
+    """
+    try:
+        return parse(content)
+    except HwpricesError as error:
+        raise UnreadablePageError(page, error.message) from error
 
 
 def _frame(

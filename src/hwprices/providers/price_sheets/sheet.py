@@ -50,7 +50,7 @@ SIGNS = {"$": "USD", "€": "EUR"}
 PER_GPU = "/GPU-hr"
 
 NO_PRICE = (
-    ("contact_sales", re.compile(r".*\b(?:contact|talk to)\b.*", re.IGNORECASE)),
+    ("contact_sales", re.compile(r".*\b(?:contact|talk to).*", re.IGNORECASE)),
     ("floor_price", re.compile(r"(?:from|starting at)\b.*", re.IGNORECASE)),
     ("no_price_on_page", re.compile(r"|n/?a|[-–—]+", re.IGNORECASE)),
     ("listed_at_zero", re.compile(r"[$€]?0+(?:\.0+)?(?:/GPU-hr| per hour)?")),

@@ -57,7 +57,7 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
         for file in rebuilt.release.tables[name].files
     }
     with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
-        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), "")}
+        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), "release")}
     if not published:
         return []
     keys = sorted({*published, *made})

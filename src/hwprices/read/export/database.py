@@ -27,8 +27,9 @@ def build(
     """
     import duckdb
 
-    settings = {"memory_limit": MEMORY_LIMIT, "temp_directory": f"{target}.tmp"}
-    connection = duckdb.connect(config=settings)
+    connection = duckdb.connect(
+        config={"memory_limit": MEMORY_LIMIT, "temp_directory": f"{target}.tmp"}
+    )
     try:
         attach = f"attach {quoted_text(str(target))} as release_file"
         connection.execute(f"{attach} (storage_version {quoted_text(STORAGE_VERSION)})")

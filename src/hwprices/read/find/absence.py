@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import polars as pl
 
@@ -173,8 +174,9 @@ def _without(dataset: Tables, search: Search) -> Iterator[str]:
         value = getattr(search, field.name)
         if field.name not in WIDENED or value == getattr(default, field.name):
             continue
-        wide = "any" if field.name == "os" else getattr(default, field.name)
-        wider = replace(search, **{field.name: wide})
+        wide: Any = "any" if field.name == "os" else getattr(default, field.name)
+        change: dict[str, Any] = {field.name: wide}
+        wider = replace(search, **change)
         count = searching.find(dataset, wider).select(pl.len()).collect().item()
         if count:
             yield f"There are {count:,} {WIDENED[field.name]}."

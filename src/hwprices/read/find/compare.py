@@ -1,7 +1,7 @@
 """Compare machine types side by side: what they have, and what they cost at best."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -43,13 +43,21 @@ WAYS = {
 """Name of a way to buy: its prices. The cheapest of each is shown with its region."""
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Machines side by side, one a row, and what to know about them."""
+
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+
+
 def compare(
     dataset: "Dataset",
     *names: str,
     equals: bool = False,
     overlays: "Overlays | None" = None,
     **options: Any,
-) -> pl.DataFrame:
+) -> Comparison:
     """Give one row for each machine: its specification and the cheapest price of each way to buy.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
@@ -77,7 +85,8 @@ def compare(
     given = {name: value for name, value in options.items() if value is not None}
     search = request.request(words.vocabulary(dataset), **given)
     search = replace(search, machines=pairs)
-    prices = offers.run(dataset, search, overlays=overlays).rows
+    answer = offers.run(dataset, search, overlays=overlays)
+    prices = answer.rows
     order = pl.DataFrame(
         [(machine.provider, machine.instance_type) for machine in chosen],
         schema=["provider", "instance_type"],
@@ -94,7 +103,8 @@ def compare(
         table = table.join(
             cheapest, on=["provider", "instance_type"], how="left", maintain_order="left"
         )
-    return table
+    notes = [*answer.notes, *(lacking(dataset, table) if equals else [])]
+    return Comparison(table, tuple(notes))
 
 
 def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
@@ -181,4 +191,4 @@ def lacking(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
     has = f"{count:g} × {device}" if device else f"{first['arch']} and no accelerator"
-    return [f"{name} has no machine with {has} and a price in this release." for name in others]
+    return [f"No machine with {has} and a price: {', '.join(others)}."] if others else []

@@ -119,6 +119,6 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
     return [
-        f"{count} in {currency} come last: --usd-per {currency}=… makes them comparable."
+        f"{count} prices in {currency} are not comparable without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]

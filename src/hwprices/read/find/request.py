@@ -7,7 +7,8 @@ from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
-from hwprices.read.find import words
+from hwprices.read.find import machines, places, words
+from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.words import Vocabulary
@@ -152,7 +153,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     return code
 
 
-def _bought(option: str | None, term: str | int | None) -> dict[str, frozenset[Any]]:
+def _bought(option: str | None, term: str | int | None) -> dict[str, Any]:
     """Read the purchase options and terms."""
     known = [*PURCHASE_OPTIONS, COMMITMENT]
     options = [str(_code("option", part, known)) for part in _split(option)]
@@ -182,7 +183,9 @@ def _named(
     named: dict[str, Any] = {}
     if accelerator:
         ids = [key for part in _split(accelerator) for key in _accelerators(names, part)]
+        unknown = (words.unknown_machines(part.lower(), names) for part in _split(accelerator))
         named["accelerators"] = frozenset(ids)
+        named["unknown_accelerators"] = frozenset().union(*unknown)
     if type:
         found = [pair for part in _split(type) for pair in _machines(names, part)]
         named["machines"] = frozenset(found)
@@ -195,7 +198,7 @@ def _accelerators(names: Vocabulary, text: str) -> list[str]:
     ids = words.accelerators(text.lower(), names.accelerators) or words.accelerators(
         text.lower(), names.accelerators, start=True
     )
-    if not ids:
+    if not ids and not words.unknown_machines(text.lower(), names):
         spellings = [*names.accelerators, *words.short_names(names.accelerators)]
         raise HwpricesError(
             f"no machine of this release has an accelerator {text!r}",
@@ -205,13 +208,13 @@ def _accelerators(names: Vocabulary, text: str) -> list[str]:
 
 
 def _machines(names: Vocabulary, text: str) -> list[tuple[str, str]]:
-    chosen = words.machine_names.find_machines(
+    chosen = machines.find_machines(names.machines, text) or machines.of_family(
         names.machines, text
-    ) or words.machine_names.of_family(names.machines, text)
+    )
     if not chosen:
         raise HwpricesError(
             f"no machine type {text!r} is in this release",
-            words.machine_names.near_machines(names.machines, text),
+            machines.near_machines(names.machines, text),
         )
     return [(machine.provider, machine.instance_type) for machine in chosen]
 
@@ -238,15 +241,14 @@ def _placed(names: Vocabulary, **options: str | None) -> dict[str, Any]:
 
 def _place(names: Vocabulary, kind: str, text: str) -> list[tuple[str, str]]:
     """Find the regions of one value of --region, --country or --continent."""
-    place_names = words.place_names
     if kind == "continent":
-        code = place_names.continent_code(text)
+        code = places.continent_code(text)
         chosen = [place for place in names.places if code and place.continent == code]
         known = list(CONTINENTS)
     elif kind == "country":
-        code = place_names.country_code(text, names.countries)
+        code = places.country_code(text, names.countries)
         chosen = [place for place in names.places if code and place.country == code]
-        known = [*sorted(names.countries), *place_names.CODES]
+        known = [*sorted(names.countries), *CODES]
     else:
         chosen = words.places(text.lower(), names)
         known = [place.region for place in names.places]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 import polars as pl
 
@@ -95,12 +96,14 @@ class Range:
 class Search:
     """What to look for. A field that is None or empty asks for nothing.
 
-    ``accelerators`` are ids; ``accelerator_gib`` is the memory of one of them. ``machines`` are
-    pairs of provider and instance type, ``regions`` pairs of provider and region.
+    ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has
+    no id, but a name of the vendor's that fits. ``accelerator_gib`` is the memory of one of them.
+    ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
     ``purchase_options`` may have ``commitment``. ``max_price`` is USD for an hour of the machine.
     """
 
     accelerators: frozenset[str] = frozenset()
+    unknown_accelerators: frozenset[tuple[str, str]] = frozenset()
     accelerator_count: Range | None = None
     accelerator_gib: Range | None = None
     vcpus: Range | None = None
@@ -140,7 +143,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
-    keep_all = "left" if _any_machine(search) else "inner"
+    keep_all: Literal["left", "inner"] = "left" if _any_machine(search) else "inner"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
 
@@ -227,9 +230,10 @@ def _purchase(options: frozenset[str]) -> pl.Expr:
 def of_machines(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table instance_types."""
     conditions = [pl.lit(True)]
-    if search.accelerators:
+    if search.accelerators or search.unknown_accelerators:
         ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
-        conditions.append(pl.col("accelerators").list.eval(ids.fill_null(False)).list.any())
+        known = pl.col("accelerators").list.eval(ids.fill_null(False)).list.any()
+        conditions.append(known | pairs("instance_type", search.unknown_accelerators))
     if search.accelerator_gib is not None:
         size = pl.col("accelerators").list.first().struct.field("memory_gib")
         conditions.append(search.accelerator_gib.holds(size))

@@ -14,10 +14,16 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
+from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import COMMITMENT, Range, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.tables import Tables
-from hwprices.schemas.vocabulary import ARCHITECTURES, OPERATING_SYSTEMS, PURCHASE_OPTIONS
+from hwprices.schemas.vocabulary import (
+    ARCHITECTURES,
+    CONTINENTS,
+    OPERATING_SYSTEMS,
+    PURCHASE_OPTIONS,
+)
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
@@ -62,6 +68,8 @@ class Vocabulary:
     """Accelerator id: its name. Those that a machine of the release has."""
     providers: Mapping[str, str]
     """Provider: its name for people."""
+    unknown: Mapping[tuple[str, str], str]
+    """Machines with an accelerator that has no id: the vendor's name of it."""
 
     @property
     def countries(self) -> set[str]:
@@ -71,23 +79,33 @@ class Vocabulary:
 
 def vocabulary(dataset: Tables, titles: Mapping[str, str] | None = None) -> Vocabulary:
     """Read the names of a release. ``titles``: the providers' names for people."""
-    accelerator = pl.col("accelerators").struct.field("accelerator_id")
-    sold = (
+    equipped = (
         dataset.scan("instance_types")
+        .filter(pl.col("accelerators").list.len() > 0)
+        .select("provider", "instance_type", "accelerators")
         .explode("accelerators")
-        .select(accelerator_id=accelerator)
-        .drop_nulls()
-        .unique()
+        .unnest("accelerators")
+        .select("provider", "instance_type", "accelerator_id", "vendor_name")
+        .collect()
     )
+    ids = equipped["accelerator_id"].drop_nulls().unique().sort()
+    unknown = equipped.filter(
+        pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
+    ).select("provider", "instance_type", "vendor_name")
+    sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
     sheet = dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
-    names = sold.join(sheet, on="accelerator_id", how="left").sort("accelerator_id").collect()
+    names = sold.join(sheet, on="accelerator_id", how="left").collect()
     all_machines = machine_names.machines(dataset)
     providers = dict.fromkeys(machine.provider for machine in all_machines)
     return Vocabulary(
         machines=all_machines,
         places=place_names.places(dataset),
-        accelerators={key: f"{maker or ''} {name or ''}" for key, maker, name in names.iter_rows()},
+        accelerators={
+            key: f"{maker or ''} {name or ''}"
+            for key, maker, name in names.sort("accelerator_id").iter_rows()
+        },
         providers={name: (titles or {}).get(name) or name for name in providers},
+        unknown={(provider, name): device for provider, name, device in unknown.iter_rows()},
     )
 
 
@@ -148,9 +166,21 @@ def meanings_of(phrase: str, names: Vocabulary, search: Search) -> list[Meaning]
         return _counted(float(counted[1]), counted[2], names)
     complete = [_code(text), _provider(text, names), _machines(phrase, names)]
     complete += [_accelerator(text, names), _place(text, names)]
-    meanings = [meaning for meaning in complete if meaning is not None]
+    meanings = _without_same([found for found in complete if found is not None], text, names)
     begun = None if meanings else _accelerator(text, names, start=True)
     return [begun] if begun else meanings
+
+
+def _without_same(meanings: list[Meaning], text: str, names: Vocabulary) -> list[Meaning]:
+    """Take a word that is an accelerator and only a part of machines' names for the accelerator.
+
+    h100-380 and "NVIDIA H100" are names of machines: "h100" means all machines with an H100.
+    """
+    kinds = {meaning.kind for meaning in meanings}
+    exact = any(machine.instance_type.lower() == text for machine in names.machines)
+    if exact or not {"accelerator", "type"} <= kinds:
+        return meanings
+    return [meaning for meaning in meanings if meaning.kind != "type"]
 
 
 def _amount(text: str, search: Search) -> Meaning | None:
@@ -217,7 +247,18 @@ def _machines(phrase: str, names: Vocabulary) -> Meaning | None:
 
 def _accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning | None:
     ids = accelerators(text, names.accelerators, start=start)
-    return Meaning("accelerator", {"accelerators": frozenset(ids)}) if ids else None
+    machines = unknown_machines(text, names)
+    if not (ids or machines):
+        return None
+    change = {"accelerators": frozenset(ids), "unknown_accelerators": machines}
+    return Meaning("accelerator", change)
+
+
+def unknown_machines(text: str, names: Vocabulary) -> frozenset[tuple[str, str]]:
+    """Find machines whose accelerator has no id but is called so by the vendor."""
+    matches = accelerators(text, {str(i): name for i, name in enumerate(names.unknown.values())})
+    machines = list(names.unknown)
+    return frozenset(machines[int(index)] for index in matches)
 
 
 def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) -> list[str]:
@@ -266,11 +307,15 @@ def _place(text: str, names: Vocabulary) -> Meaning | None:
 def places(text: str, names: Vocabulary) -> list[place_names.Place]:
     """Find the regions that a word means; none if it means no place."""
     continent = place_names.continent_code(text)
-    if continent:
-        return [place for place in names.places if place.continent == continent]
-    country = place_names.country_code(text, names.countries)
-    if country:
-        return [place for place in names.places if place.country == country]
+    country = None if continent else place_names.country_code(text, names.countries)
+    if continent or country:
+        return [
+            place
+            for place in names.places
+            if (continent and place.continent == continent)
+            or (country and place.country == country)
+            or place.region.lower() == text
+        ]
     regions = place_names.by_region(names.places, text)
     if regions or text in SKIPPED or len(text) < MIN_CITY:
         return regions
@@ -299,7 +344,7 @@ def _suggestions(word: str, names: Vocabulary) -> str:
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},
         **{name: name for name in (*names.providers, *PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
-        **{name: name for name in (*place_names.CONTINENTS, *place_names.CODES)},
+        **{name: name for name in (*CONTINENTS, *CODES)},
     }
     matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, 0.65))
     if matches:

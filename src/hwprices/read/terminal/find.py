@@ -31,7 +31,7 @@ OFFER_HEADINGS = [
     "cloud",
     "note",
 ]
-LEAST_OF_OFFER = ["GiB", "vCPU", "USD/acc·h", "note", "cloud", "accelerators"]
+LEAST_OF_OFFER = ["GiB", "vCPU", "USD/acc·h", "note", "accelerators", "cloud"]
 
 
 def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:

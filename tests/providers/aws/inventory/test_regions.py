@@ -10,7 +10,7 @@ from tests.helpers.aws_pages import (
     xml,
 )
 
-from hwprices.providers.aws import kinds
+from hwprices.landing.pages import NO_ANSWER
 from hwprices.providers.aws.inventory.regions import region_of
 
 
@@ -53,7 +53,7 @@ def test_zones_regions_and_offers_by_zone(tmp_path):
         xml("DescribeInstanceTypeOfferings", element("instanceTypeOfferingSet", offers)),
         suffix="xml",
     )
-    landed.skip("instance_types", "me-south-1", cause=kinds.NO_ANSWER)
+    landed.skip("instance_types", "me-south-1", cause=NO_ANSWER)
     landed.skip("instance_types", "af-south-1")
     assert landed.table("zones").select("region", "zone", "zone_id", "kind").rows() == [
         ("us-east-1", "us-east-1a", "use1-az6", "zone"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
-from hwprices.landing.pages import Page, Unit
+from hwprices.landing.pages import NO_ANSWER, Page, Unit
 from hwprices.landing.sdk_bodies import BoundedBotoSession
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.aws.api import bulk_files
@@ -22,7 +22,6 @@ from hwprices.providers.aws.kinds import (
     CAPACITY_BLOCKS,
     HOME_REGION,
     INSTANCE_TYPES,
-    NO_ANSWER,
     OFFERINGS,
     REGIONS,
     SPOT,

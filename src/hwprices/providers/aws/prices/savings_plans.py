@@ -19,6 +19,7 @@ import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
+from hwprices.providers.aws.prices.json_depth import DepthLimited
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
@@ -71,6 +72,21 @@ REFUSED = [
 """Columns that the quarantine table shows of a refused rate."""
 
 
+def mapping_that_notes(repeated: list[str]) -> type[dict[str, Any]]:
+    """Make a class for objects of JSON that appends the first name that comes twice in one.
+
+    It does not raise, because ijson's parser in C cannot pass an error on from there.
+    """
+
+    class Members(dict[str, Any]):
+        def __setitem__(self, name: str, value: Any) -> None:
+            if name in self and not repeated:
+                repeated.append(name)
+            super().__setitem__(name, value)
+
+    return Members
+
+
 @dataclass(frozen=True)
 class SavingsPlans:
     """A file as it is written.
@@ -121,16 +137,23 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     """Read a gzipped file plan by plan, so that memory holds one plan's rates at a time.
 
     Raises:
-        ValueError: it is not a JSON object, or ends early.
+        ValueError: it is not a JSON object, ends early, is nested too deep, or has a name twice in
+            one object.
     """
     counts: Counter[str] = Counter()
+    repeated: list[str] = []
+    members = mapping_that_notes(repeated)
     try:
         with gzip.open(path) as file:
-            plans = [_plan(product) for product in _products(file)]
+            plans = [_plan(product) for product in _products(DepthLimited(file), members)]
         with gzip.open(path) as file:
-            rates = [_rates(term, counts) for term in ijson.items(file, "terms.savingsPlan.item")]
+            path_of_plans = "terms.savingsPlan.item"
+            terms = ijson.items(DepthLimited(file), path_of_plans, map_type=members)
+            rates = [_rates(term, counts) for term in terms]
     except ijson.JSONError as error:
         raise ValueError(f"{path.name} is not the JSON it should be: {error}") from None
+    if repeated:
+        raise ValueError(f"the name {repeated[0][:40]!r} comes twice in one object")
     text = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
     return SavingsPlans(
         pl.DataFrame(plans, schema=PLAN_COLUMNS).unique(
@@ -141,14 +164,14 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     )
 
 
-def _products(file: gzip.GzipFile) -> Iterator[dict[str, Any]]:
+def _products(file: DepthLimited, members: type[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the products. Stops after the last, because hundreds of megabytes come after them."""
     events = ijson.parse(file)
     first = next(events)
     if first != ("", "start_map", None):
         raise ValueError("it is no object")
     before_end = takewhile(lambda event: event[:2] != ("products", "end_array"), events)
-    yield from ijson.items(chain([first], before_end), "products.item")
+    yield from ijson.items(chain([first], before_end), "products.item", map_type=members)
 
 
 def _plan(product: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from hwprices.landing.download import FetchError, check_endpoint, check_same_hos
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
+from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
 from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
@@ -122,6 +124,8 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
     """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     url = context.settings.azure_arm_url
     limits = context.http.limits()
+    # The SDK's log of requests has their URLs, which hold the subscription's id.
+    logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
@@ -264,6 +268,9 @@ def _elements(body: bytes) -> list[Any]:
 
 
 def _land(context: Context, unit: Unit, bodies: list[bytes], path: str) -> list[Page]:
+    """Land bodies as they came, but for the subscription's id, which each location repeats."""
+    own = re.compile(re.escape(_subscription(context.settings).encode()), re.IGNORECASE)
+    bodies = [own.sub(SUBSCRIPTION.encode(), body) for body in bodies]
     url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/{path}"
     now = context.now
     return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now()) for body in bodies]
@@ -280,7 +287,7 @@ def _first_line(error: Exception, settings: Settings) -> str:
 
     The following lines hold the response, or every credential that was tried.
     """
-    first = str(error).strip().split("\n")[0][:200]
+    first = redact(str(error).strip().split("\n")[0][:2000])[:200]
     text = f"{type(error).__name__} {first}"
     if settings.azure_subscription_id:
         return text.replace(settings.azure_subscription_id, SUBSCRIPTION)

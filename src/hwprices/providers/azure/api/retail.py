@@ -110,15 +110,21 @@ def read_regions(http: Http, url: str) -> list[str]:
     """
     sizes = " or ".join(f"armSkuName eq '{size}'" for size in PROBE_SIZES)
     query = f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})"
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-        try:
-            bodies = _download(http, url, _query(query, "USD"), Path(scratch)).bodies
-        except _InconsistentError as error:
-            raise FetchError(
-                f"the regions could not be read from {url}: {error}", "Try again later."
-            ) from None
-        items = [item for body in bodies for item in _read_answer(body)["Items"]]
-    return sorted({str(item.get("armRegionName") or "").strip().lower() for item in items} - {""})
+    problem = ""
+    for _ in range(DOWNLOADS):
+        with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
+            try:
+                bodies = _download(http, url, _query(query, "USD"), Path(scratch)).bodies
+            except _InconsistentError as error:
+                problem = str(error)
+                continue
+            items = [item for body in bodies for item in _read_answer(body)["Items"]]
+        regions = {str(item.get("armRegionName") or "").strip().lower() for item in items}
+        return sorted(regions - {""})
+    raise FetchError(
+        f"the regions could not be read from {url}, {DOWNLOADS} times, last: {problem}",
+        "Try again later.",
+    )
 
 
 def settle(download: Callable[[], Download], previous: frozenset[Identity], name: str) -> Download:

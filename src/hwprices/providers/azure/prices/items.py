@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
@@ -148,8 +149,8 @@ def parse(body: bytes) -> pl.DataFrame:
     """Read the items of one page's body into ``COLUMNS``.
 
     Raises:
-        ValueError: it is not JSON with a list of Items as long as its Count; the line names the
-            member that does not fit.
+        ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
+            one object; the line names the member that does not fit.
         RecursionError: it is nested too deep.
     """
     try:
@@ -157,6 +158,7 @@ def parse(body: bytes) -> pl.DataFrame:
     except (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError) as error:
         message = f"it is not a Retail Prices answer ({str(error)[:160]})"
         raise ValueError(message) from None
+    strict_json.refuse_repeated_names(body)
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
     members = Item.__struct_encode_fields__

@@ -16,6 +16,7 @@ from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
 from hwprices.landing.limits import Limits
 from hwprices.landing.sdk_bodies import bound_requests
+from hwprices.landing.secrets import redact
 from hwprices.providers import Context
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import is_loopback
@@ -26,6 +27,9 @@ Google answers 403 to a wrong key, which another try does not mend."""
 
 EXPECTED_WARNINGS = {"NO_RESULTS_ON_PAGE"}
 """Warnings of a scope in an aggregated list that are no gap: it is empty, or on another page."""
+
+ENVELOPE = {"kind", "id", "selfLink", "etag", "nextPageToken", "unreachables", "warning"}
+"""Members of a list's answer besides the list, which is left out where it is empty."""
 
 MAX_PAGES = 1000
 """Most pages of one list. The SKUs of Compute Engine (40,000) take about 10 pages and the machine
@@ -107,8 +111,8 @@ class GoogleClient:
         session.hooks["response"].append(self._response.keep)
         bound_requests(session, limits, public_url(endpoint))
 
-    def all_pages(self, call: PageCall) -> list[ReceivedPage]:
-        """Read a list from its first page to its last.
+    def all_pages(self, call: PageCall, member: str) -> list[ReceivedPage]:
+        """Read a list from its first page to its last; ``member`` is its name in the answers.
 
         Raises:
             FetchError: a page is refused or failed in every try, a page token comes twice, or the
@@ -118,7 +122,7 @@ class GoogleClient:
         tokens = {""}
         token = ""
         while len(pages) < MAX_PAGES:
-            token = self._next_token(call, token)
+            token = self._next_token(call, token, member)
             pages.append(ReceivedPage(self._response.body, self._response.url))
             if not token:
                 return pages
@@ -133,7 +137,7 @@ class GoogleClient:
             "Try again later; if the list has grown so, raise MAX_PAGES in google_apis.py.",
         )
 
-    def _next_token(self, call: PageCall, token: str) -> str:
+    def _next_token(self, call: PageCall, token: str, member: str) -> str:
         """Make one call with retries; return the token of the page after it."""
         self._tries = 0
 
@@ -141,6 +145,7 @@ class GoogleClient:
             self._tries += 1
             self._response.clear()
             following = call(self._client, token, self._settings.read_timeout)
+            _check_list(self._response.body, member, is_first=not token)
             _check_scopes(self._response.body)
             return following
 
@@ -163,14 +168,30 @@ class GoogleClient:
 
     def _fetch_error(self, error: Exception) -> FetchError:
         """Say in one line what failed; should an error quote the key, it is replaced."""
-        words = " ".join(str(error).split())[:ERROR_CHARACTERS]
+        words = " ".join(str(error)[: 10 * ERROR_CHARACTERS].split())
         if self._secret:
             words = words.replace(self._secret, "(key)")
+        words = redact(words)[:ERROR_CHARACTERS]
         tries = "failed: "
         if _may_pass(error):
             tries = f"failed {self._tries} times, last: "
         what = f"{self._endpoint} {tries}{type(error).__name__} {words}"
         return FetchError(what, _remedy(error))
+
+
+def _check_list(body: bytes, member: str, *, is_first: bool) -> None:
+    """Refuse an answer that is no page of a list: Google's clients read it as an empty one.
+
+    Raises:
+        IncompleteError: it has other members instead of the list, or is empty after a page that
+            named it as the next.
+    """
+    if b'"%s"' % member.encode() in body:
+        return
+    answer = json.loads(body)
+    others = set(answer) - ENVELOPE if isinstance(answer, dict) else {"no object"}
+    if others or not (is_first or answer):
+        raise IncompleteError(f"the answer has no {member}")
 
 
 def _check_scopes(body: bytes) -> None:

@@ -4,6 +4,7 @@ The pages hold ``services.skus.list`` of the Cloud Billing Catalog:
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -106,17 +107,41 @@ class _GeoTaxonomy(msgspec.Struct):
     regions: list[str] = []
 
 
+def _integer(value: object) -> int | None:
+    """Read a number that Google may send in quotes; None where it is no whole number."""
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+"""What a 64-bit integer in quotes looks like."""
+
+
 class _Money(msgspec.Struct, rename="camel"):
-    """An amount; members that are zero are left out."""
+    """An amount; members that are zero are left out, and None once read where they are no number.
+
+    They may be anything in the page: one strange amount must not cost the whole catalog.
+    """
 
     currency_code: str | None = None
-    units: int = 0
-    nanos: int = 0
+    units: Any = 0
+    nanos: Any = 0
+
+    def __post_init__(self) -> None:
+        self.units, self.nanos = _integer(self.units), _integer(self.nanos)
 
     @property
     def is_in_range(self) -> bool:
         """Whether it can be a price: not negative, and not above LARGEST_PRICE."""
-        return 0 <= self.units <= LARGEST_PRICE and 0 <= self.nanos < NANOS
+        if self.units is None or self.nanos is None:
+            return False
+        return bool(0 <= self.units <= LARGEST_PRICE and 0 <= self.nanos < NANOS)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is an amount, and that is zero."""
+        return bool(self.units == 0 and self.nanos == 0)
 
 
 class _TieredRate(msgspec.Struct, rename="camel"):
@@ -125,7 +150,7 @@ class _TieredRate(msgspec.Struct, rename="camel"):
 
     @property
     def is_paid(self) -> bool:
-        return self.unit_price is not None and bool(self.unit_price.units or self.unit_price.nanos)
+        return self.unit_price is not None and not self.unit_price.is_zero
 
 
 class _Expression(msgspec.Struct, rename="camel"):
@@ -294,7 +319,7 @@ def _price_fault(money: _Money, usage_unit: UsageUnit | None) -> str | None:
         return "not_usd"
     if usage_unit is None:
         return "unknown_unit"
-    if not money.units and not money.nanos:
+    if money.is_zero:
         return "zero_price"
     return None if money.is_in_range else "unreadable_price"
 

@@ -32,7 +32,7 @@ class Line:
 class MachinePrice:
     """One price of a machine; ``hourly`` is None where ``reason`` says why.
 
-    ``lines`` are the parts of a composed price, and empty where the price is derived from another.
+    ``lines`` are the parts of a composed price, and of the one that a derived price follows from.
     """
 
     machine: Machine
@@ -53,7 +53,7 @@ def compose(machines: list[Machine], products: Products) -> Iterator[MachinePric
             continue
         if machine.preemptible:
             half = round(on_demand.hourly * PREEMPTIBLE_SHARE, DECIMALS)
-            yield MachinePrice(machine, "linux", "spot", "derived", half, None, ())
+            yield MachinePrice(machine, "linux", "spot", "derived", half, None, on_demand.lines)
         if windows := _windows(on_demand, products):
             yield windows
 

@@ -16,7 +16,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import kinds
-from hwprices.providers.oracle.fetch import CURRENCY
+from hwprices.providers.oracle.kinds import CURRENCY
 from hwprices.providers.oracle.members import exact, text
 from hwprices.providers.oracle.sheets import Sheets
 from hwprices.rows import quarantine
@@ -29,6 +29,9 @@ CATEGORIES = (
     "Compute - Virtual Machine",
 )
 """serviceCategory of the parts of machines."""
+
+COMPUTE = "Compute"
+"""How the categories begin that are counted one by one. There are 80 others, such as databases."""
 
 WINDOWS = "B88318"
 """Part number of the license of Windows Server, for one OCPU."""
@@ -132,7 +135,8 @@ def _out_of_scope(item: dict[str, Any]) -> str | None:
         return "out_of_scope:displayName=NVIDIA AI Enterprise"
     if category in CATEGORIES or item["partNumber"] == WINDOWS:
         return None
-    return f"out_of_scope:serviceCategory={category}"
+    known = category if category.startswith(COMPUTE) else "not Compute"
+    return f"out_of_scope:serviceCategory={known}"
 
 
 def _rate(item: dict[str, Any], page: Page) -> Rate:

@@ -6,30 +6,23 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.providers.oracle.fetch import CURRENCY
 from hwprices.providers.oracle.inventory.regions import REGION
 from hwprices.providers.oracle.inventory.shapes import Machine
+from hwprices.providers.oracle.kinds import CURRENCY
 from hwprices.providers.oracle.prices.compose import Line, MachinePrice
 from hwprices.providers.oracle.prices.products import Products, Rate
 from hwprices.providers.oracle.sheets import Sheets
 from hwprices.rows import frames, prices
-from hwprices.schemas.price import ComponentPrices, PriceComponents
-from hwprices.units import Money, Timestamp
+from hwprices.rows.origin import ORIGIN
+from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 
 UNITS = {"core": "ocpu", "ram": "gib", "gpu": "gpu", "local_ssd": "tb", "license": "ocpu"}
 """Kind of component → what one unit of it is."""
 
-PRICE_COLUMNS = {
-    "instance_type": pl.String,
-    "os": pl.String,
-    "purchase_option": pl.String,
-    "basis": pl.String,
-    "hourly": Money,
-    "price_reason": pl.String,
-    "observed_at": Timestamp,
-    "source_url": pl.String,
-    "raw_sha256": pl.String,
-}
+PRICE_COLUMNS = (
+    *("instance_type", "os", "purchase_option", "basis", "hourly", "price_reason"),
+    *ORIGIN,
+)
 
 KEY = ("instance_type", "os", "purchase_option")
 
@@ -40,8 +33,9 @@ def price_rows(machine_prices: list[MachinePrice]) -> pl.DataFrame:
     A row names the page of its first part, and is as old as the oldest page it was made from.
     """
     rows = [_price_row(price) for price in machine_prices]
+    dtypes = frames.dtypes(Prices)
     return prices.price_rows(
-        pl.LazyFrame(rows, schema=PRICE_COLUMNS),
+        pl.LazyFrame(rows, schema={name: dtypes[name] for name in PRICE_COLUMNS}),
         provider="oracle",
         region=REGION,
         currency=CURRENCY,
@@ -79,6 +73,7 @@ def price_component_rows(
     rows = [
         _component_row(ids[price.machine.name, price.os, price.purchase_option], price, line)
         for price in machine_prices
+        if price.basis == "composed"
         for line in price.lines
     ]
     frame = pl.DataFrame(rows, schema=frames.dtypes(PriceComponents))

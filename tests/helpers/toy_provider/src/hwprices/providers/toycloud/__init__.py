@@ -6,4 +6,5 @@ ABOUT = About(
     title="Toy Cloud",
     without_account="all prices and machines",
     with_credentials="nothing more",
+    missing="loyalty prices, which depend on the account",
 )

@@ -1,16 +1,18 @@
 """Fetch Toy Cloud: one page with regions and machines, and one price list for each region."""
 
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from hwprices.landing.download import Downloaded
+from hwprices.landing.json_bodies import read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 
 INVENTORY = "inventory"
 PRICE_LIST = "price_list"
+LISTS = {INVENTORY: "machines", PRICE_LIST: "lines"}
+"""The list that a page of each kind has; without it, it is none."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -38,10 +40,12 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _region_names(context: Context) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
         body = _download(context, Unit("toycloud", INVENTORY), Path(folder) / "page")
-        return [region["name"] for region in json.loads(body.path.read_bytes())["regions"]]
+        return [region["name"] for region in read_object(body, "regions")["regions"]]
 
 
 def _download(context: Context, unit: Unit, path: Path) -> Downloaded:
     url = f"{context.settings.toycloud_url}/{unit.kind}"
     params = {"region": unit.region} if unit.kind == PRICE_LIST else {}
-    return context.http.download(url, path, params=params)
+    body = context.http.download(url, path, params=params)
+    read_object(body, LISTS[unit.kind])
+    return body

@@ -1,0 +1,182 @@
+"""Measure the page of `hwprices report` in Chromium, at the sample's size and at 85,000 offers.
+
+    python bench/page.py [--root data] [--offers 85000] [--runs 3]
+
+Repeats the offers of a release in made-up regions, each at a slightly different price, until there
+are enough. Prints the size of index.html, the time until the table is shown, and what each
+interaction takes from the event to the next painted frame; of each the best of several runs. In
+brackets: how long the page's main thread computed, which other programs hardly change. Fails
+above the limits: 3 MB, 1.5 s for the first view, 200 ms of computing for an interaction. Needs
+Chromium on the PATH.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+import hwprices
+from hwprices.read.report.index import index
+from hwprices.units import Money
+
+MOST_MEGABYTES = 3
+MOST_MS_TO_VIEW = 1500
+MOST_MS_OF_INTERACTION = 200
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+PRICE_STEP = 0.0031  # by how much a copy of an offer is dearer than the one before
+
+# From the event until the frame after it is painted.
+PAINTED = """async (act) => {
+  const begin = performance.now();
+  new Function(act)();
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - begin;
+}"""
+
+INPUT = """(() => {{ const field = document.querySelector('{selector}');
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '{value}');
+  field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"""
+CLICK = "document.querySelector('{selector}').click()"
+GO = "location.hash = '{value}'"
+
+INTERACTIONS = {
+    "search for h100": INPUT.format(selector="input[name=q]", value="h100"),
+    "search for nothing": INPUT.format(selector="input[name=q]", value=""),
+    "tick a provider": CLICK.format(selector="input[name=provider]"),
+    "untick it": CLICK.format(selector="input[name=provider]"),
+    "at least 64 vCPUs": INPUT.format(selector="input[name=vcpus_from]", value="64"),
+    "any vCPUs": INPUT.format(selector="input[name=vcpus_from]", value=""),
+    "sort by machine": CLICK.format(selector=".list thead th:nth-child(2) button"),
+    "sort by price": CLICK.format(selector=".list thead th:nth-child(7) button"),
+    "next page": CLICK.format(selector=".pages button:last-of-type"),
+    "open an offer": CLICK.format(selector=".list .machine button"),
+    "close it": CLICK.format(selector="dialog[open] .close"),
+    "accelerators": GO.format(value="accelerators"),
+    "charts": GO.format(value="charts"),
+    "move a slider": INPUT.format(selector="input[name=utilisation]", value="0.8"),
+    "offers": GO.format(value="offers"),
+}
+
+
+def main() -> int:
+    """Measure both sizes, print a table, and return 1 above a limit."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--root", default="data")
+    parser.add_argument("--offers", type=int, default=85_000)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        print("no Chromium on the PATH: not measured")
+        return 0
+    dataset = hwprices.open(options.root)
+    offers = dataset.scan("offers").collect()
+    sizes, results = {}, {}
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        for frame in (offers, repeated(offers, options.offers)):
+            file = Path(folder) / f"{frame.height}.html"
+            file.write_text(index(dataset, frame), encoding="utf-8")
+            sizes[frame.height] = file.stat().st_size / 1e6
+            results[frame.height] = measure(chromium, file, options.runs)
+    return report(sizes, results)
+
+
+def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
+    """Repeat offers in made-up regions until there are that many."""
+    copies = [
+        offers.with_columns(
+            pl.format("{}-{}", "region", pl.lit(copy)).alias("region"),
+            (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy))
+            .round(6)
+            .cast(Money),
+        )
+        for copy in range(height // offers.height + 1)
+    ]
+    return pl.concat(copies).head(height)
+
+
+@dataclass(frozen=True)
+class Time:
+    """Milliseconds of a step: on the clock, and of computing in the page's main thread."""
+
+    clock: float
+    computing: float
+
+    def __str__(self) -> str:
+        return f"{self.clock:.0f} ms ({self.computing:.0f})"
+
+
+def best(one: Time, other: Time) -> Time:
+    """Return the shorter times of two runs."""
+    return Time(min(one.clock, other.clock), min(one.computing, other.computing))
+
+
+def measure(chromium: str, file: Path, runs: int) -> dict[str, Time]:
+    """Return the times of each step, the best of the runs."""
+    times: dict[str, Time] = {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for _ in range(runs):
+            page = browser.new_page(viewport={"width": 1360, "height": 850})
+            for name, time in steps(page, file):
+                times[name] = best(times.get(name, time), time)
+            page.close()
+        browser.close()
+    return times
+
+
+def steps(page: Page, file: Path) -> Iterator[tuple[str, Time]]:
+    """Open the page once and go through the interactions."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    ready = float(page.evaluate("document.documentElement.dataset.ready"))
+    before = computed(devtools)
+    yield "first view", Time(ready, before)
+    for name, action in INTERACTIONS.items():
+        clock = float(page.evaluate(PAINTED, action))
+        after = computed(devtools)
+        yield name, Time(clock, after - before)
+        before = after
+
+
+def computed(devtools: CDPSession) -> float:
+    """Return for how many milliseconds the page's main thread has computed so far."""
+    metrics = devtools.send("Performance.getMetrics")["metrics"]
+    return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
+
+def report(sizes: dict[int, float], results: dict[int, dict[str, Time]]) -> int:
+    """Print the results as a Markdown table; return 1 where a limit is missed."""
+    heights = list(results)
+    print("| | " + " | ".join(f"{height:,} offers" for height in heights) + " |")
+    print("|---" * (len(heights) + 1) + "|")
+    print("| index.html | " + " | ".join(f"{sizes[height]:.2f} MB" for height in heights) + " |")
+    missed = max(sizes.values()) > MOST_MEGABYTES
+    for name in results[heights[0]]:
+        times = [results[height][name] for height in heights]
+        print(f"| {name} | " + " | ".join(str(time) for time in times) + " |")
+        missed |= any(is_slow(name, time) for time in times)
+    return int(missed)
+
+
+def is_slow(name: str, time: Time) -> bool:
+    """Tell whether a time is above its limit."""
+    if name == "first view":
+        return time.clock > MOST_MS_TO_VIEW
+    return time.computing > MOST_MS_OF_INTERACTION
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""The command ``hwprices demo``: something to look at without a dataset of one's own."""
+
+import typer
+
+from hwprices.cli.common import open_dataset, print_table
+
+
+def demo() -> None:
+    """Show the small release that comes with the program.
+
+    Every command can ask it with --root sample. It is a part of the bundled sample, so its prices
+    are real and old; do not buy by them.
+
+    Example:
+
+        hwprices demo
+
+        hwprices find 8xH100 --root sample
+    """
+    from hwprices.read import summary
+    from hwprices.read.root import SAMPLE
+
+    print_table(summary.render(open_dataset(SAMPLE, "latest")))
+    typer.echo("\nThis is a sample: real prices, but old ones and of a few regions.")

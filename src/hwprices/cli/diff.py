@@ -1,0 +1,51 @@
+"""The command ``hwprices diff``: how the prices of two releases differ."""
+
+from typing import Annotated
+
+import typer
+
+from hwprices.cli.common import AsJson, Root, open_dataset, print_json
+from hwprices.cli.history import AsCsv, print_lines, screen_width
+
+Older = Annotated[
+    str,
+    typer.Argument(
+        help="The earlier release, or a day such as 2026-10-01; without it the one before."
+    ),
+]
+Newer = Annotated[str, typer.Argument(help="The later release.")]
+Limit = Annotated[int, typer.Option(min=1, help="How many prices are shown.")]
+
+
+def diff(
+    older: Older = "",
+    newer: Newer = "latest",
+    limit: Limit = 20,
+    root: Root = "",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show how the prices of two releases differ.
+
+    Prints how many are dearer, cheaper, new or gone, and how many we have restated without the
+    vendor having changed them; then the largest changes. The earlier release need not be kept: its
+    prices are in the history of the later one.
+
+    Example:
+
+        hwprices diff
+
+        hwprices diff 2026-10-01 --csv
+    """
+    from hwprices.read.terminal import history as terminal
+
+    dataset = open_dataset(root, newer)
+    rows = dataset.diff(older or None)
+    if as_json:
+        print_json(rows.to_dicts())
+    elif as_csv:
+        typer.echo(rows.write_csv(), nl=False)
+    else:
+        before = older or dataset.release.previous or ""
+        lines = terminal.of_diff(rows, before, dataset.version, width=screen_width(), limit=limit)
+        print_lines(lines)

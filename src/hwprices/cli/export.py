@@ -1,0 +1,62 @@
+"""The command ``hwprices export``: tables as files for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hwprices.cli import filters
+from hwprices.cli.common import Release, Root, open_dataset
+
+Target = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Its suffix is the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
+        "folder with an Iceberg catalog over the release's own files.",
+    ),
+]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is the "
+        "price list in the draft form of FOCUS. Default: offers; for the last two all.",
+    ),
+]
+
+
+def export(
+    target: Target,
+    table: Tables = None,
+    overlays: filters.OverlayFile = None,
+    root: Root = "",
+    version: Release = "latest",
+) -> None:
+    """Write tables as CSV, JSON, Parquet, Excel or DuckDB.
+
+    Texts that a spreadsheet would run as a formula get an apostrophe in CSV, and are plain texts in
+    Excel. With --overlays the table prices has own discounts applied, the list price beside them.
+    Excel and Iceberg need hwprices[export].
+
+    Example:
+
+        hwprices export offers.csv
+
+        hwprices export prices.xlsx --table prices --table regions
+
+        hwprices export everything.duckdb
+    """
+    from hwprices.read.terminal.tables import escaped
+
+    dataset = open_dataset(root, version)
+    if target.suffix.lower() == ".iceberg":
+        from hwprices.read.export import iceberg
+
+        iceberg.export(dataset, target, table)
+    else:
+        from hwprices.read.export import files
+
+        rules = filters.load_overlays(overlays)
+        files.export(dataset, target, table or (), overlays=rules)
+    typer.echo(f"wrote {escaped(str(target))} from release {dataset.version}")

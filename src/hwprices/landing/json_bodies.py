@@ -1,0 +1,45 @@
+"""Read a downloaded body as JSON before it is landed.
+
+A page that is none, such as an empty list or an error in JSON, must not replace the last good one.
+"""
+
+import gzip
+from typing import Any
+
+from hwprices.errors import FetchError
+from hwprices.landing import strict_json
+from hwprices.landing.download import Downloaded, public_url
+
+
+def read_json(body: Downloaded) -> Any:
+    """Read the content of a body.
+
+    Raises:
+        FetchError: it is not JSON; names the address.
+    """
+    raw = body.path.read_bytes()
+    try:
+        return strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+    except ValueError as error:
+        raise other_format(body, f"is not JSON ({error})") from None
+
+
+def read_object(body: Downloaded, member: str) -> dict[str, Any]:
+    """Read a body that is an object with a list that is not empty.
+
+    Raises:
+        FetchError: it is something else, or the list ``member`` is empty or missing.
+    """
+    content = read_json(body)
+    listed = content.get(member) if isinstance(content, dict) else None
+    if not isinstance(listed, list) or not listed:
+        raise other_format(body, f"has no list of {member}")
+    return dict(content)
+
+
+def other_format(body: Downloaded, problem: str) -> FetchError:
+    """Make the error of a body that is not what the vendor's format says."""
+    return FetchError(
+        f"{public_url(body.url)} {problem}",
+        "The vendor's format has changed, or the endpoint setting is wrong.",
+    )

@@ -1,0 +1,1 @@
+"""OVHcloud's API without an account: the order catalog."""

@@ -1,0 +1,1 @@
+"""Machines of OVHcloud, and the kinds of zones they are sold in."""

@@ -1,0 +1,1 @@
+"""Hourly prices of OVHcloud's plans."""

@@ -1,0 +1,10 @@
+"""RunPod: GPUs by the hour, from its own data centers (secure) and from hosts (community)."""
+
+from hwprices.providers import About
+
+ABOUT = About(
+    title="RunPod",
+    without_account="prices of all GPU types in both clouds",
+    with_credentials="nothing more",
+    missing="where there is room, vCPUs and memory, serverless and clusters, storage",
+)

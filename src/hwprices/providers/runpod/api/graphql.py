@@ -1,0 +1,69 @@
+"""Ask RunPod's GraphQL API for its GPU types, and check that the answer is a list of them.
+
+GraphQL answers a refused query with status 200 and a list of errors.
+"""
+
+import gzip
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hwprices.errors import FetchError
+from hwprices.landing import strict_json
+from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.landing.pages import Page, Unit
+from hwprices.providers import Context
+
+QUERY = (
+    "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount secureCloud"
+    " communityCloud securePrice communityPrice secureSpotPrice communitySpotPrice } }"
+)
+"""The fields that are read: https://docs.runpod.io/sdks/graphql/manage-pods"""
+
+SHOWN_ERROR = 200
+"""Characters of the API's own words in an error."""
+
+
+def land_gpu_types(context: Context, unit: Unit) -> Page:
+    """Land the list of GPU types.
+
+    Raises:
+        FetchError: it cannot be had, is refused, or has no GPU type.
+    """
+    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+        body = context.http.download(
+            context.settings.runpod_url,
+            Path(folder) / "body",
+            query=QUERY,
+            max_bytes=MAX_READ_BYTES,
+        )
+        _check(body)
+        return context.landing.land(unit, body, suffix="json")
+
+
+def _check(body: Downloaded) -> None:
+    raw = body.path.read_bytes()
+    try:
+        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+    except ValueError as error:
+        raise _other_format(body, f"is not JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise _other_format(body, "is no object")
+    if errors := content.get("errors"):
+        raise FetchError(
+            f"{public_url(body.url)} refuses the query: {str(errors)[:SHOWN_ERROR]}",
+            "RunPod may ask for an account now, or have renamed a field.",
+        )
+    data: Any = content.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("gpuTypes"), list):
+        raise _other_format(body, "has no list data.gpuTypes")
+    if not data["gpuTypes"]:
+        raise _other_format(body, "lists no GPU type")
+
+
+def _other_format(body: Downloaded, problem: str) -> FetchError:
+    return FetchError(
+        f"{public_url(body.url)} {problem}",
+        "RunPod's format has changed, or the endpoint setting is wrong.",
+    )

@@ -1,0 +1,1 @@
+"""Read RunPod's prices."""

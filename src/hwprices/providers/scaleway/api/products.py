@@ -1,0 +1,79 @@
+"""Ask Scaleway for the products of a zone, page by page, and check each page.
+
+A page is an object ``servers`` with a member for each machine type. The last page has fewer than
+were asked for. A server that ignored the number of the page would send the same types forever.
+"""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+from hwprices.errors import FetchError
+from hwprices.landing import strict_json
+from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.landing.pages import Page, Unit
+from hwprices.providers import Context
+
+PER_PAGE = 100
+"""The most that the API gives: https://www.scaleway.com/en/developers/api/instances/"""
+
+MOST_PAGES = 50
+"""Far more than Scaleway has: 136 types are two pages."""
+
+
+def land_products(context: Context, unit: Unit) -> list[Page]:
+    """Land every page of a zone's products.
+
+    Raises:
+        FetchError: a page cannot be had or is another thing, the list has no machine type, or the
+            pages do not end.
+    """
+    url = f"{context.settings.scaleway_url}/zones/{unit.region}/products/servers"
+    pages: list[Page] = []
+    seen: set[str] = set()
+    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+        for number in range(1, MOST_PAGES + 1):
+            params = {"per_page": str(PER_PAGE), "page": str(number)}
+            path = Path(folder) / f"page{number}"
+            body = context.http.download(url, path, params=params, max_bytes=MAX_READ_BYTES)
+            names = _names(body)
+            if not names and pages:
+                return pages
+            _check_progress(body, names, seen)
+            seen |= names
+            pages.append(context.landing.land(unit, body, suffix="json"))
+            if len(names) < PER_PAGE:
+                return pages
+    raise FetchError(
+        f"{public_url(url)} has no end after {MOST_PAGES} pages",
+        "The endpoint setting is wrong, or Scaleway's pages have changed.",
+    )
+
+
+def _names(body: Downloaded) -> set[str]:
+    """Return the machine types of a page."""
+    raw = body.path.read_bytes()
+    try:
+        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+    except ValueError as error:
+        raise _other_format(body, f"is not JSON ({error})") from None
+    servers = content.get("servers") if isinstance(content, dict) else None
+    if not isinstance(servers, dict):
+        raise _other_format(body, "has no object servers")
+    return set(servers)
+
+
+def _check_progress(body: Downloaded, names: set[str], seen: set[str]) -> None:
+    if not names:
+        raise _other_format(body, "lists no machine type")
+    if names & seen:
+        raise _other_format(body, f"repeats {sorted(names & seen)[0]} of an earlier page")
+
+
+def _other_format(body: Downloaded, problem: str) -> FetchError:
+    page = body.params.get("page", "?")
+    return FetchError(
+        f"page {page} of {public_url(body.url)} {problem}",
+        "Scaleway's format has changed, or the endpoint setting is wrong.",
+    )

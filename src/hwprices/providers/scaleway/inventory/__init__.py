@@ -1,0 +1,1 @@
+"""Read what machines Scaleway has, and where."""

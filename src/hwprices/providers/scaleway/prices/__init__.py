@@ -1,0 +1,1 @@
+"""Read Scaleway's prices."""

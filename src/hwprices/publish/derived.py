@@ -1,0 +1,52 @@
+"""Write the files of a release that are made of its tables for other programs.
+
+They come last and add nothing: whoever has the tables can make them again.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hwprices.read.export import database
+from hwprices.storage import layout
+from hwprices.storage.release_manifest import DerivedFile, TableEntry
+from hwprices.storage.store import Store
+
+
+def write_database(
+    store: Store, version: str, tables: Mapping[str, TableEntry], package: Mapping[str, Any]
+) -> DerivedFile:
+    """Write ``hwprices.duckdb``, with all tables and their documentation.
+
+    Args:
+        store: the root; the files of the tables are there already.
+        version: the release.
+        tables: its tables with their files.
+        package: its datapackage.json.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+        files = {
+            name: [_local(store, version, file.key, Path(folder)) for file in entry.files]
+            for name, entry in tables.items()
+        }
+        target = Path(folder) / layout.DATABASE
+        database.build(target, files, package, version)
+        data = target.read_bytes()
+    store.put(layout.release_database(version), data)
+    return DerivedFile(layout.DATABASE, len(data), hashlib.sha256(data).hexdigest())
+
+
+def _local(store: Store, version: str, key: str, folder: Path) -> str:
+    """Give the path of a table file on this machine, copied there from an object store."""
+    full = layout.release_file(version, key)
+    if store.is_local:
+        return str(Path(store.uri(full)).absolute())
+    copy = folder / key
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(store.get(full) or b"")
+    return str(copy)

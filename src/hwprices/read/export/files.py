@@ -1,0 +1,177 @@
+"""Write tables of a release as CSV, JSON, Parquet, a workbook or one DuckDB file."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read import focus
+from hwprices.read.export.cells import flat, to_csv
+from hwprices.read.overlays import apply
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+    from hwprices.read.overlays.rules import Overlays
+
+DEFAULT_TABLE = "offers"
+
+MAX_SHEET_ROWS = 1_048_575
+"""Rows of an Excel sheet below its heading:
+https://support.microsoft.com/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3"""
+
+
+def export(
+    dataset: "Dataset",
+    target: str | Path,
+    tables: Sequence[str] = (),
+    *,
+    overlays: "Overlays | None" = None,
+) -> Path:
+    """Write tables to a file whose suffix says the format.
+
+    Args:
+        dataset: the release.
+        target: .csv, .json or .parquet for one table; .xlsx with a sheet for each; .duckdb with a
+            table for each.
+        tables: which ones; without any ``offers``, and for .duckdb all. ``focus_sku_prices`` is the
+            price list in the draft form of FOCUS.
+        overlays: own discounts, applied to ``prices``.
+
+    Raises:
+        HwpricesError: the suffix, a table or their number does not fit, the file is there already,
+            or it cannot be written.
+    """
+    path = Path(target)
+    suffix = path.suffix.lower()
+    if suffix not in (*ONE_TABLE, ".xlsx", ".duckdb"):
+        raise HwpricesError(
+            f"{path}: the suffix names no format",
+            f"End it in {', '.join(ONE_TABLE)}, .xlsx or .duckdb.",
+        )
+    names = list(tables) or (dataset.tables if suffix == ".duckdb" else [DEFAULT_TABLE])
+    if suffix in ONE_TABLE and len(names) > 1:
+        raise HwpricesError(f"{path} holds one table", "Name one, or write .xlsx or .duckdb.")
+    if path.exists():
+        raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
+    frames = {name: table(dataset, name, overlays) for name in names}
+    try:
+        if suffix == ".xlsx":
+            _workbook(path, {name: frame.collect() for name, frame in frames.items()})
+        elif suffix == ".duckdb":
+            _database(path, frames)
+        else:
+            ONE_TABLE[suffix](path, frames[names[0]].collect())
+    except OSError as error:
+        raise HwpricesError(
+            f"cannot write {path}: {error.strerror or error}", "Choose another folder."
+        ) from None
+    return path
+
+
+def table(dataset: "Dataset", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
+    """Give a table, or the price list of FOCUS; ``prices`` with own discounts applied.
+
+    Raises:
+        HwpricesError: there is no such table.
+    """
+    if name == focus.VIEW:
+        return price_list(dataset)
+    frame = dataset.scan(name)
+    if name != "prices" or overlays is None:
+        return frame
+    return with_overlays(dataset, frame, overlays)
+
+
+def price_list(dataset: "Dataset") -> pl.LazyFrame:
+    """Give the prices in the draft form of FOCUS; see ``focus``."""
+    result = dataset.duckdb.sql(focus.view_sql())
+    rows = result.fetchall()
+    return pl.DataFrame(
+        rows, schema=list(result.columns), orient="row", infer_schema_length=None
+    ).lazy()
+
+
+def with_overlays(dataset: "Dataset", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
+    """Apply own discounts to rows of prices.
+
+    The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
+    """
+    columns = prices.collect_schema().names()
+    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
+    machines = dataset.scan("instance_types").select(
+        "provider", "instance_type", "family", accelerator_id=first
+    )
+    regions = dataset.scan("regions").select("provider", "region", "country")
+    described = prices.join(machines, on=["provider", "instance_type"], how="left").join(
+        regions, on=["provider", "region"], how="left"
+    )
+    return apply.apply(described, overlays).select(*columns, apply.LIST_PRICE, apply.RULE)
+
+
+def _csv(path: Path, rows: pl.DataFrame) -> None:
+    path.write_text(to_csv(rows), encoding="utf-8", newline="")
+
+
+def _json(path: Path, rows: pl.DataFrame) -> None:
+    """Write a list of objects; decimals and times are texts, so that they stay exact."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write("[")
+        for index, row in enumerate(rows.iter_rows(named=True)):
+            file.write(",\n" if index else "\n")
+            file.write(json.dumps(row, default=str, ensure_ascii=False))
+        file.write("\n]\n")
+
+
+def _parquet(path: Path, rows: pl.DataFrame) -> None:
+    rows.write_parquet(path)
+
+
+ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
+    ".csv": _csv,
+    ".json": _json,
+    ".parquet": _parquet,
+}
+"""Suffix: how one table is written."""
+
+
+def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Write a workbook with a sheet for each table. Texts are never taken for formulas or links.
+
+    Raises:
+        HwpricesError: XlsxWriter is not installed, or a table has too many rows.
+    """
+    if find_spec("xlsxwriter") is None:
+        raise HwpricesError("an .xlsx file needs XlsxWriter", "pip install 'hwprices[export]'.")
+    import xlsxwriter
+
+    for name, rows in frames.items():
+        if rows.height > MAX_SHEET_ROWS:
+            raise HwpricesError(
+                f"{name} has {rows.height:,} rows, a sheet at most {MAX_SHEET_ROWS:,}",
+                "Write .csv or .parquet.",
+            )
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
+    with xlsxwriter.Workbook(str(path), options) as workbook:
+        for name, rows in frames.items():
+            simple = flat(rows).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
+            simple.write_excel(
+                workbook, worksheet=name[:31], autofit=False, table_style="Table Style Light 1"
+            )
+
+
+def _database(path: Path, frames: Mapping[str, pl.LazyFrame]) -> None:
+    """Write a DuckDB file with these tables."""
+    import tempfile
+
+    from hwprices.read.export import database
+
+    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+        files = {}
+        for name, frame in frames.items():
+            files[name] = [str(Path(folder) / f"{name}.parquet")]
+            frame.sink_parquet(files[name][0])
+        database.build(path, files, {"resources": []}, "")

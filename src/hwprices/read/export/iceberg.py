@@ -1,0 +1,52 @@
+"""Register the Parquet files of a release as Iceberg tables, without copying a byte.
+
+The tables' metadata lies in a folder of its own; it points to the release's files where they are.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hwprices.errors import HwpricesError
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+
+NAMESPACE = "hwprices"
+
+
+def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = None) -> Path:
+    """Make an Iceberg catalog (SQLite) in a folder, with a table for each of the release's.
+
+    Args:
+        dataset: a release in a folder on this machine.
+        folder: where ``catalog.db`` and the metadata go; it must not exist.
+        tables: which ones; all by default. Tables without rows are left out.
+
+    Raises:
+        HwpricesError: pyiceberg is not installed, the release is on an object store, or the folder
+            exists.
+    """
+    if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
+        raise HwpricesError("Iceberg needs pyiceberg", "pip install 'hwprices[export]'.")
+    if not dataset.store.is_local:
+        raise HwpricesError(
+            f"{dataset.store.root} is no folder", "Copy the release to this machine first."
+        )
+    target = Path(folder).absolute()
+    if target.exists():
+        raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
+    import pyarrow.parquet
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    target.mkdir(parents=True)
+    catalog = SqlCatalog(NAMESPACE, uri=f"sqlite:///{target}/catalog.db", warehouse=target.as_uri())
+    catalog.create_namespace(NAMESPACE)
+    for name in tables or dataset.tables:
+        if dataset.manifest["tables"][name]["rows"] == 0:
+            continue
+        files = [str(Path(file).absolute()) for file in dataset.files(name)]
+        schema = pyarrow.parquet.read_schema(files[0])
+        made = catalog.create_table(f"{NAMESPACE}.{name}", schema=schema)
+        made.add_files(files, snapshot_properties={"hwprices.release": dataset.version})
+    return target

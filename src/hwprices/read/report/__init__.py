@@ -1,0 +1,1 @@
+"""Write a release as a folder of pages that a browser opens without a server."""

@@ -1,0 +1,226 @@
+"""Say which columns of offers the page has, under which headings, and what each means."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from hwprices.read.dataset import Dataset
+from hwprices.storage import layout, manifests
+
+PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
+"""A column of offers with the price of one way to buy the machine."""
+
+LEFT_OUT = (
+    "on_demand_price_id",  # 24 random characters a row; the page of the machine type has them
+    "spot_price_id",
+    "on_demand_usd_per_year",  # on demand × 8760
+    "cpu_watts",  # parts of estimated_watts, which is there
+    "memory_watts",
+    "local_disk_watts",
+    "accelerator_watts",
+    "energy_kwh_per_hour",  # estimated_watts / 1000 × pue
+    "cpu_min_watts_per_vcpu",
+    "cpu_max_watts_per_vcpu",
+    "embodied_lifetime_hours",
+    "operational_gco2e_per_hour",  # energy_kwh_per_hour × grid_gco2e_per_kwh
+)
+"""Columns that would make the page half as large again. They are in the Parquet."""
+
+ACRONYMS = {
+    "1y": "1 year",
+    "3y": "3 years",
+    "5y": "5 years",
+    "dws": "DWS",
+    "ec2": "EC2",
+    "usd": "USD",
+    "gib": "GiB",
+    "cpu": "CPU",
+    "vcpu": "vCPU",
+    "vcpus": "vCPUs",
+    "rdma": "RDMA",
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "fp8": "FP8",
+    "int8": "INT8",
+    "pue": "PUE",
+    "tdp": "TDP",
+    "pflop": "PFLOPS",
+    "gco2e": "gCO₂e",
+    "kwh": "kWh",
+    "gbps": "Gbit/s",
+    "gbs": "GB/s",
+    "id": "id",
+}
+
+HEADINGS = {
+    "provider": "Provider",
+    "region": "Region",
+    "instance_type": "Machine",
+    "accelerator_name": "Accelerator",
+    "accelerator_count": "Count",
+    "accelerator_memory_gib": "Acc. memory",
+    "accelerator_id": "Id of the accelerator",
+    "accelerator_kind": "Kind of accelerator",
+    "accelerator_interconnect": "Link between accelerators",
+    "accelerator_memory_bandwidth_gbs": "Bandwidth of one",
+    "accelerator_fp16_tflops": "FP16 rate of one",
+    "accelerator_bf16_tflops": "BF16 rate of one",
+    "accelerator_fp8_tflops": "FP8 rate of one",
+    "accelerator_int8_tops": "INT8 rate of one",
+    "accelerator_tdp_w": "TDP of one",
+    "accelerator_power_w": "Power of one",
+    "accelerator_embodied_kgco2e": "Emissions of making one",
+    "accelerator_utilisation": "Use of accelerators assumed",
+    "cpu_utilisation": "Use of CPU assumed",
+    "vcpus": "vCPUs",
+    "memory_gib": "Memory",
+    "local_disk_gib": "Local disk",
+    "network_gbps_max": "Network",
+    "arch": "Architecture",
+    "on_demand_hourly": "On demand, own currency",
+    "best_1y_usd_per_hour": "Best 1 year",
+    "best_3y_usd_per_hour": "Best 3 years",
+    "spot_discount": "Spot discount",
+    "best_1y_discount": "Best 1 year, discount",
+    "best_3y_discount": "Best 3 years, discount",
+    "best_1y_option": "Best 1 year, which",
+    "best_3y_option": "Best 3 years, which",
+    "estimated_watts_from_tdp_estimate": "Power from an estimated TDP",
+    "grid_gco2e_per_kwh": "Emissions of the grid",
+    "embodied_gco2e_per_hour": "Emissions of making it",
+    "observed_at": "Seen at the vendor",
+    "usd_per_accelerator_hour": "Per accelerator",
+    "spot_usd_per_accelerator_hour": "Spot per accelerator",
+    "usd_per_gib_accelerator_memory_hour": "Per GiB of accelerator memory",
+    "usd_per_pflop_hour_bf16": "BF16 PFLOPS",
+    "usd_per_pflop_hour_fp8": "FP8 PFLOPS",
+    "usd_per_vcpu_hour": "Per vCPU",
+    "tflops_per_watt_bf16": "BF16 TFLOPS/W",
+    "estimated_watts": "Estimated power",
+    "gco2e_per_hour": "Emissions",
+    "usd_per_llama2_70b_lora": "LoRA run of Llama 2 70B",
+}
+
+SHEET_HEADINGS = {
+    "accelerator_count": "Accelerators",
+    "accelerator_memory_gib": "Accelerator memory",
+    "embodied_kgco2e": "Emissions of making one",
+    "interconnect": "Link between devices",
+    "interconnect_gbs": "Bandwidth of the link",
+    "launch_price_usd": "Price at launch",
+    "local_disk_kind": "Kind of local disk",
+    "measured_power_max_w": "Highest power measured",
+    "measured_power_mean_w": "Mean power measured",
+    "memory_bandwidth_gbs": "Memory bandwidth",
+    "memory_gb": "Memory",
+    "power_limit_default_w": "Power limit in clouds",
+    "purchase_price_usd": "Price of one",
+    "tdp_estimate_w": "Power, an estimate",
+    "tdp_w": "Power (TDP)",
+    "vendor": "Maker",
+}
+"""Headings of columns of accelerators and instance_types where they are not those of offers."""
+
+GROUPS = (
+    ("Power and emissions", ("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util")),
+    ("Power and emissions", ("accelerator_util",)),
+    ("Prices", ("currency", "on_demand", "spot_discount", "spot_zone", "best_")),
+    ("Per accelerator, token or run", ("usd_per_", "spot_usd_per_acc", "minutes_per", "benchmark")),
+    ("Accelerators", ("accelerator_", "tflops_")),
+    (
+        "Machine",
+        ("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp"),
+    ),
+    ("Machine", ("memory_", "local_disk", "network", "rdma", "flags", "observed")),
+)
+"""Group, and how the names of its columns begin; the first that fits counts."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of offers as the page shows it."""
+
+    name: str
+    heading: str
+    group: str
+    kind: str
+    """text, number or money (USD)."""
+    unit: str = ""
+    description: str = ""
+    option: bool = False
+    """Whether it is the price of one way to buy."""
+
+
+def words(name: str) -> str:
+    """Write a name of the data for people: reserved_1y_no_upfront → Reserved 1 year no upfront."""
+    parts = [ACRONYMS.get(part, part) for part in name.split("_")]
+    text = " ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def sheet_heading(name: str) -> str:
+    """Write the heading of a column of accelerators or instance_types."""
+    return SHEET_HEADINGS.get(name) or HEADINGS.get(name) or words(name)
+
+
+def option_of(column: str) -> str | None:
+    """Return the way to buy whose price a column of offers holds; None for other columns."""
+    match = PRICE_COLUMN.match(column)
+    return match["option"] if match else None
+
+
+def sent(offers: pl.DataFrame) -> list[str]:
+    """List the columns of offers that the page gets: none that is empty, and none LEFT_OUT."""
+    return [
+        name
+        for name in offers.columns
+        if name not in LEFT_OUT and offers[name].null_count() < offers.height
+    ]
+
+
+def describe(dataset: Dataset, names: Iterable[str], schema: pl.Schema) -> list[dict[str, Any]]:
+    """Describe columns of offers, with units and meaning from the release's own descriptor."""
+    fields = descriptions(dataset, "offers")
+    return [asdict(_column(name, fields.get(name, {}), schema[name])) for name in names]
+
+
+def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> Column:
+    option = option_of(name)
+    unit = str(described.get("unit", ""))
+    kind = "text"
+    if dtype.is_numeric():
+        kind = "money" if unit.startswith("USD") else "number"
+    return Column(
+        name=name,
+        heading=HEADINGS.get(name) or words(option or name),
+        group="Prices" if option else _group(name),
+        kind=kind,
+        unit=unit,
+        description=str(described.get("description", "")),
+        option=option is not None,
+    )
+
+
+def _group(name: str) -> str:
+    for group, beginnings in GROUPS:
+        if name.startswith(beginnings):
+            return group
+    return "More"
+
+
+def descriptions(dataset: Dataset, table: str) -> dict[str, dict[str, Any]]:
+    """Read what the release's datapackage.json says of the columns of a table, by name."""
+    key = layout.release_datapackage(dataset.version)
+    data = dataset.store.get(key, manifests.MAX_BYTES)
+    if data is None:
+        return {}
+    package = manifests.decode(
+        data, dict[str, Any], file=dataset.store.uri(key), remedy="Publish again."
+    )
+    for resource in package.get("resources", []):
+        if resource.get("name") == table:
+            return {field["name"]: field for field in resource["schema"]["fields"]}
+    return {}

@@ -1,0 +1,103 @@
+"""Write index.html: the explorer with everything it needs inside, script, style and figures."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from hwprices.read.dataset import Dataset
+from hwprices.read.device import figures
+from hwprices.read.ownership import DEFAULTS
+from hwprices.read.report import columns, payload
+from hwprices.read.report.about import about
+from hwprices.read.report.templates import render
+
+ROW_ORDER = ("provider", "instance_type", "region")
+"""Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A file of the bundle that tools/page built, and its hash as a Content-Security-Policy has it.
+
+    The policy names the hash, so that the browser runs this script and no other.
+    """
+
+    text: str
+
+    @property
+    def csp_hash(self) -> str:
+        """The SHA-256 in base64."""
+        return base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
+
+    @property
+    def markup(self) -> Markup:
+        """The text as it stands between <script> and </script>, which esbuild sees to."""
+        return Markup(self.text)  # noqa: S704 - our own file; the release has no part in it
+
+
+def bundled(name: str) -> Built:
+    """Read a file of the bundle."""
+    return Built(
+        (resources.files("hwprices.read.report") / "bundle" / name).read_text(encoding="utf-8")
+    )
+
+
+def index(dataset: Dataset, offers: pl.DataFrame) -> str:
+    """Return index.html of a release."""
+    return render(
+        "index.html",
+        script=bundled("page.js"),
+        style=bundled("page.css"),
+        data=packed(dataset, offers),
+        release=dataset.manifest,
+    )
+
+
+def packed(dataset: Dataset, offers: pl.DataFrame) -> str:
+    """Pack the figures of a release for the page."""
+    names = columns.sent(offers)
+    described = columns.describe(dataset, names, offers.schema)
+    whole = payload.Payload(
+        facts={
+            "about": about(dataset, offers),
+            "columns": described,
+            "accelerators": accelerators(dataset),
+            "accelerator_columns": columns.descriptions(dataset, "accelerators"),
+            "benchmarks": benchmarks(dataset),
+            "machines_to_buy": payload.rows(dataset.scan("local_hardware").collect()),
+            "ownership": {
+                "lifetime_years": DEFAULTS.lifetime_years,
+                "utilisation": DEFAULTS.utilisation,
+                "usd_per_kwh": DEFAULTS.usd_per_kwh,
+                "pue": DEFAULTS.pue,
+            },
+        }
+    )
+    lists = pl.selectors.list()
+    table = offers.select(names).sort(ROW_ORDER).with_columns(lists.list.join(", "))
+    whole.add_table("offers", table)
+    return whole.packed()
+
+
+def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:
+    """Return the sheet of accelerators without the columns that the page computes from offers."""
+    sheet = dataset.scan("accelerators").collect()
+    return payload.rows(sheet.drop("regions", strict=False))
+
+
+def benchmarks(dataset: Dataset) -> list[Mapping[str, Any]]:
+    """Return the best newest result of each accelerator, model and scenario, with its source."""
+    devices = dataset.scan("benchmarks").select("accelerator_id").unique().collect()
+    newest = [figures.newest_benchmarks(dataset, name) for name in sorted(devices.to_series())]
+    wanted = ["accelerator_id", "model", "scenario", "round", "per_accelerator", "unit"]
+    return [
+        row
+        for frame in newest
+        for row in payload.rows(frame.select(*wanted, "system", "official", "source_url"))
+    ]

@@ -1,0 +1,264 @@
+"""Write the pages of single accelerators and machine types: plain HTML, without a script.
+
+They can be read, printed and linked where a browser runs no scripts. A page of a machine type
+has the journey of its on-demand and spot prices: the arithmetic, the SKUs and the landed page.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from hwprices.read.dataset import Dataset
+from hwprices.read.device import figures
+from hwprices.read.report import columns, payload
+from hwprices.read.report.journey import Journeys
+from hwprices.read.report.templates import render
+from hwprices.read.summary import provider_title
+from hwprices.units import NUMBER_FORMATS
+
+LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
+
+WAYS = {
+    "on_demand_usd_per_hour": "On demand",
+    "spot_usd_per_hour": "Spot",
+    "best_1y_usd_per_hour": "Best 1 year",
+    "best_3y_usd_per_hour": "Best 3 years",
+}
+"""The price columns that pages of accelerators have."""
+
+SOURCES = {
+    "tdp_estimate_w": "tdp_estimate_source",
+    "power_limit_default_w": "power_limit_source",
+    "measured_power_mean_w": "measured_power_source",
+    "measured_power_max_w": "measured_power_source",
+    "launch_price_usd": "launch_price_source",
+    "purchase_price_usd": "purchase_price_source",
+    "embodied_kgco2e": "embodied_source",
+}
+"""Figures of the sheet with a source of their own: the column that names it."""
+
+SHEET = (
+    "vendor",
+    "kind",
+    "architecture",
+    "form_factor",
+    "counted_as",
+    "release_year",
+    "memory_gb",
+    "memory_type",
+    "memory_bandwidth_gbs",
+    "interconnect",
+    "interconnect_gbs",
+    "tdp_w",
+    "tdp_estimate_w",
+    "power_limit_default_w",
+    "measured_power_mean_w",
+    "measured_power_max_w",
+    "launch_price_usd",
+    "purchase_price_usd",
+    "embodied_kgco2e",
+)
+"""Columns of accelerators that a page shows, besides the rates."""
+
+MACHINE = (
+    "family",
+    "series",
+    "status",
+    "retirement_date",
+    "arch",
+    "vcpus",
+    "physical_cores",
+    "memory_gib",
+    "accelerator_kind",
+    "accelerator_count",
+    "accelerator_memory_gib",
+    "accelerator_interconnect",
+    "local_disk_gib",
+    "local_disk_kind",
+    "network_gbps_max",
+    "rdma",
+    "burstable",
+    "bare_metal",
+    "hypervisor",
+)
+"""Columns of instance_types that a page shows."""
+
+
+def file_name(name: str) -> str:
+    """Make a file name: letters, digits, _ - and a dot inside stay, other bytes become ~2f.
+
+    ``tools/page/src/links.ts`` makes the same.
+    """
+    encoded = re.sub(rb"[^A-Za-z0-9._-]|^\.", lambda byte: b"~%02x" % byte[0][0], name.encode())
+    return encoded.decode()[:LONGEST_NAME]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its path below the folder of the report, and its HTML."""
+
+    path: str
+    html: str
+
+
+class Pages:
+    """Makes the pages of a release."""
+
+    def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
+        self.dataset = dataset
+        self.offers = offers
+        self.descriptions = {
+            table: columns.descriptions(dataset, table)
+            for table in ("accelerators", "instance_types")
+        }
+        self.titles = {name: provider_title(dataset.manifest, name) for name in self._providers}
+        self.common = {
+            "release": dataset.manifest,
+            "titles": self.titles,
+            "file_name": file_name,
+            "sample": all(
+                entry["origin"] == "sample" for entry in dataset.manifest["providers"].values()
+            ),
+        }
+
+    @property
+    def _providers(self) -> list[str]:
+        return list(self.dataset.manifest["providers"])
+
+    def accelerators(self) -> Iterator[Page]:
+        """Make a page for each accelerator, and their list."""
+        sheet = self.dataset.scan("accelerators").sort("vendor", "name").collect()
+        rows = payload.records(sheet)
+        for row in rows:
+            name = file_name(row["accelerator_id"])
+            yield Page(f"accelerators/{name}.html", self._accelerator(row))
+        listed = render("accelerators.html", rows=rows, up="../", **self.common)
+        yield Page("accelerators/index.html", listed)
+
+    def _accelerator(self, row: Mapping[str, Any]) -> str:
+        device = row["accelerator_id"]
+        offers = self.offers.filter(accelerator_id=device)
+        measured = figures.newest_benchmarks(self.dataset, device)
+        return render(
+            "accelerator.html",
+            up="../",
+            row=row,
+            facts=self._facts("accelerators", SHEET, row),
+            rates=[
+                (name.upper(), row.get(column), row[f"{name}_support"])
+                for name, column in NUMBER_FORMATS.items()
+            ],
+            ways=list(WAYS.values()),
+            rent=_rent(offers),
+            machines=_machines(offers),
+            measured=payload.records(measured),
+            **self.common,
+        )
+
+    def _facts(
+        self, table: str, names: tuple[str, ...], row: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return what is known of a row: heading, value, unit, meaning and source."""
+        described = self.descriptions[table]
+        return [
+            {
+                "heading": columns.sheet_heading(name),
+                "value": row[name],
+                "unit": described.get(name, {}).get("unit", "").replace("year", ""),
+                "meaning": described.get(name, {}).get("description", ""),
+                "source": row.get(SOURCES.get(name, "")) or "",
+            }
+            for name in names
+            if row.get(name) is not None
+        ]
+
+    def machines(self) -> Iterator[Page]:
+        """Make a page for each machine type that has offers, and their list."""
+        key = ["provider", "instance_type"]
+        types = {
+            (row["provider"], row["instance_type"]): row
+            for row in payload.records(self.dataset.scan("instance_types").collect())
+        }
+        journeys = Journeys(self.dataset, self.offers)
+        groups = self.offers.sort(*key, "region").partition_by(
+            *key, as_dict=True, maintain_order=True
+        )
+        for (provider, name), offers in groups.items():
+            path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
+            machine = types.get((str(provider), str(name)), {})
+            yield Page(path, self._machine(str(provider), str(name), machine, offers, journeys))
+        by_provider: dict[str, list[str]] = {}
+        for provider, name in groups:
+            by_provider.setdefault(str(provider), []).append(str(name))
+        listed = render("machines.html", by_provider=by_provider, up="../", **self.common)
+        yield Page("machines/index.html", listed)
+
+    def _machine(
+        self,
+        provider: str,
+        name: str,
+        machine: Mapping[str, Any],
+        offers: pl.DataFrame,
+        journeys: Journeys,
+    ) -> str:
+        options = [
+            column
+            for column in offers.columns
+            if columns.option_of(column) and offers[column].null_count() < offers.height
+        ]
+        return render(
+            "machine.html",
+            up="../../",
+            provider=provider,
+            name=name,
+            first=offers.row(0, named=True),
+            facts=self._facts("instance_types", MACHINE, machine),
+            machine=machine,
+            options=[
+                (column, columns.words(columns.option_of(column) or "")) for column in options
+            ],
+            offers=payload.records(offers.select("region", "country", "currency", *OWN, *options)),
+            journeys=journeys.of(provider, name),
+            **self.common,
+        )
+
+
+OWN = ("on_demand_hourly", "on_demand_reason")
+"""Columns of an offer in its own currency."""
+
+
+def _rent(offers: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the cheapest price of one accelerator by provider, in each of WAYS.
+
+    Each price has ``usd``, ``region`` and ``instance_type``.
+    """
+    count = pl.col("accelerator_count")
+    lines = []
+    for (provider,), own in offers.filter(count > 0).group_by("provider", maintain_order=True):
+        prices: dict[str, dict[str, Any] | None] = dict.fromkeys(WAYS.values())
+        for column, heading in WAYS.items():
+            price = (pl.col(column).cast(pl.Float64) / count).alias("usd")
+            cheapest = own.select(price, "region", "instance_type").drop_nulls("usd").sort("usd")
+            if cheapest.height:
+                prices[heading] = cheapest.row(0, named=True)
+        lines.append({"provider": provider, "prices": prices})
+    return lines
+
+
+def _machines(offers: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the machine types with an accelerator: the cheapest on-demand price, and regions."""
+    return (
+        offers.group_by("provider", "instance_type")
+        .agg(
+            pl.col("accelerator_count").first(),
+            pl.col("vcpus").first(),
+            pl.col("memory_gib").first(),
+            pl.col("on_demand_usd_per_hour").min().cast(pl.Float64).alias("usd"),
+            pl.col("region").n_unique().alias("regions"),
+        )
+        .sort("provider", "usd", "instance_type", nulls_last=True)
+        .to_dicts()
+    )

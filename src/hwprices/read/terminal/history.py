@@ -1,0 +1,211 @@
+"""Write a price history and a comparison of releases as lines of text."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from hwprices.read.history.cheapest import BY, cheapest
+from hwprices.read.terminal.chart import Span, steps
+from hwprices.read.terminal.tables import money
+
+SERIES = [
+    "provider",
+    "region",
+    "zone",
+    "instance_type",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "os",
+    "currency",
+]
+
+REASONS = {
+    "first_release": "first release",
+    "first_collected": "collected for the first time",
+    "added": "new",
+    "returned": "sold again",
+    "price_changed": "",
+    "restated": "restated by us",
+    "changed_and_restated": "changed, and restated by us",
+    "unclear": "vendor or us: unclear",
+}
+
+STATES = {
+    "not_collected": "not collected since",
+    "refused": "refused since",
+}
+
+CHANGES = {
+    "price_up": "dearer",
+    "price_down": "cheaper",
+    "added": "new",
+    "removed": "gone",
+    "price_known": "with a price at last",
+    "price_unknown": "without a price now",
+    "terms_changed": "with other terms",
+    "restated": "restated by us",
+    "first_collected": "collected for the first time",
+    "unclear": "unclear",
+}
+
+MIN_CHART, MAX_CHART = 10, 60
+
+
+def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write the history of a machine type: one block for each way to buy it.
+
+    Args:
+        rows: what ``intervals.history`` returns.
+        width: columns of the screen.
+        chart: whether to draw a line of blocks.
+        limit: how many ways to buy it; those that changed most often come first.
+    """
+    lines = [_heading(rows), ""]
+    series = rows.partition_by(SERIES, maintain_order=True)
+    series.sort(key=lambda one: -one.height)
+    begin, end = _begin(rows), _end(rows)
+    for one in series[:limit]:
+        row = one.row(0, named=True)
+        lines.append(_place(row))
+        spans = [
+            Span(*values)
+            for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
+        ]
+        if chart:
+            lines.append(f"  {_chart(spans, begin, end, width - 2)}")
+        lines += [f"  {line}"[:width] for line in _interval_lines(one)]
+        lines.append("")
+    return [*lines, *_rest(len(series), limit, "ways to buy it")]
+
+
+def _heading(rows: pl.DataFrame) -> str:
+    row = rows.sort("valid_from").row(-1, named=True)
+    names = rows["instance_type"].unique().sort().to_list()
+    device = row["accelerator_id"]
+    with_device = f", {row['accelerator_count']:g} × {device}" if device else ""
+    since = f"{_begin(rows):%Y-%m-%d}"
+    prices = rows["price_id"].n_unique()
+    counted = f"{prices:,} price{'s' * (prices != 1)} since {since}"
+    return (
+        f"{', '.join(names)} ({row['provider']}{with_device}): {counted}, {row['currency']} an hour"
+    )
+
+
+def _begin(rows: pl.DataFrame) -> datetime:
+    times: list[datetime] = rows["valid_from"].to_list()
+    return min(times)
+
+
+def _end(rows: pl.DataFrame) -> datetime:
+    """Find the end of the time to draw: the last release."""
+    times = [rows["valid_from"].max(), rows["valid_to"].max(), rows["observed_last"].max()]
+    return max(time for time in times if isinstance(time, datetime))
+
+
+def _chart(spans: Sequence[Span], begin: Any, end: datetime, width: int) -> str:
+    room = max(MIN_CHART, min(MAX_CHART, width))
+    return steps(spans, begin, end, room) if end > begin else ""
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    term = f"{row['term_months'] // 12} y" if row["term_months"] else ""
+    plan = str(row["commitment_plan"] or "").replace("_", " ")
+    paid = str(row["payment_option"]).replace("_", " ") if row["term_months"] else ""
+    option = str(row["purchase_option"]).replace("_", " ")
+    parts = [row["zone"] or row["region"], option, plan, term, paid, row["os"]]
+    return "  ".join(str(part) for part in parts if part)
+
+
+def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
+    before = None
+    for row in rows.sort("valid_from").iter_rows(named=True):
+        amount = row["effective_hourly"]
+        shown = money(amount) if amount is not None else f"no price: {row['price_reason']}"
+        percent = f"{(amount / before - 1) * 100:+.1f} %" if amount and before else ""
+        until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
+        yield (
+            f"{row['valid_from']:%Y-%m-%d} to {until}  {shown:>10}  {percent:>8}  {_reason(row)}"
+        ).rstrip()
+        before = amount
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    begun = REASONS.get(row["start_reason"], row["start_reason"])
+    ended = "no longer sold" if row["end_reason"] == "removed" else ""
+    state = STATES.get(row["state"], "")
+    missing = f"{state} {row['last_release'][:8]}" if state else ""
+    return "; ".join(text for text in (begun, ended, missing) if text)
+
+
+def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write what one accelerator cost at least: one block for each provider and option."""
+    devices = ", ".join(rows["accelerator_id"].drop_nulls().unique().sort())
+    since = f"{_begin(rows):%Y-%m-%d}"
+    lines = [f"{devices}: cheapest hour of one accelerator since {since}", ""]
+    spans = cheapest(rows)
+    series = spans.partition_by(BY, maintain_order=True)
+    begin, end = _begin(rows), _end(rows)
+    for one in series[:limit]:
+        row = one.row(0, named=True)
+        term = f"  {row['term_months'] // 12} y" if row["term_months"] else ""
+        option = row["purchase_option"].replace("_", " ")
+        lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
+        columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
+        if chart:
+            lines.append(
+                f"  {_chart([Span(*values) for values in columns], begin, end, width - 2)}"
+            )
+        for span in one.iter_rows(named=True):
+            until = f"{span['valid_to']:%Y-%m-%d}" if span["valid_to"] else "now       "
+            amount = money(span["per_accelerator_hour"])
+            where = f"{span['instance_type']} in {span['region']}"
+            lines.append(
+                f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"[:width]
+            )
+        lines.append("")
+    return [*lines, *_rest(len(series), limit, "providers and options")]
+
+
+def of_diff(rows: pl.DataFrame, older: str, newer: str, *, width: int, limit: int) -> list[str]:
+    """Write a comparison of two releases: the counts, then the largest changes."""
+    lines = [f"{newer} compared with {older}"]
+    if rows.is_empty():
+        return [*lines, "No price differs."]
+    counts = dict(rows.group_by("change").len().iter_rows())
+    told = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
+    lines += [f"Prices: {', '.join(told)}.", ""]
+    shown = rows.head(limit)
+    places = [
+        f"{row['provider']} {row['instance_type']} {_place(row)}"
+        for row in shown.iter_rows(named=True)
+    ]
+    changes = [_moved(row) for row in shown.iter_rows(named=True)]
+    room = max(20, width - max(map(len, changes)) - 2)
+    longest = min(room, max(map(len, places)))
+    lines += [
+        f"{_cut(place, longest):<{longest}}  {change}"
+        for place, change in zip(places, changes, strict=True)
+    ]
+    return [*lines, *_rest(rows.height, limit, "prices")]
+
+
+def _moved(row: Mapping[str, Any]) -> str:
+    old, new = row["old_effective_hourly"], row["new_effective_hourly"]
+    amounts = f"{money(old) or '-':>9} → {money(new) or '-':<9}"
+    percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
+    word = "" if row["change"] in ("price_up", "price_down") else CHANGES[row["change"]]
+    partly = "partly restated by us" if row["partly_restated"] else ""
+    return f"{amounts} {percent:>9}  {word or partly}".rstrip()
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _rest(count: int, limit: int, what: str) -> list[str]:
+    more = count - limit
+    return [f"and {more:,} more {what}: see --limit, --json or --csv"] if more > 0 else []

@@ -1,0 +1,90 @@
+"""docs/cookbook.md: every Python example runs, over a folder, over HTTP and over S3."""
+
+import functools
+import http.server
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+from tests.helpers import market
+
+COOKBOOK = Path(__file__).parents[2] / "docs" / "cookbook.md"
+
+
+def blocks(language: str) -> list[str]:
+    """Return the examples marked with exactly these words."""
+    return re.findall(rf"```{language}\n(.*?)```", COOKBOOK.read_text(), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder ``data`` with a small release."""
+    return market.publish(tmp_path_factory.mktemp("cookbook") / "data")
+
+
+def run(source: str, **names: object) -> dict[str, object]:
+    """Run an example in a namespace of its own."""
+    space: dict[str, object] = dict(names)
+    exec(compile(source, str(COOKBOOK), "exec"), space)
+    return space
+
+
+def test_the_examples_over_a_folder_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(data)
+    found = run("\n".join(blocks("python")))
+    assert str(found["cheapest"]) == "55.0400000000"
+    assert len(found["tables"]) > 10  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def web(data: Path) -> Iterator[str]:
+    """A web server with the folder that holds ``data``."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(data.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_the_example_over_http_runs(web: str) -> None:
+    (example,) = blocks("python over http")
+    assert "http://localhost:8000" in example
+    run(example.replace("http://localhost:8000", web))
+
+
+def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": url,
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
+    client.create_bucket(Bucket="cookbook")
+    for file in data.rglob("*"):
+        if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
+            client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
+    (example,) = blocks("python over s3")
+    options = {"aws_endpoint_url": url, "aws_allow_http": "true"}
+    endpoint = {"endpoint_override": f"{host}:{port}", "scheme": "http"}
+    try:
+        run(example.replace("s3://bucket", "s3://cookbook"), options=options, endpoint=endpoint)
+    finally:
+        server.stop()

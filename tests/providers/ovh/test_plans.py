@@ -1,0 +1,151 @@
+"""The order catalog: which plans are machines by the hour, and what they cost.
+
+Prices are those recorded 2026-08-22 (h100-380, h200-1920, l40s-90 of the US) unless said otherwise.
+"""
+
+from decimal import Decimal
+
+import pytest
+from tests.helpers.ovh_pages import B3_8, plan, read
+
+
+def prices(*plans, **more):
+    columns = ("instance_type", "region", "os", "currency", "hourly")
+    return read(*plans, **more).rows["prices"].select(columns).rows()
+
+
+def test_a_price_is_in_units_of_1e_minus_8() -> None:
+    assert prices(plan()) == [("h100-380", "standard", "linux", "EUR", Decimal("2.8"))]
+    assert prices(plan("b2-7.consumption", 7090000, technical=B3_8))[0][4] == Decimal("0.0709")
+
+
+def test_the_currency_of_the_catalog_is_kept() -> None:
+    """The unit of a US plan is "none": the code says that it is by the hour."""
+    pricing = {"price": 180000000, "interval": 0, "intervalUnit": "none"}
+    us = plan("l40s-90.consumption", pricings=[pricing])
+    assert prices(us, currency="USD") == [("l40s-90", "standard", "linux", "USD", Decimal("1.8"))]
+
+
+def test_a_month_is_not_an_hour() -> None:
+    tables = read(plan(), plan("h100-380.monthly.postpaid", 194000000000))
+    assert tables.rows["prices"]["hourly"].to_list() == [Decimal("2.8")]
+    assert tables.counts == {"out_of_scope:planCode=not hourly": 1}
+
+
+def test_other_kinds_of_zones_have_prices_of_their_own() -> None:
+    codes = {"b3-8.consumption": 5, "b3-8.consumption.3AZ": 9, "b3-8.consumption.LZ.EU": 6}
+    plans = [plan(code, price * 10**6, technical=B3_8) for code, price in codes.items()]
+    assert {row[1]: row[4] for row in prices(*plans)} == {
+        "standard": Decimal("0.05"),
+        "3az": Decimal("0.09"),
+        "lz-eu": Decimal("0.06"),
+    }
+    regions = read(*plans).rows["regions"].select("region", "kind").rows()
+    assert regions == [("3az", "region"), ("lz-eu", "local_zone"), ("standard", "region")]
+
+
+def test_win_is_the_same_machine_with_windows() -> None:
+    windows = plan("win-h100-380.consumption", 400000000)
+    assert {(row[0], row[2], row[4]) for row in prices(plan(), windows)} == {
+        ("h100-380", "linux", Decimal("2.8")),
+        ("h100-380", "windows", Decimal("4")),
+    }
+
+
+def test_a_managed_service_with_a_gpu_is_no_machine() -> None:
+    """An ai-serving plan has a whole GPU and a price by the minute."""
+    tables = read(plan(), plan("ai-app-l4-1.consumption", 1500000, product="ai-serving"))
+    assert tables.rows["prices"]["instance_type"].to_list() == ["h100-380"]
+    assert tables.counts == {"out_of_scope:product=not an instance": 1}
+
+
+def test_zero_is_not_a_price() -> None:
+    rows = read(plan(price=0)).rows["prices"]
+    assert rows.select("hourly", "price_reason").rows() == [(None, "listed_at_zero")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"technical": None}, "unknown_product"),
+        ({"technical": {"gpu": {"model": "H100"}}}, "unknown_product"),
+        ({"pricings": []}, "no_price"),
+        ({"pricings": [{"price": 1}, {"price": 2}]}, "tiered_price"),
+    ],
+)
+def test_what_is_not_understood_is_in_quarantine(changes, reason) -> None:
+    """Some plans are stubs that describe no machine."""
+    tables = read(plan(), plan("x-1.consumption", **changes))
+    ((refused, message),) = tables.refused
+    assert refused == reason
+    assert "x-1.consumption" in message
+    assert tables.rows["prices"]["instance_type"].to_list() == ["h100-380"]
+
+
+def test_the_number_in_the_name_is_memory() -> None:
+    (machine,) = read(plan()).rows["instance_types"].to_dicts()
+    assert (machine["memory_gib"], machine["accelerator_count"]) == (380, 1)
+    assert machine["accelerators"] == [
+        {
+            "accelerator_id": "nvidia-h100-sxm5-80gb",
+            "vendor_name": "H100",
+            "count": 1,
+            "memory_gib": 80,
+        }
+    ]
+
+
+def test_memory_of_a_gpu_is_of_one() -> None:
+    gpu = {"model": "H200", "number": 8, "memory": {"size": 141}}
+    technical = {"cpu": {"cores": 224}, "memory": {"size": 1920}, "gpu": gpu}
+    (machine,) = (
+        read(plan("h200-1920.consumption", technical=technical)).rows["instance_types"].to_dicts()
+    )
+    assert machine["accelerator_memory_gib"] == 8 * 141
+    assert machine["accelerators"][0]["accelerator_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("cpu", "vcpus", "cores", "metal"),
+    [
+        ({"cores": 8, "type": "vCore", "model": "vCore"}, 8, 4, False),
+        ({"cores": 1, "type": "vCore"}, 1, None, False),
+        ({"cores": 16, "threads": 32, "type": "core", "model": "Xeon"}, 32, 16, True),
+    ],
+)
+def test_a_vcore_is_a_thread(cpu, vcpus, cores, metal) -> None:
+    technical = {"cpu": cpu, "memory": {"size": 8}}
+    (machine,) = (
+        read(plan("x-8.consumption", technical=technical)).rows["instance_types"].to_dicts()
+    )
+    assert (machine["vcpus"], machine["physical_cores"], machine["bare_metal"]) == (
+        vcpus,
+        cores,
+        metal,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "status"),
+    [(["active"], "current"), (["legacy"], "previous"), (["coming_soon"], None), ([], None)],
+)
+def test_legacy_is_kept_and_marked(tags, status) -> None:
+    tables = read(plan(tags=tags))
+    assert tables.rows["instance_types"]["status"].to_list() == [status]
+    assert tables.rows["prices"]["hourly"].to_list() == [Decimal("2.8")]
+
+
+def test_disks_have_a_size_where_they_have_a_unit() -> None:
+    disk = {"number": 2, "capacity": 3840, "sizeUnit": "GB", "technology": "NVMe"}
+    machine = {**B3_8, "storage": {"disks": [disk]}, "bandwidth": {"level": 500}}
+    row = read(plan(technical=machine)).rows["instance_types"].to_dicts()[0]
+    assert row["local_disk_gib"] == pytest.approx(7152.56, abs=0.01)
+    assert (row["local_disk_count"], row["local_disk_kind"]) == (2, "nvme_ssd")
+    assert row["network_gbps_baseline"] == 0.5
+    machine["storage"] = {"disks": [{"capacity": 50}]}
+    row = read(plan(technical=machine)).rows["instance_types"].to_dicts()[0]
+    assert (row["local_disk_gib"], row["local_disk_count"], row["local_disk_kind"]) == (
+        None,
+        1,
+        None,
+    )

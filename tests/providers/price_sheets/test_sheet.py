@@ -1,0 +1,143 @@
+"""Reading a price sheet: what is a price, what is none and why, and which lines are refused."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from hwprices.errors import HwpricesError
+from hwprices.providers import price_sheets
+from hwprices.providers.price_sheets.sheet import COLUMNS, Sheet, parse
+
+GOOD = {
+    "id": "na/hgx-h100/on_demand",
+    "vendor": "CoreWeave",
+    "region": "NORTH AMERICA",
+    "instance_type": "NVIDIA HGX H100",
+    "page_label": "NVIDIA HGX H100",
+    "form_factor": "sxm",
+    "unit": "machine",
+    "gpus": "8",
+    "gpu_memory_gb": "80",
+    "vcpus": "128",
+    "memory_gib": "2048",
+    "local_disk": "61.44 TB",
+    "purchase_option": "on_demand",
+    "page_option": "On-Demand Price",
+    "currency": "USD",
+    "price": "$49.24",
+    "seen_on": "2026-08-22",
+    "source_url": "https://www.coreweave.com/pricing",
+    "license": "Apache-2.0 (facts via github.com/getcomputable/gpu-index)",
+    "note": "",
+}
+
+
+def sheet(*changes: dict[str, str]) -> Sheet:
+    """Parse a sheet with one line for each change of GOOD."""
+    rows = [",".join(COLUMNS), *(",".join({**GOOD, **change}.values()) for change in changes)]
+    return parse("\n".join(rows).encode())
+
+
+def test_a_line_is_read_as_the_page_prints_it() -> None:
+    (line,) = sheet({}).lines
+    assert (line.price, line.unit, line.gpus) == (Decimal("49.24"), "machine", 8)
+    assert line.local_disk_gib == pytest.approx(57_220.46, abs=0.01)  # 61.44 × 10^12 / 2^30
+    assert line.seen_on == date(2026, 8, 22)
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("Contact sales", "contact_sales"),
+        ("Contact us", "contact_sales"),
+        ("Talk to our team", "contact_sales"),
+        ("Per contract after contacting sales", "contact_sales"),
+        ("N/A", "no_price_on_page"),
+        ("––", "no_price_on_page"),
+        ("—", "no_price_on_page"),
+        ("", "no_price_on_page"),
+        ("from $1.82", "floor_price"),
+        ("starting at $2", "floor_price"),
+        ("0", "listed_at_zero"),
+        ("$0.00", "listed_at_zero"),
+    ],
+)
+def test_words_are_no_price_and_are_the_reason(printed: str, reason: str) -> None:
+    (line,) = sheet({"price": printed}).lines
+    assert (line.price, line.price_reason) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("printed", "unit", "price"),
+    [("$3.90/GPU-hr", "gpu", "3.90"), ("$4.41 per hour", "machine", "4.41"), ("2.5", "gpu", "2.5")],
+)
+def test_prices_of_every_page_are_read(printed: str, unit: str, price: str) -> None:
+    (line,) = sheet({"price": printed, "unit": unit}).lines
+    assert line.price == Decimal(price)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "words"),
+    [
+        ({"seen_on": ""}, "no_source", "seen_on '' is no day"),
+        ({"seen_on": "22.08.2026"}, "no_source", "seen_on"),
+        ({"source_url": ""}, "no_source", "source_url"),
+        ({"source_url": "http://x.example/"}, "no_source", "source_url"),
+        ({"license": ""}, "no_source", "license is empty"),
+        ({"gpus": "4^1"}, "unreadable_line", "footnote"),
+        ({"gpus": ""}, "unreadable_line", "a price for a machine, and gpus is empty"),
+        ({"gpus": "0"}, "unreadable_line", "gpus '0'"),
+        ({"vcpus": "16-192"}, "unreadable_line", "vcpus '16-192'"),
+        ({"unit": "node"}, "unknown_unit", "none of machine, gpu"),
+        ({"price": "$3.90/GPU-hr"}, "unknown_unit", "is per GPU"),
+        ({"purchase_option": "reserved"}, "unknown_price_type", "none of on_demand, spot"),
+        ({"price": "$49.24^1"}, "price_not_a_number", r"\^1"),
+        ({"price": "-5"}, "price_not_a_number", "-5"),
+        ({"price": "€49.24"}, "no_currency", "not in USD"),
+        ({"currency": ""}, "no_currency", "no ISO 4217"),
+        ({"region": ""}, "no_region", "region is empty"),
+        ({"instance_type": ""}, "no_instance_type", "empty"),
+        ({"note": "one, two"}, "unreadable_line", "is a comma not quoted"),
+    ],
+)
+def test_a_line_that_is_not_understood_is_refused(
+    change: dict[str, str], reason: str, words: str
+) -> None:
+    read = sheet(change)
+    assert read.lines == ()
+    assert read.problems[0].reason == reason
+    assert words.replace("\\", "") in str(read.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ({}, "has several lines"),
+        ({"purchase_option": "spot"}, "the id na/hgx-h100/on_demand"),
+        ({"id": "eu", "region": "EUROPE", "vcpus": "64"}, "describe different machines"),
+    ],
+)
+def test_lines_that_contradict_each_other_are_both_refused(
+    second: dict[str, str], words: str
+) -> None:
+    read = sheet({}, second)
+    assert read.lines == ()
+    assert [words in str(problem) for problem in read.problems] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\xff\xfe", b"a,b\n1,2\n", (",".join(COLUMNS) + '\n"a\nb"\n').encode(), b'"' * 200_000],
+)
+def test_what_is_no_sheet_is_an_error_with_a_remedy(content: bytes) -> None:
+    with pytest.raises(HwpricesError, match="price sheet"):
+        parse(content)
+
+
+@pytest.mark.parametrize("name", price_sheets.names())
+def test_every_sheet_of_the_project_can_be_used(name: str) -> None:
+    read = parse(price_sheets.sheet_file(name).read_bytes())
+    assert read.problems == ()
+    assert len(read.lines) >= 6
+    assert len({line.seen_on for line in read.lines}) == 1

@@ -1,0 +1,87 @@
+"""Ask RunPod over sockets: one query without an account, with the faults a server can have."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.helpers.stub_server import Reply, StubServer
+from tests.providers.runpod.test_tables import H100
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import UnitResult
+
+GOOD = Reply.json({"data": {"gpuTypes": [H100]}})
+
+
+@pytest.fixture
+def server(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StubServer:
+    """Answer the query, and point the setting to the server."""
+    started = stub().on("/graphql", GOOD)
+    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
+    monkeypatch.setenv("HWPRICES_SOURCE", "live")
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
+    monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.5")
+    monkeypatch.setenv("HWPRICES_RUNPOD_URL", f"{started.url}/graphql")
+    return started
+
+
+def fetch() -> UnitResult:
+    with Collector("runpod", settings.load()) as collector:
+        (unit,) = collector.plan()
+        return collector.fetch(unit)
+
+
+def test_one_query_is_posted_without_an_account(server: StubServer) -> None:
+    result = fetch()
+    assert result.status == "ok"
+    (request,) = server.requests
+    assert (request.method, request.query) == ("POST", {})
+    query = json.loads(request.body)["query"]
+    assert query.startswith("query GpuTypes { gpuTypes { id ")
+    assert "maxGpuCount" in query
+    assert "Authorization" not in request.headers
+    assert result.pages[0].params == {}
+
+
+def test_a_gzip_answer_is_taken(server: StubServer) -> None:
+    server.on("/graphql", Reply.gzipped(GOOD.body))
+    assert fetch().status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply.json({"errors": [{"message": "Not authenticated"}]}), "Not authenticated"),
+        (Reply.json({"data": {"gpuTypes": []}}), "lists no GPU type"),
+        (Reply.json({"data": {"gpuTypes": {}}}), "no list data.gpuTypes"),
+        (Reply.json({"data": None}), "no list data.gpuTypes"),
+        (Reply.json([]), "is no object"),
+        (Reply(b"{"), "is not JSON"),
+        (Reply(b"<html>", content_type="text/html"), "HTML came"),
+        (Reply.json({}, status=401), "HTTP 401"),
+        (Reply.json({}, status=500), "HTTP 500"),
+        (Reply(b"", status=307, headers={"Location": "https://elsewhere.test/"}), "Redirects"),
+        (Reply(GOOD.body, cut=50), "bytes"),
+        (Reply(GOOD.body, cut=50, reset=True), "failed once"),
+        (Reply(b"", stall=2, length=False), "failed once"),
+    ],
+)
+def test_a_fault_fails_the_unit_in_one_line(server: StubServer, reply: Reply, words: str) -> None:
+    server.on("/graphql", reply)
+    result = fetch()
+    assert result.status == "failed"
+    assert words in result.reason
+    assert "\n" not in result.reason
+
+
+def test_a_fault_that_passes_is_tried_again(
+    server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "2")
+    server.on("/graphql", [Reply.json({}, status=503, headers={"Retry-After": "0"}), GOOD])
+    assert fetch().status == "ok"
+    assert [request.method for request in server.requests] == ["POST", "POST"]

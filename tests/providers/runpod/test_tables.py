@@ -1,0 +1,187 @@
+"""RunPod's GPU types as tables: the recorded answer, and each trap of its four prices."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hwprices import providers
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages
+
+STARTED = datetime(2026, 8, 22, tzinfo=UTC)
+UNIT = Unit("runpod", "gpu_types")
+URL = "https://api.runpod.io/graphql"
+
+H100: dict[str, Any] = {
+    "id": "NVIDIA H100 80GB HBM3",
+    "displayName": "H100 SXM",
+    "memoryInGb": 80,
+    "securePrice": 3.29,
+    "communityPrice": 2.69,
+    "secureSpotPrice": 3.29,
+    "communitySpotPrice": 2.69,
+}
+
+
+class Read:
+    """The tables of landed answers."""
+
+    def __init__(self, landing: Landing, result: UnitResult) -> None:
+        self.pages = Pages(Run("r", "runpod", "live", STARTED, "0", (result,)), landing)
+        self.parts = {part.table: part for part in providers.get("runpod").normalise(self.pages)}
+        self.tables = {name: part.frame.lazy().collect() for name, part in self.parts.items()}
+
+    @property
+    def prices(self) -> dict[tuple[str, str, str], Decimal]:
+        """Hourly price by machine, cloud and purchase option."""
+        rows = self.tables["prices"].select("instance_type", "region", "purchase_option", "hourly")
+        return {(name, cloud, option): hourly for name, cloud, option, hourly in rows.iter_rows()}
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Read]:
+    """Land an answer with GPU types that differ from H100, and read it."""
+
+    def make(*changes: dict[str, Any]) -> Read:
+        landing = Landing(tmp_path)
+        body = json.dumps({"data": {"gpuTypes": [{**H100, **change} for change in changes]}})
+        page = landing.land_bytes(UNIT, body.encode(), url=URL, retrieved_at=STARTED)
+        return Read(landing, UnitResult(UNIT, "ok", (page,)))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Read:
+    landing = Landing(project / "data/sample")
+    run = landing.latest_run("runpod")
+    assert run is not None
+    return Read(landing, run.results[0])
+
+
+ONE_H100 = "1x NVIDIA H100 80GB HBM3"
+
+
+def test_secure_and_community_are_platforms_with_prices_of_their_own(sample: Read) -> None:
+    assert sample.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.29")
+    assert sample.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
+    assert sample.tables["regions"].select("region", "kind").rows() == [
+        ("secure", "platform"),
+        ("community", "platform"),
+    ]
+
+
+def test_community_is_not_spot(sample: Read) -> None:
+    """A public index calls it interruptible."""
+    assert set(sample.tables["prices"]["purchase_option"]) == {"on_demand"}
+
+
+def test_spot_is_a_row_only_where_it_is_lower(read) -> None:
+    made = read({"communitySpotPrice": 1.35})
+    assert made.prices == {
+        (ONE_H100, "secure", "on_demand"): Decimal("3.29"),
+        (ONE_H100, "community", "on_demand"): Decimal("2.69"),
+        (ONE_H100, "community", "spot"): Decimal("1.35"),
+    }
+    assert made.parts["prices"].counts["out_of_scope:spot=not_below_on_demand"] == 1
+
+
+def test_zero_is_not_a_price(sample: Read) -> None:
+    """The A100 with 40 GB is not in the secure cloud."""
+    clouds = {cloud for name, cloud, _ in sample.prices if name == "1x NVIDIA A100-SXM4-40GB"}
+    assert clouds == {"community"}
+    assert sample.parts["prices"].counts["out_of_scope:not_in_cloud=secure"] > 0
+
+
+@pytest.mark.parametrize("price", [0, None, 0.0])
+def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
+    made = read({"securePrice": price, "secureSpotPrice": price})
+    assert {cloud for _, cloud, _ in made.prices} == {"community"}
+
+
+def test_a_machine_costs_its_number_of_gpus(read) -> None:
+    made = read({"maxGpuCount": 8})
+    assert made.prices["8x NVIDIA H100 80GB HBM3", "secure", "on_demand"] == Decimal("26.32")
+    assert made.tables["instance_types"].height == 8
+    parts = made.tables["price_components"].filter(
+        instance_type="8x NVIDIA H100 80GB HBM3", region="secure"
+    )
+    assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
+
+
+@pytest.mark.parametrize("most", [None, 0, -1, 1000, "8", 2.5])
+def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
+    assert read({"maxGpuCount": most}).tables["instance_types"].height == 1
+
+
+def test_minima_of_cpu_and_memory_are_not_the_machines(sample: Read) -> None:
+    machines = sample.tables["instance_types"]
+    assert machines["vcpus"].null_count() == machines["memory_gib"].null_count() == machines.height
+
+
+@pytest.mark.parametrize(
+    ("gpu_type", "accelerator"),
+    [
+        ("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm5-80gb"),
+        ("NVIDIA H100 PCIe", "nvidia-h100-pcie-80gb"),
+        ("NVIDIA H100 NVL", "nvidia-h100-nvl-94gb"),
+        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
+    ],
+)
+def test_the_id_has_the_form_factor(sample: Read, gpu_type: str, accelerator: str) -> None:
+    row = sample.tables["instance_types"].filter(instance_type=f"1x {gpu_type}")
+    (device,) = row["accelerators"].item()
+    assert device["accelerator_id"] == accelerator
+
+
+def test_where_the_list_says_who_has_a_type_it_is_availability(read) -> None:
+    made = read({"secureCloud": True, "communityCloud": False})
+    rows = made.tables["availability"].select("region", "offered").sort("region").rows()
+    assert rows == [("community", False), ("secure", True)]
+
+
+def test_a_price_below_zero_is_in_quarantine(read) -> None:
+    made = read({"securePrice": -1, "secureSpotPrice": None})
+    refused = made.parts["prices"].refused
+    assert refused is not None
+    assert refused["reason"].to_list() == ["price_not_positive"]
+    assert {cloud for _, cloud, _ in made.prices} == {"community"}
+
+
+@pytest.mark.parametrize("change", [{"securePrice": "3.29"}, {"id": None}, {"id": " "}])
+def test_an_answer_with_a_field_of_another_type_fails_its_unit(read, change) -> None:
+    made = read(change)
+    assert made.prices == {}
+    assert len(made.pages.unreadable) == 1
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": [5]}}', b"{", b"[" * 9999])
+def test_an_answer_of_another_shape_fails_its_unit(tmp_path, body) -> None:
+    landing = Landing(tmp_path)
+    page = landing.land_bytes(UNIT, body, url=URL, retrieved_at=STARTED)
+    made = Read(landing, UnitResult(UNIT, "ok", (page,)))
+    assert made.tables["prices"].is_empty()
+    assert len(made.pages.unreadable) == 1
+
+
+def test_a_newer_answer_replaces_a_type(tmp_path) -> None:
+    landing = Landing(tmp_path)
+    bodies = [{**H100}, {**H100, "securePrice": 3.5}]
+    pages = tuple(
+        landing.land_bytes(
+            UNIT,
+            json.dumps({"data": {"gpuTypes": [row]}}).encode(),
+            url=URL,
+            retrieved_at=STARTED,
+        )
+        for row in bodies
+    )
+    made = Read(landing, UnitResult(UNIT, "ok", pages))
+    assert made.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.5")
+    assert pl.Series(made.tables["instance_types"]["instance_type"]).to_list() == [ONE_H100]

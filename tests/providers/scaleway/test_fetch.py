@@ -1,0 +1,130 @@
+"""Fetch Scaleway over sockets: page by page, zone by zone, with the faults a server can have."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.stub_server import Reply, Request, StubServer
+from tests.providers.scaleway.test_tables import SERVER
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages, get
+from hwprices.providers.scaleway.api import products
+
+PATH = "/zones/fr-par-2/products/servers"
+
+
+def servers(count: int, start: int = 0) -> dict[str, Any]:
+    return {"servers": {f"TYPE-{number}": SERVER for number in range(start, start + count)}}
+
+
+@pytest.fixture
+def server(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StubServer:
+    """Serve one zone, and point the settings to it."""
+    started = stub().on(PATH, Reply.json(servers(3)))
+    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
+    monkeypatch.setenv("HWPRICES_SOURCE", "live")
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
+    monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.5")
+    monkeypatch.setenv("HWPRICES_SCALEWAY_URL", started.url)
+    monkeypatch.setenv("HWPRICES_SCALEWAY_ZONES", "fr-par-2")
+    return started
+
+
+def fetch(zone: str = "fr-par-2") -> UnitResult:
+    with Collector("scaleway", settings.load()) as collector:
+        return collector.fetch(Unit("scaleway", "servers", zone))
+
+
+def test_zones_are_a_setting(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWPRICES_SCALEWAY_ZONES", "pl-waw-2, fr-par-1")
+    with Collector("scaleway", settings.load()) as collector:
+        assert [unit.region for unit in collector.plan()] == ["fr-par-1", "pl-waw-2"]
+        assert [unit.region for unit in collector.plan(regions=["nl-ams-1"])] == ["nl-ams-1"]
+
+
+def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) -> None:
+    """136 machine types are two pages of 100."""
+
+    def page(request: Request) -> Reply:
+        assert request.query["per_page"] == "100"
+        first = request.query["page"] == "1"
+        return Reply.gzipped(Reply.json(servers(100) if first else servers(36, 100)).body)
+
+    server.on(PATH, page)
+    result = fetch()
+    assert [dict(landed.params)["page"] for landed in result.pages] == ["1", "2"]
+    run = Run("r", "scaleway", "live", result.pages[0].retrieved_at, "0", (result,))
+    pages = Pages(run, Landing(tmp_path / "raw"))
+    (prices,) = [p.frame for p in get("scaleway").normalise(pages) if p.table == "prices"]
+    assert prices.lazy().collect().height == 136
+
+
+def test_a_last_page_that_is_empty_is_the_end(server: StubServer) -> None:
+    replies = {"1": servers(100), "2": {"servers": {}}}
+    server.on(PATH, lambda request: Reply.json(replies[request.query["page"]]))
+    assert len(fetch().pages) == 1
+
+
+def test_a_server_that_ignores_the_page_is_noticed(server: StubServer) -> None:
+    server.on(PATH, Reply.json(servers(100)))
+    result = fetch()
+    assert result.status == "failed"
+    assert "page 2" in result.reason
+    assert "repeats TYPE-0 of an earlier page" in result.reason
+    assert len(server.requests) == 2
+
+
+def test_pages_without_an_end_are_given_up(
+    server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "MOST_PAGES", 2)
+
+    def endless(request: Request) -> Reply:
+        return Reply.json(servers(100, 100 * int(request.query["page"])))
+
+    server.on(PATH, endless)
+    assert "no end after 2 pages" in fetch().reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply.json({"servers": {}}), "lists no machine type"),
+        (Reply.json({"servers": []}), "has no object servers"),
+        (Reply.json([]), "has no object servers"),
+        (Reply(b"{"), "is not JSON"),
+        (Reply(b"<html>", content_type="text/html"), "HTML came"),
+        (Reply.json({"type": "denied"}, status=403), "HTTP 403"),
+        (Reply.json({}, status=503), "HTTP 503"),
+        (Reply(b"", status=302, headers={"Location": "https://elsewhere.test/"}), "Redirects"),
+        (Reply(Reply.json(servers(3)).body, cut=100), "bytes"),
+        (Reply(Reply.json(servers(3)).body, cut=100, reset=True), "failed once"),
+        (Reply(b"", stall=2, length=False), "failed once"),
+    ],
+)
+def test_a_fault_fails_the_zone_in_one_line(server: StubServer, reply: Reply, words: str) -> None:
+    server.on(PATH, reply)
+    result = fetch()
+    assert result.status == "failed"
+    assert words in result.reason
+    assert "\n" not in result.reason
+
+
+def test_a_fault_that_passes_is_tried_again(
+    server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "2")
+    busy = Reply.json({}, status=429, headers={"Retry-After": "0"})
+    server.on(PATH, [busy, Reply.json(servers(3))])
+    assert fetch().status == "ok"
+
+
+def test_a_zone_that_fails_leaves_the_others(server: StubServer) -> None:
+    assert fetch("nl-ams-9").status == "failed"
+    assert fetch().status == "ok"

@@ -1,0 +1,195 @@
+"""Scaleway's products as tables: the recorded zone, and each trap of its list."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hwprices import providers
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages
+
+STARTED = datetime(2026, 8, 22, tzinfo=UTC)
+URL = "https://api.scaleway.com/instance/v1/zones/fr-par-2/products/servers"
+
+SERVER: dict[str, Any] = {
+    "arch": "x86_64",
+    "ncpus": 24,
+    "ram": 257698037760,
+    "gpu": 1,
+    "gpu_info": {
+        "gpu_manufacturer": "NVIDIA",
+        "gpu_name": "H100-PCIe",
+        "gpu_memory": 85899345920,
+    },
+    "mig_profile": None,
+    "monthly_price": 2092.545,
+    "hourly_price": 2.8665,
+    "network": {"sum_internal_bandwidth": 10000000000},
+    "end_of_service": False,
+}
+
+
+class Read:
+    """The tables of landed pages."""
+
+    def __init__(self, landing: Landing, *results: UnitResult) -> None:
+        self.pages = Pages(Run("r", "scaleway", "live", STARTED, "0", results), landing)
+        parts = list(providers.get("scaleway").normalise(self.pages))
+        self.tables: dict[str, pl.DataFrame] = {}
+        for part in parts:
+            frame = part.frame.lazy().collect()
+            known = self.tables.get(part.table)
+            self.tables[part.table] = frame if known is None else pl.concat([known, frame])
+        refused = [part.refused for part in parts if part.refused is not None]
+        self.refused = pl.concat(refused) if refused else pl.DataFrame()
+
+    def price(self, machine: str) -> dict[str, Any]:
+        return self.tables["prices"].filter(instance_type=machine).row(0, named=True)
+
+    def machine(self, name: str) -> dict[str, Any]:
+        return self.tables["instance_types"].filter(instance_type=name).row(0, named=True)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Read]:
+    """Land one page for each zone, with machines that differ from SERVER, and read them."""
+
+    def make(zones: dict[str, dict[str, Any]] | None = None, **machines: Any) -> Read:
+        landing = Landing(tmp_path)
+        results = []
+        for zone, servers in (zones or {"fr-par-2": machines}).items():
+            unit = Unit("scaleway", "servers", zone)
+            rows = {name: {**SERVER, **change} for name, change in servers.items()}
+            body = json.dumps({"servers": rows}).encode()
+            page = landing.land_bytes(unit, body, url=URL, retrieved_at=STARTED)
+            results.append(UnitResult(unit, "ok", (page,)))
+        return Read(landing, *results)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Read:
+    landing = Landing(project / "data/sample")
+    run = landing.latest_run("scaleway")
+    assert run is not None
+    return Read(landing, *run.results)
+
+
+def test_euros_stay_euros_to_the_last_digit(sample: Read) -> None:
+    row = sample.price("L40S-4-48G")
+    assert (row["hourly"], row["currency"]) == (Decimal("5.879664"), "EUR")
+    assert set(sample.tables["prices"]["purchase_option"]) == {"on_demand"}
+
+
+def test_both_pages_are_read(sample: Read) -> None:
+    assert sample.tables["prices"].height == 21
+    assert sample.price("RENDER-S")["hourly"] == Decimal("1.221")
+
+
+@pytest.mark.parametrize(("gpus", "hourly"), [(2, "18.96"), (4, "34.08"), (8, "60.00")])
+def test_a_price_need_not_follow_the_number_of_gpus(sample: Read, gpus: int, hourly: str) -> None:
+    name = f"B300-SXM-{gpus}-288G"
+    assert sample.price(name)["hourly"] == Decimal(hourly)
+    assert sample.machine(name)["accelerator_count"] == gpus
+
+
+@pytest.mark.parametrize(
+    ("machine", "accelerator"),
+    [
+        ("H100-1-80G", "nvidia-h100-pcie-80gb"),
+        ("H100-SXM-2-80G", "nvidia-h100-sxm5-80gb"),
+        ("L4-8-24G", "nvidia-l4"),
+        ("RENDER-S", "nvidia-p100"),
+    ],
+)
+def test_the_form_factor_is_the_apis(sample: Read, machine: str, accelerator: str) -> None:
+    (device,) = sample.machine(machine)["accelerators"]
+    assert device["accelerator_id"] == accelerator
+
+
+def test_memory_is_of_one_gpu_and_bytes_become_gib(sample: Read) -> None:
+    machine = sample.machine("H100-SXM-8-80G")
+    assert (machine["memory_gib"], machine["accelerator_memory_gib"]) == (960, 640)
+
+
+def test_a_machine_without_gpus_has_none(sample: Read) -> None:
+    machine = sample.machine("BASIC2-A2C-4G")
+    assert (machine["arch"], machine["accelerators"], machine["accelerator_count"]) == (
+        "arm64",
+        [],
+        0,
+    )
+
+
+def test_a_zone_is_a_region_with_its_country(sample: Read) -> None:
+    (region,) = sample.tables["regions"].to_dicts()
+    assert (region["region"], region["country"], region["display_name"]) == (
+        "fr-par-2",
+        "FR",
+        "Paris 2",
+    )
+
+
+def test_a_slice_is_a_fraction_of_a_gpu(read) -> None:
+    made = read(**{"H100-1-MIG": {"mig_profile": "1g.10gb"}})
+    (device,) = made.machine("H100-1-MIG")["accelerators"]
+    assert device["count"] == pytest.approx(1 / 7)
+    assert device["memory_gib"] is None
+
+
+def test_a_slice_of_an_unknown_shape_has_no_count(read) -> None:
+    made = read(**{"H100-1-MIG": {"mig_profile": "half"}})
+    assert made.machine("H100-1-MIG")["accelerator_count"] is None
+
+
+def test_a_machine_that_is_named_for_windows_includes_it(read) -> None:
+    made = read(**{"POP2-2C-8G-WIN": {"gpu": 0, "gpu_info": None}, "POP2-2C-8G": {"gpu": 0}})
+    assert made.price("POP2-2C-8G-WIN")["os"] == "windows"
+    assert made.price("POP2-2C-8G")["os"] == "linux"
+
+
+@pytest.mark.parametrize(
+    ("price", "reason"),
+    [
+        (0, "price_not_positive"),
+        (-1, "price_not_positive"),
+        (None, "price_not_a_number"),
+        ("2.86", "price_not_a_number"),
+        (True, "price_not_a_number"),
+        (10**9, "price_not_a_number"),
+    ],
+)
+def test_what_is_no_price_is_in_quarantine(read, price, reason: str) -> None:
+    made = read(A={"hourly_price": price}, B={})
+    assert made.tables["prices"]["instance_type"].to_list() == ["B"]
+    assert made.refused["reason"].to_list() == [reason]
+
+
+def test_a_type_at_the_end_of_its_service_is_marked(read) -> None:
+    made = read(OLD={"end_of_service": True}, NEW={})
+    assert made.machine("OLD")["status"] == "retiring"
+    assert made.machine("NEW")["status"] == "current"
+
+
+def test_zones_have_prices_of_their_own(read) -> None:
+    made = read({"fr-par-2": {"A": {}}, "pl-waw-2": {"A": {"hourly_price": 3}}})
+    prices = made.tables["prices"].sort("region").select("region", "hourly").rows()
+    assert prices == [("fr-par-2", Decimal("2.8665")), ("pl-waw-2", Decimal(3))]
+    assert made.tables["availability"].height == 2
+    assert made.tables["instance_types"].height == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"ram": "240 GB"}, {"ncpus": -1}, {"gpu": 1.5}, {"gpu_info": {"gpu_memory": "80"}}]
+)
+def test_a_page_with_a_figure_of_another_type_fails_its_zone(read, change) -> None:
+    made = read({"fr-par-2": {"A": change}, "pl-waw-2": {"A": {}}})
+    assert made.tables["prices"]["region"].to_list() == ["pl-waw-2"]
+    assert len(made.pages.unreadable) == 1

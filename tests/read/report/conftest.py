@@ -1,0 +1,105 @@
+"""A small release on disk as a report, and Chromium to look at it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers import make
+from tests.helpers.offer_rows import price, prices, rows
+from tests.helpers.small_release import PRICES, REGIONS, TYPES
+
+import hwprices
+from hwprices.publish import release
+from hwprices.read.report import report
+from hwprices.storage.store import Store
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+"""A name that would run a script. Publishing refuses it; a crafted dataset may have it anywhere."""
+
+PROVIDERS = ("aws", "gcp", "azure")
+
+EURO = {"currency": "EUR", "purchase_option": "on_demand"}
+
+MORE_TYPES = [f"m{size}.large" for size in range(5, 120)]
+"""Machines without accelerators, so that the table has more than one page."""
+
+
+def world(provider: str) -> dict[str, Any]:
+    """Make a provider's tables of the small release, with hostile names among those of aws."""
+    types = [row for row in TYPES if row["provider"] == provider]
+    costs = [row for row in PRICES if row["provider"] == provider]
+    places = [row for row in REGIONS if row["provider"] == provider]
+    if provider == "aws":
+        plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")
+        types = [*types, *({**plain, "instance_type": name} for name in MORE_TYPES)]
+        places = [*places, {**places[0], "region": "eu-1"}]
+        costs = [
+            *costs,
+            *(
+                price("aws", "us-east-1", name, f"0.{position + 100}")
+                for position, name in enumerate(MORE_TYPES)
+            ),
+            price("aws", "eu-1", "m5zn.xlarge", "0.77", **EURO),
+            price("aws", "us-east-1", "g6.xlarge", "0.3219", purchase_option="spot"),
+        ]
+    return {
+        "regions": rows("regions", *places),
+        "instance_types": rows("instance_types", *types),
+        "prices": prices(*costs).collect(),
+    }
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
+    """A release of three providers with real prices of accelerators and a few made-up ones."""
+    store = Store(tmp_path_factory.mktemp("report-dataset"))
+    for provider in PROVIDERS:
+        make.stage_frames(store, "r1", world(provider), provider=provider, origin="sample")
+    release.publish(store)
+    opened = hwprices.open(store.root)
+    make_hostile(opened)
+    return opened
+
+
+def make_hostile(dataset: hwprices.Dataset) -> None:
+    """Put the hostile name into texts of offers and accelerators, behind the schema's back."""
+    (offers,) = dataset.files("offers")
+    rows = pl.read_parquet(offers)
+    texts = ["region", "instance_type", "family", "accelerator_name", "country"]
+    crafted = rows.head(1).with_columns(pl.lit(HOSTILE).alias(name) for name in texts)
+    pl.concat([rows, crafted]).write_parquet(offers)
+    (accelerators,) = dataset.files("accelerators")
+    is_h100 = pl.col("accelerator_id") == "nvidia-h100-sxm5-80gb"
+    pl.read_parquet(accelerators).with_columns(
+        pl.when(is_h100).then(pl.lit(HOSTILE)).otherwise("notes").alias("notes"),
+        pl.when(is_h100)
+        .then(pl.lit("javascript:alert(4)"))
+        .otherwise("source_url")
+        .alias("source_url"),
+    ).write_parquet(accelerators)
+
+
+@pytest.fixture(scope="session")
+def folder(dataset: hwprices.Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of that release."""
+    target = tmp_path_factory.mktemp("report")
+    report.write(dataset, target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The system's Chromium, without a window."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on the PATH: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=flags)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,126 @@
+"""The pages of accelerators and machine types, which need no script."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.read.report.conftest import HOSTILE, MORE_TYPES
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.read.report.pages import file_name
+
+
+class Page(HTMLParser):
+    """The text of a page, its links and the names of its elements."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.text = ""
+        self.links: list[str] = []
+        self.elements: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.links += [value for name, value in attrs if name == "href" and value]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("p5.48xlarge", "p5.48xlarge"),
+        ("Standard_NC24ads_A100_v4", "Standard_NC24ads_A100_v4"),
+        ("8x NVIDIA H100", "8x~20NVIDIA~20H100"),
+        ("../../etc/passwd", "~2e.~2f..~2fetc~2fpasswd"),
+        ("a\\b:ü", "a~5cb~3a~c3~bc"),
+        ("..", "~2e."),
+    ],
+)
+def test_a_file_name_stays_in_its_folder(name: str, expected: str) -> None:
+    assert file_name(name) == expected
+
+
+def test_every_link_between_pages_leads_to_a_page(folder: Path) -> None:
+    missing = set()
+    for path in folder.rglob("*.html"):
+        if path.parent == folder:
+            continue
+        for link in Page(path).links:
+            target = link.partition("#")[0]
+            if not target.startswith("http") and not (path.parent / target).is_file():
+                missing.add((path.name, link))
+    assert missing == set()
+
+
+def test_each_accelerator_and_each_sold_machine_has_a_page(
+    dataset: hwprices.Dataset, folder: Path
+) -> None:
+    accelerators = dataset.scan("accelerators").collect()["accelerator_id"]
+    assert {path.stem for path in (folder / "accelerators").glob("*.html")} == {
+        "index",
+        *accelerators,
+    }
+    types = dataset.scan("offers").select("provider", "instance_type").unique().collect()
+    for provider, name in types.iter_rows():
+        assert (folder / "machines" / provider / f"{file_name(name)}.html").is_file()
+    assert len(types) > len(MORE_TYPES)
+
+
+def test_a_machine_page_leads_a_price_back_to_the_vendor(
+    dataset: hwprices.Dataset, folder: Path
+) -> None:
+    page = Page(folder / "machines" / "aws" / "p5.48xlarge.html")
+    price = (dataset.scan("prices").filter(pl.col("instance_type") == "p5.48xlarge").collect()).row(
+        0, named=True
+    )
+    assert "$55.04" in page.text
+    assert "55.04 USD/h, as the vendor states it" in page.text
+    assert f"hwprices explain {price['price_id']}" in page.text
+    assert price["raw_sha256"] in page.text
+    assert price["source_url"] in page.links
+    assert "../../accelerators/nvidia-h100-sxm5-80gb.html" in page.links
+
+
+def test_a_price_in_another_currency_keeps_it(folder: Path) -> None:
+    assert "EUR 0.77 on demand" in Page(folder / "machines" / "aws" / "m5zn.xlarge.html").text
+
+
+def test_a_missing_price_has_its_reason(folder: Path) -> None:
+    text = Page(folder / "machines" / "aws" / "trn2.48xlarge.html").text
+    assert "capacity block priced by offering" in text
+
+
+def test_an_accelerator_page_has_its_cheapest_price_and_source(folder: Path) -> None:
+    page = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html")
+    assert "$6.88" in page.text
+    assert "989.4 TFLOPS" in page.text
+    assert "not verified a second time" in page.text or ", verified" in page.text
+    assert "../machines/gcp/a3-highgpu-8g.html" in page.links
+
+
+def test_hostile_names_stay_text(folder: Path) -> None:
+    page = Page(folder / "machines" / "aws" / f"{file_name(HOSTILE)}.html")
+    assert HOSTILE in page.text
+    assert {"script", "img", "svg"}.isdisjoint(page.elements)
+    for path in ("machines/index.html", "accelerators/nvidia-h100-sxm5-80gb.html"):
+        assert {"script", "img", "svg"}.isdisjoint(Page(folder / path).elements)
+
+
+def test_a_source_that_is_no_web_address_is_no_link(folder: Path) -> None:
+    page = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html")
+    assert "javascript:alert(4)" in page.text
+    assert not [link for link in page.links if link.startswith("javascript")]
+
+
+def test_the_command_writes_a_folder(dataset: hwprices.Dataset, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "report"
+    result = CliRunner().invoke(app, ["report", "--root", dataset.store.root, "--out", str(target)])
+    assert result.exit_code == 0, result.output
+    assert str(target / "index.html") in result.output
+    assert (target / "index.html").is_file()

@@ -1,0 +1,141 @@
+"""Tables written as files for other programs, and read back by them."""
+
+import json
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from zipfile import ZipFile
+
+import duckdb
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.errors import HwpricesError
+from hwprices.read import focus
+from hwprices.read.dataset import Dataset
+from hwprices.read.export import cells, iceberg
+from hwprices.read.overlays import rules
+
+
+@pytest.fixture(scope="module")
+def data(market: Path) -> Dataset:
+    return hwprices.open(market)
+
+
+def test_csv_json_and_parquet_hold_the_same_rows(data: Dataset, tmp_path: Path) -> None:
+    for suffix in (".csv", ".json", ".parquet"):
+        data.export(tmp_path / f"prices{suffix}", ["prices"])
+    exact = pl.read_parquet(tmp_path / "prices.parquet")
+    listed = json.loads((tmp_path / "prices.json").read_text())
+    text = pl.read_csv(tmp_path / "prices.csv", infer_schema_length=0)
+    hourly = [None if value is None else str(value) for value in exact["effective_hourly"]]
+    assert "88.4899999026" in hourly
+    assert [row["effective_hourly"] for row in listed] == hourly
+    assert text["effective_hourly"].to_list() == hourly
+    assert text.columns == exact.columns
+
+
+def test_a_text_that_looks_like_a_formula_is_harmless(data: Dataset, tmp_path: Path) -> None:
+    data.export(tmp_path / "refused.csv", ["quarantine"])
+    assert "'=2+5 is a unit" in (tmp_path / "refused.csv").read_text()
+    frame = pl.DataFrame(
+        {"text": ["=1", "+1", "-1", "@x", "\tx", "plain", None], "number": [-1] * 7}
+    )
+    assert cells.harmless(frame)["text"].to_list() == [
+        "'=1", "'+1", "'-1", "'@x", "'\tx", "plain", None,
+    ]  # fmt: skip
+    assert cells.harmless(frame)["number"].to_list() == [-1] * 7
+
+
+def test_a_workbook_has_a_sheet_for_each_table_and_no_formula(
+    data: Dataset, tmp_path: Path
+) -> None:
+    file = data.export(tmp_path / "book.xlsx", ["offers", "quarantine", "regions"])
+    with ZipFile(file) as book:
+        workbook = book.read("xl/workbook.xml").decode()
+        sheets = b"".join(book.read(name) for name in book.namelist() if "worksheets" in name)
+        texts = book.read("xl/sharedStrings.xml").decode()
+    assert all(f'name="{name}"' in workbook for name in ("offers", "quarantine", "regions"))
+    assert b"<f>" not in sheets
+    assert "=2+5 is a unit" in texts
+
+
+def test_one_duckdb_file_holds_every_table(data: Dataset, tmp_path: Path) -> None:
+    file = data.export(tmp_path / "all.duckdb")
+    with duckdb.connect(str(file), read_only=True) as connection:
+        tables = {row[0] for row in connection.execute("show tables").fetchall()}
+        assert tables == {*data.tables, focus.VIEW}
+        assert connection.execute("select count(*) from prices").fetchone() == (15,)
+
+
+def test_own_discounts_go_into_the_exported_prices(data: Dataset, tmp_path: Path) -> None:
+    overlays = rules.parse("- {match: {family: p5}, discount: 50%}", day=date(2026, 8, 1))
+    file = data.export(tmp_path / "mine.parquet", ["prices"], overlays=overlays)
+    rows = pl.read_parquet(file).filter(instance_type="p5.48xlarge", purchase_option="on_demand")
+    columns = ["effective_hourly", "list_effective_hourly", "overlay"]
+    assert rows.select(columns).row(0) == (Decimal("27.52"), Decimal("55.04"), "rule 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "message"),
+    [
+        ("x.txt", [], "the suffix names no format"),
+        ("x.csv", ["prices", "offers"], "holds one table"),
+        ("x.csv", ["prizes"], "has no table 'prizes'"),
+        ("no/such/folder/x.csv", [], "cannot write"),
+    ],
+)
+def test_a_wrong_export_is_an_error(
+    data: Dataset, tmp_path: Path, name: str, tables: list[str], message: str
+) -> None:
+    with pytest.raises(HwpricesError, match=message):
+        data.export(tmp_path / name, tables)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_is_kept(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("mine")
+    result = CliRunner().invoke(app, ["export", str(file), "--root", str(market)])
+    assert result.exit_code == 2
+    assert "is there already" in result.stderr
+    assert file.read_text() == "mine"
+
+
+def test_iceberg_tables_point_to_the_files_of_the_release(
+    data: Dataset, market: Path, tmp_path: Path
+) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    folder = tmp_path / "catalog.iceberg"
+    arguments = ["export", str(folder), "--table", "prices", "--table", "offers"]
+    result = CliRunner().invoke(app, [*arguments, "--root", str(market)])
+    assert result.exit_code == 0, result.stderr
+    catalog = SqlCatalog("hwprices", uri=f"sqlite:///{folder}/catalog.db")
+    table = catalog.load_table(f"{iceberg.NAMESPACE}.prices")
+    assert {task.file.file_path for task in table.scan().plan_files()} == {
+        str(Path(file).absolute()) for file in data.files("prices")
+    }
+    prices = table.scan(row_filter="instance_type == 'a3-highgpu-8g'").to_arrow()
+    assert Decimal("88.4899999026") in prices["effective_hourly"].to_pylist()
+
+
+def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> None:
+    """Rules of FOCUS_Spec pull request 2424, as decided on 2026-07-21."""
+    rows = data.focus_sku_prices().collect()
+    purchases = rows.filter(ChargeCategory="Purchase")
+    usage = rows.filter(ChargeCategory="Usage")
+    assert (purchases.height, usage.height) == (1, 13)
+    for column in ("PurchaseDurationType", "PurchasePaymentModel"):
+        assert purchases[column].null_count() == 0
+        assert usage[column].null_count() == usage.height
+    assert purchases.select("PurchaseDurationType", "UnitPrice").row(0) == (
+        "1 Year",
+        Decimal("62.5"),
+    )
+    assert rows["UnitPrice"].null_count() == 0
+    by_sql = data.duckdb.sql(f"select count(*) from {focus.VIEW}").fetchall()
+    assert by_sql == [(14,)]

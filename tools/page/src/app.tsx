@@ -1,0 +1,104 @@
+/** The frame of the page: heading, views, and what stands in the address. */
+
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { Accelerators } from "./accelerators";
+import { Charts } from "./charts";
+import { Compare } from "./compare";
+import { day } from "./format";
+import { Offers } from "./offers";
+import { About } from "./about";
+import type { Release } from "./release";
+import { format, parse, type State, type View } from "./state";
+
+const TITLES: Record<View, string> = {
+  offers: "Offers",
+  compare: "Compare",
+  accelerators: "Accelerators",
+  charts: "Charts",
+  release: "This release",
+};
+
+export interface ViewProps {
+  release: Release;
+  parameters: Record<string, string>;
+  /** Changes parameters of the view. With `push` the browser's Back undoes it. */
+  change: (changes: Record<string, string>, push?: boolean) => void;
+}
+
+export function App({ release }: { release: Release }) {
+  const [state, setState] = useState<State>(() => parse(location.hash));
+
+  useEffect(() => {
+    const follow = () => setState(parse(location.hash));
+    addEventListener("hashchange", follow);
+    addEventListener("popstate", follow);
+    return () => {
+      removeEventListener("hashchange", follow);
+      removeEventListener("popstate", follow);
+    };
+  }, []);
+
+  useEffect(() => {
+    document.title = `${TITLES[state.view]} · hwprices ${release.facts.about.version}`;
+  }, [state.view]);
+
+  const change = useCallback((changes: Record<string, string>, push = false) => {
+    const current = parse(location.hash);
+    const next = { ...current, parameters: { ...current.parameters, ...changes } };
+    if (push) history.pushState(null, "", format(next));
+    else history.replaceState(null, "", format(next));
+    setState(parse(location.hash));
+  }, []);
+
+  const props = { release, parameters: state.parameters, change };
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the figures
+      </a>
+      <Header release={release} view={state.view} />
+      <main id="main" tabIndex={-1} class={`view-${state.view}`}>
+        {state.view === "offers" && <Offers {...props} />}
+        {state.view === "compare" && <Compare {...props} />}
+        {state.view === "accelerators" && <Accelerators {...props} />}
+        {state.view === "charts" && <Charts {...props} />}
+        {state.view === "release" && <About {...props} />}
+      </main>
+    </>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+function Header({ release, view }: { release: Release; view: View }) {
+  const { about } = release.facts;
+  const tabs: View[] = ["offers", "accelerators", "charts", "release"];
+  return (
+    <header class="top">
+      <p class="brand">
+        <a href="#offers">
+          <b>hwprices</b> <span>what AI and cloud hardware costs</span>
+        </a>
+      </p>
+      <nav aria-label="Views">
+        {tabs.map((name) => (
+          <a key={name} href={`#${name}`} aria-current={isCurrent(name, view) ? "page" : undefined}>
+            {TITLES[name]}
+          </a>
+        ))}
+      </nav>
+      <p class="release">
+        <a href="#release">
+          {release.sampleOnly && <span class="badge">Sample</span>} {day(about.created_at)}
+        </a>
+      </p>
+    </header>
+  );
+}
+
+function isCurrent(tab: View, view: View): boolean {
+  return tab === view || (tab === "offers" && view === "compare");
+}

@@ -1,0 +1,162 @@
+/** Owning a machine against renting as many accelerators. */
+
+import * as Plot from "@observablehq/plot";
+import { useMemo, useState } from "preact/hooks";
+import type { ViewProps } from "../app";
+import { cheapest, lowest, WAYS } from "../cheapest";
+import { integer, percent, usd } from "../format";
+import { breakEvenUse, ownedPerHour, type Machine } from "../ownership";
+import type { Ownership, Release } from "../release";
+import { Chart, color } from "./chart";
+
+interface Rented {
+  heading: string;
+  usd: number;
+}
+
+interface Choice extends Machine {
+  id: string;
+  name: string;
+  rented: Rented[];
+}
+
+interface Line {
+  name: string;
+  use: number;
+  usd: number;
+}
+
+const OWNED = "var(--ink)";
+const STEPS = 60; // points of the curve
+
+const SLIDERS = [
+  { name: "utilisation", heading: "Use", min: 0.05, max: 1, step: 0.01, text: percent },
+  { name: "usd_per_kwh", heading: "USD per kWh", min: 0, max: 0.6, step: 0.01, text: (value: number) => usd(value) },
+  { name: "lifetime_years", heading: "Years of use", min: 1, max: 8, step: 1, text: String },
+  { name: "pue", heading: "PUE", min: 1, max: 2.5, step: 0.01, text: (value: number) => value.toFixed(2) },
+] as const;
+
+export function OwnChart({ release, parameters, change }: ViewProps) {
+  const choices = useMemo(() => choicesOf(release), [release]);
+  const [ownership, setOwnership] = useState<Ownership>(release.facts.ownership);
+  const choice = choices.find(({ id }) => id === parameters.machine) ?? choices[0];
+  if (!choice) return null;
+  const curve = curveOf(choice, ownership);
+  const rented = choice.rented;
+  const lines: Line[] = rented.flatMap(({ heading, usd: price }) => [
+    { name: heading, use: 0, usd: price },
+    { name: heading, use: 1, usd: price },
+  ]);
+  const now = ownedPerHour(choice, ownership);
+  const top = Math.max(...rented.map(({ usd: price }) => price), now) * 1.5;
+  return (
+    <Chart
+      title="Owning against renting"
+      words={inWords(choice, ownership)}
+      inputs={[choice, ownership]}
+      legend={[
+        { label: "owned", color: OWNED },
+        ...rented.map(({ heading }, position) => ({ label: `rented, ${heading.toLowerCase()}`, color: color(position) })),
+      ]}
+      table={{
+        headings: ["How", "USD per hour of use"],
+        rows: [["Owned", usd(now)], ...rented.map(({ heading, usd: price }) => [`Rented, ${heading}`, usd(price)])],
+      }}
+      plot={(width) => ({
+        width,
+        height: 320,
+        marginLeft: 56,
+        marginRight: 20,
+        x: { label: "Share of all hours in which it works →", domain: [0, 1], tickFormat: "%", grid: true },
+        y: { label: "↑ USD per hour of use", domain: [0, top], clamp: true, grid: true, tickFormat: (value: number) => `$${integer(value)}` },
+        marks: [
+          Plot.line(lines, {
+            x: "use",
+            y: "usd",
+            z: "name",
+            stroke: (line: Line) => color(rented.findIndex(({ heading }) => heading === line.name)),
+            strokeWidth: 2,
+          }),
+          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
+          Plot.ruleX([ownership.utilisation], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
+          Plot.dot([{ use: ownership.utilisation, usd: Math.min(now, top) }], {
+            x: "use",
+            y: "usd",
+            r: 6,
+            fill: OWNED,
+            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            title: () => `${percent(ownership.utilisation)} use\n${usd(now)} per hour of use`,
+          }),
+        ],
+      })}
+    >
+      <label class="field inline">
+        <span>Machine</span>
+        <select name="machine" value={choice.id} onChange={(event) => change({ machine: event.currentTarget.value })}>
+          {choices.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div class="sliders">
+        {SLIDERS.map(({ name, heading, min, max, step, text }) => (
+          <label key={name}>
+            <span>
+              {heading} <b>{text(ownership[name])}</b>
+            </span>
+            <input
+              type="range"
+              name={name}
+              min={min}
+              max={max}
+              step={step}
+              value={ownership[name]}
+              onInput={(event) => setOwnership({ ...ownership, [name]: Number(event.currentTarget.value) })}
+            />
+          </label>
+        ))}
+      </div>
+    </Chart>
+  );
+}
+
+/** Complete machines with a price in USD and a known power, whose accelerator a cloud rents out. */
+function choicesOf(release: Release): Choice[] {
+  const prices = cheapest(release);
+  const choices = release.facts.machines_to_buy.flatMap((row) => {
+    const watts = row.max_power_w ?? row.power_estimate_w;
+    const isPriced = row.complete && row.price_currency === "USD" && typeof row.price === "number";
+    if (!isPriced || typeof watts !== "number") return [];
+    const count = Number(row.accelerator_count);
+    const rented = WAYS.flatMap(({ column, heading }) => {
+      const price = lowest(prices.get(String(row.accelerator_id)), column);
+      return price ? [{ heading, usd: price.usd * count }] : [];
+    });
+    if (rented.length === 0) return [];
+    return [{ id: String(row.device_id), name: String(row.name), price: row.price as number, watts, rented }];
+  });
+  return choices.sort((one, other) => Number(other.id.includes("h100")) - Number(one.id.includes("h100")));
+}
+
+function curveOf(machine: Machine, ownership: Ownership): Line[] {
+  return Array.from({ length: STEPS }, (_, step) => {
+    const use = (step + 1) / STEPS;
+    return { name: "owned", use, usd: ownedPerHour(machine, { ...ownership, utilisation: use }) };
+  });
+}
+
+function inWords(choice: Choice, ownership: Ownership): string {
+  const now = ownedPerHour(choice, ownership);
+  const comparisons = choice.rented.map(({ heading, usd: price }) => {
+    const use = breakEvenUse(choice, ownership, price);
+    const when = use === null || use > 1 ? "never pays" : `pays above ${percent(use)} use`;
+    return `against ${heading.toLowerCase()} at ${usd(price)} it ${when}`;
+  });
+  return (
+    `A ${choice.name} for ${usd(choice.price)} costs its owner ${usd(now)} per hour of use: the price spread over` +
+    ` ${ownership.lifetime_years} years, and electricity. Compared with the cheapest cloud offers of as many` +
+    ` accelerators, ${comparisons.join("; ")}. Space, people, network, repair and resale are left out.`
+  );
+}

@@ -1,0 +1,168 @@
+/** What one accelerator costs for an hour: by cloud, region and way to buy. */
+
+import * as Plot from "@observablehq/plot";
+import { useMemo } from "preact/hooks";
+import type { ViewProps } from "../app";
+import { offersOf, WAYS } from "../cheapest";
+import { usd } from "../format";
+import type { Release } from "../release";
+import { Chart, color } from "./chart";
+
+interface Point {
+  provider: string;
+  way: string;
+  usd: number;
+  region: string;
+  machine: string;
+  device: string;
+}
+
+interface Family {
+  id: string;
+  name: string;
+  ids: Set<string>;
+}
+
+const MAX_POINTS = 3000; // dots of one chart; beyond that only the cheapest machine of each region
+
+export function RentChart({ release, parameters, change }: ViewProps) {
+  const families = useMemo(() => soldFamilies(release), [release]);
+  const family = families.find(({ id }) => id === parameters.device) ?? families[0];
+  const points = useMemo(() => (family ? pointsOf(release, family) : []), [family]);
+  if (!family) return null;
+  const ways = WAYS.map(({ heading }) => heading).filter((way) => points.some((point) => point.way === way));
+  const lines = release.providerIds.flatMap((id) =>
+    ways
+      .map((way) => line({ provider: release.providerTitle(id), way }))
+      .filter((name) => points.some((point) => line(point) === name)),
+  );
+  return (
+    <Chart
+      title={`What an hour of one ${family.name} costs`}
+      words={inWords(family, points)}
+      inputs={[points]}
+      legend={ways.map((label) => ({ label, color: wayColor(label) }))}
+      table={{
+        headings: ["Provider", "Region", "Machine", "Bought as", "USD/h per accelerator"],
+        rows: [...points]
+          .sort((one, other) => one.usd - other.usd)
+          .map(({ provider, region, machine, way, usd: price }) => [provider, region, machine, way, usd(price)]),
+      }}
+      plot={(width) => ({
+        width,
+        marginLeft: 150,
+        marginRight: 16,
+        height: 60 + lines.length * 26,
+        x: { label: "USD per accelerator and hour →", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
+        y: { label: null, domain: lines, grid: true },
+        marks: [
+          Plot.dot(points, {
+            x: "usd",
+            y: line,
+            r: width < 500 ? 3.5 : 4.5,
+            fill: (point: Point) => wayColor(point.way),
+            fillOpacity: 0.55,
+            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            title: ({ machine, region, provider, way, usd: price, device }: Point) =>
+              `${usd(price)}/h  ${device}\n${machine}\n${provider}, ${region}\n${way}`,
+          }),
+        ],
+      })}
+    >
+      <label class="field inline">
+        <span>Accelerator</span>
+        <select name="device" value={family.id} onChange={(event) => change({ device: event.currentTarget.value })}>
+          {families.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Chart>
+  );
+}
+
+/** The line of the chart that a dot stands in. */
+function line({ provider, way }: { provider: string; way: string }): string {
+  return `${provider}, ${way.toLowerCase()}`;
+}
+
+function wayColor(way: string): string {
+  return color(WAYS.findIndex(({ heading }) => heading === way));
+}
+
+/** Accelerators that are sold, those of one name in all their forms together: H100 is SXM and NVL. */
+function soldFamilies(release: Release): Family[] {
+  const device = release.offers.column("accelerator_id");
+  const priced = new Set<string>();
+  const perDevice = release.offers.column("usd_per_accelerator_hour");
+  for (const row of release.deviceRows) if (perDevice.codes[row] !== 0) priced.add(device.text(row));
+  const families = new Map<string, Family>();
+  for (const id of priced) {
+    const row = release.accelerators.get(id);
+    const key = id.split("-").slice(0, 2).join("-");
+    const name = String(row?.name ?? id);
+    const family = families.get(key);
+    if (family) {
+      family.ids.add(id);
+      family.name = common(family.name, name);
+    } else families.set(key, { id: key, name, ids: new Set([id]) });
+  }
+  return [...families.values()].sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
+}
+
+/** The H100 first: every provider rents it out. */
+function order({ id }: Family): number {
+  return id === "nvidia-h100" ? 0 : 1;
+}
+
+/** The words that two names begin with. */
+function common(one: string, other: string): string {
+  const [words, others] = [one.split(" "), other.split(" ")];
+  const different = words.findIndex((word, position) => word !== others[position]);
+  return different > 0 ? words.slice(0, different).join(" ") : one;
+}
+
+function pointsOf(release: Release, family: Family): Point[] {
+  const { offers } = release;
+  const text = (name: string, row: number) => offers.column(name).text(row);
+  const points: Point[] = [];
+  for (const row of offersOf(release, family.ids)) {
+    const count = offers.column("accelerator_count").number(row);
+    for (const { column, heading } of count ? WAYS : []) {
+      const price = offers.column(column).number(row);
+      if (price === null) continue;
+      points.push({
+        provider: release.providerTitle(text("provider", row)),
+        way: heading,
+        usd: price / count!,
+        region: text("region", row),
+        machine: text("instance_type", row),
+        device: text("accelerator_name", row),
+      });
+    }
+  }
+  return points.length > MAX_POINTS ? cheapestOfRegion(points) : points;
+}
+
+function cheapestOfRegion(points: Point[]): Point[] {
+  const groups = Map.groupBy(points, ({ provider, region, way }) => `${provider}|${region}|${way}`);
+  return [...groups.values()].map((group) => group.reduce((best, point) => (point.usd < best.usd ? point : best)));
+}
+
+function inWords(family: Family, points: Point[]): string {
+  const providers = Map.groupBy(points, ({ provider }) => provider);
+  const parts = [...providers].map(([provider, own]) => {
+    const onDemand = own.filter(({ way }) => way === "On demand").map(({ usd: price }) => price);
+    const spot = own.filter(({ way }) => way === "Spot").map(({ usd: price }) => price);
+    const between = onDemand.length > 0 ? `${span(onDemand)} on demand` : "no on-demand price";
+    return `${provider} ${between}${spot.length > 0 ? `, spot from ${usd(Math.min(...spot))}` : ""}`;
+  });
+  return `Each dot is an offer, in USD per ${family.name} and hour. ${parts.join("; ")}.`;
+}
+
+function span(prices: number[]): string {
+  const [low, high] = [Math.min(...prices), Math.max(...prices)];
+  return usd(low) === usd(high) ? usd(low) : `${usd(low)} to ${usd(high)}`;
+}

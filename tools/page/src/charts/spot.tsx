@@ -1,0 +1,102 @@
+/** How much of the on-demand price spot costs. */
+
+import * as Plot from "@observablehq/plot";
+import { useMemo } from "preact/hooks";
+import type { ViewProps } from "../app";
+import { percent } from "../format";
+import type { Release } from "../release";
+import { Chart, color } from "./chart";
+
+interface Range {
+  device: string;
+  provider: string;
+  low: number;
+  middle: number;
+  high: number;
+  offers: number;
+}
+
+export function SpotChart({ release }: ViewProps) {
+  const ranges = useMemo(() => rangesOf(release), [release]);
+  const providers = release.providerIds.map((id) => release.providerTitle(id));
+  const used = providers.filter((name) => ranges.some(({ provider }) => provider === name));
+  const devices = [...new Set(ranges.map(({ device }) => device))];
+  const fill = ({ provider }: Range) => color(providers.indexOf(provider));
+  return (
+    <Chart
+      title="Spot against on demand"
+      words={inWords(ranges)}
+      inputs={[ranges]}
+      legend={used.map((label) => ({ label, color: color(providers.indexOf(label)) }))}
+      table={{
+        headings: ["Accelerator", "Provider", "Lowest", "Median", "Highest", "Offers"],
+        rows: ranges.map(({ device, provider, low, middle, high, offers }) => [
+          device,
+          provider,
+          percent(low),
+          percent(middle),
+          percent(high),
+          offers,
+        ]),
+      }}
+      plot={(width) => ({
+        width,
+        height: 60 + devices.length * 22,
+        marginLeft: width < 500 ? 120 : 190,
+        marginRight: 20,
+        x: { label: "Spot price as a share of the on-demand price →", percent: true, grid: true, zero: true },
+        y: { label: null, domain: devices, tickFormat: (name: string) => shortened(name, width < 500 ? 18 : 30) },
+        marks: [
+          Plot.ruleX([1], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
+          Plot.ruleY(ranges, { y: "device", x1: "low", x2: "high", stroke: fill, strokeWidth: 3, strokeOpacity: 0.35 }),
+          Plot.dot(ranges, {
+            y: "device",
+            x: "middle",
+            r: 5,
+            fill,
+            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            title: ({ device, provider, low, middle, high, offers }: Range) =>
+              `${device}, ${provider}\nmedian ${percent(middle)} of on demand\n${percent(low)} to ${percent(high)}, ${offers} offers`,
+          }),
+        ],
+      })}
+    />
+  );
+}
+
+function shortened(name: string, letters: number): string {
+  return name.length > letters ? `${name.slice(0, letters - 1)}…` : name;
+}
+
+function rangesOf(release: Release): Range[] {
+  const { offers } = release;
+  const columns = ["accelerator_name", "provider", "spot_usd_per_hour", "on_demand_usd_per_hour"] as const;
+  const [device, provider, spot, onDemand] = columns.map((name) => offers.column(name));
+  const shares = new Map<string, number[]>();
+  for (const row of release.deviceRows) {
+    if (spot!.codes[row] === 0 || onDemand!.codes[row] === 0) continue;
+    const key = `${device!.text(row)}\n${provider!.text(row)}`;
+    const share = spot!.number(row)! / onDemand!.number(row)!;
+    const list = shares.get(key);
+    if (list) list.push(share);
+    else shares.set(key, [share]);
+  }
+  return [...shares]
+    .map(([key, values]) => {
+      const [name = "", id = ""] = key.split("\n");
+      const ascending = values.sort((one, other) => one - other);
+      const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;
+      return { device: name, provider: release.providerTitle(id), low: at(0), middle: at(0.5), high: at(1), offers: values.length };
+    })
+    .sort((one, other) => one.middle - other.middle);
+}
+
+function inWords(ranges: Range[]): string {
+  if (ranges.length === 0) return "No machine with accelerators has both a spot and an on-demand price.";
+  const [first, last] = [ranges[0]!, ranges[ranges.length - 1]!];
+  return (
+    "A dot is the median over regions and machines, a line reaches from the lowest to the highest." +
+    ` Spot costs least, against on demand, for ${first.device} at ${first.provider} (${percent(first.middle)} of it),` +
+    ` and most for ${last.device} at ${last.provider} (${percent(last.middle)}). Spot machines can be taken away at any time.`
+  );
+}

@@ -1,0 +1,116 @@
+/** What computing costs against how much of it a watt gives. */
+
+import * as Plot from "@observablehq/plot";
+import { useMemo } from "preact/hooks";
+import type { ViewProps } from "../app";
+import { cheapest, lowest, WAYS } from "../cheapest";
+import { number, usd } from "../format";
+import type { Release } from "../release";
+import { Chart, color } from "./chart";
+
+const FORMATS = { bf16: "BF16", fp16: "FP16", fp8: "FP8" } as const;
+type Format = keyof typeof FORMATS;
+
+const LETTER = 6; // pixels, about, of a letter and of a line of the names
+const LINE = 14;
+
+interface Point {
+  name: string;
+  maker: string;
+  price: number;
+  perWatt: number;
+}
+
+export function ValueChart({ release, parameters, change }: ViewProps) {
+  const format: Format = parameters.format && parameters.format in FORMATS ? (parameters.format as Format) : "bf16";
+  const points = useMemo(() => pointsOf(release, format), [format]);
+  const makers = [...new Set(points.map(({ maker }) => maker))].sort();
+  return (
+    <Chart
+      title={`Price of ${FORMATS[format]} computing against efficiency`}
+      words={inWords(points, FORMATS[format])}
+      inputs={[points]}
+      legend={makers.map((label, position) => ({ label, color: color(position) }))}
+      table={{
+        headings: ["Accelerator", "Maker", "USD per PFLOPS and hour", "TFLOPS/W"],
+        rows: [...points]
+          .sort((one, other) => one.price - other.price)
+          .map(({ name, maker, price, perWatt }) => [name, maker, usd(price), number(perWatt)]),
+      }}
+      plot={(width) => ({
+        width,
+        height: Math.min(440, Math.max(320, width * 0.6)),
+        marginLeft: 48,
+        marginRight: width < 500 ? 24 : 90,
+        insetTop: 14,
+        x: { label: "TFLOPS/W, dense peak and TDP →", grid: true, type: "linear", nice: true },
+        y: { label: "↑ USD per PFLOPS and hour, on demand (log)", grid: true, type: "log", ticks: 5, tickFormat: (value: number) => `$${value}` },
+        marks: [
+          Plot.dot(points, {
+            x: "perWatt",
+            y: "price",
+            r: 5,
+            fill: (point: Point) => color(makers.indexOf(point.maker)),
+            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            title: ({ name, price, perWatt }: Point) =>
+              `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
+          }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: "name", dx: 8, textAnchor: "start", fontSize: 10.5 }),
+        ],
+      })}
+    >
+      <fieldset class="field inline">
+        <legend>Number format</legend>
+        {Object.entries(FORMATS).map(([id, name]) => (
+          <label key={id}>
+            <input type="radio" name="format" value={id} checked={id === format} onChange={() => change({ format: id })} />{" "}
+            {name}
+          </label>
+        ))}
+      </fieldset>
+    </Chart>
+  );
+}
+
+function pointsOf(release: Release, format: Format): Point[] {
+  const prices = cheapest(release);
+  return [...release.accelerators].flatMap(([id, row]) => {
+    const price = lowest(prices.get(id), WAYS[0].column);
+    const [rate, watts] = [row[`${format}_dense_tflops`], row.tdp_w];
+    if (!price || typeof rate !== "number" || typeof watts !== "number" || rate === 0) return [];
+    return [{ name: String(row.name), maker: String(row.vendor), price: (price.usd / rate) * 1000, perWatt: rate / watts }];
+  });
+}
+
+/** Names that would lie on other names are left to the tip and the table. */
+function labelled(points: Point[], width: number): Point[] {
+  const highest = Math.max(...points.map(({ perWatt }) => perWatt));
+  const logs = points.map(({ price }) => Math.log(price));
+  const [low, high] = [Math.min(...logs), Math.max(...logs)];
+  const box = ({ perWatt, price, name }: Point) => {
+    const left = (perWatt / highest) * (width - 140);
+    const top = ((high - Math.log(price)) / (high - low || 1)) * 260;
+    return { left, right: left + 20 + name.length * LETTER, top, bottom: top + LINE };
+  };
+  const shown: Point[] = [];
+  for (const point of [...points].sort((one, other) => other.perWatt - one.perWatt)) {
+    const own = box(point);
+    const dots = points.filter((other) => other !== point).map((other) => ({ ...box(other), right: box(other).left + 12 }));
+    const isFree = [...shown.map(box), ...dots].every(
+      (other) => own.right < other.left || own.left > other.right || own.bottom < other.top || own.top > other.bottom,
+    );
+    if (isFree) shown.push(point);
+  }
+  return shown;
+}
+
+function inWords(points: Point[], format: string): string {
+  if (points.length === 0) return `No accelerator of this release has a price, a dense ${format} rate and a published power.`;
+  const cheap = points.reduce((best, point) => (point.price < best.price ? point : best));
+  const frugal = points.reduce((best, point) => (point.perWatt > best.perWatt ? point : best));
+  return (
+    `The lower and the further right, the better. Of ${points.length} accelerators with a price, a dense rate and a` +
+    ` published power, ${cheap.name} computes for the least money (${usd(cheap.price)} per PFLOPS and hour) and` +
+    ` ${frugal.name} with the least power (${number(frugal.perWatt)} TFLOPS/W). Peak rates: real work reaches a part of them.`
+  );
+}

@@ -1,0 +1,113 @@
+/** Offers side by side. */
+
+import type { ViewProps } from "./app";
+import { withUnit } from "./format";
+import { accelerators } from "./offers";
+import { findOffer, type ColumnInfo, type Release } from "./release";
+import { list, listText } from "./state";
+
+const FIRST_GROUPS = ["Prices", "Accelerators", "Machine"];
+
+export function Compare({ release, parameters, change }: ViewProps) {
+  const keys = list(parameters.offers);
+  const rows = keys.map((key) => findOffer(release.offers, key)).filter((row) => row !== null);
+  if (rows.length === 0) {
+    return (
+      <section class="prose">
+        <h1>Compare</h1>
+        <p>
+          Nothing is selected. Tick machines in the <a href="#offers">table of offers</a> first.
+        </p>
+      </section>
+    );
+  }
+  const groups = Map.groupBy(compared(release, rows), (info) => info.group);
+  return (
+    <section class="sheet-view">
+      <div class="title-row">
+        <h1>Compare</h1>
+        <a class="button" href={`#offers?${new URLSearchParams({ selected: listText(keys) })}`}>
+          Back to the table
+        </a>
+      </div>
+      <div class="scroll sheet" tabIndex={0} role="region" aria-label="Comparison, scrollable">
+        <table class="compare">
+          <caption class="hidden">Offers side by side</caption>
+          <thead>
+            <tr>
+              <td />
+              {rows.map((row, position) => (
+                <th key={row} scope="col">
+                  {release.offers.column("instance_type").text(row)}
+                  <small>
+                    {release.providerTitle(release.offers.column("provider").text(row))},{" "}
+                    {release.offers.column("region").text(row)}
+                  </small>
+                  <button
+                    type="button"
+                    class="plain"
+                    onClick={() => change({ offers: listText(keys.filter((_, other) => other !== position)) })}
+                  >
+                    Remove
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {[...groups].map(([group, columns]) => (
+            <tbody key={group}>
+              <tr class="group">
+                <th scope="rowgroup" colSpan={rows.length + 1}>
+                  {group}
+                </th>
+              </tr>
+              {columns.map((info) => (
+                <Line key={info.name} release={release} info={info} rows={rows} />
+              ))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function compared(release: Release, rows: number[]): ColumnInfo[] {
+  const used = release.facts.columns.filter(
+    (info) =>
+      !["provider", "region", "instance_type", "observed_at", "accelerator_id"].includes(info.name) &&
+      rows.some((row) => release.offers.column(info.name).at(row) !== null),
+  );
+  const place = (info: ColumnInfo) => FIRST_GROUPS.indexOf(info.group) + 1 || FIRST_GROUPS.length + 1;
+  return used.sort((one, other) => place(one) - place(other));
+}
+
+/** Columns in which less is better: the best is marked. */
+function lowest(release: Release, info: ColumnInfo, rows: number[]): number | null {
+  const values = rows.map((row) => release.offers.column(info.name).number(row)).filter((value) => value !== null);
+  if (info.kind !== "money" || values.length < 2) return null;
+  return Math.min(...values);
+}
+
+function Line({ release, info, rows }: { release: Release; info: ColumnInfo; rows: number[] }) {
+  const column = release.offers.column(info.name);
+  const best = lowest(release, info, rows);
+  return (
+    <tr>
+      <th scope="row" title={info.description}>
+        {info.heading}
+      </th>
+      {rows.map((row) => {
+        const value = column.at(row);
+        const isBest = value !== null && value === best;
+        const text = info.name === "accelerator_name" ? accelerators(release, row) : withUnit(info, value);
+        return (
+          <td key={row} class={isBest ? "best" : undefined}>
+            {text || <span class="muted">–</span>}
+            {isBest && <span class="hidden"> (lowest)</span>}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}

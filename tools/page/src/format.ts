@@ -1,0 +1,65 @@
+/** How figures are written: the same everywhere on the page, and with few digits. */
+
+import type { ColumnInfo } from "./release";
+import type { Value } from "./payload";
+
+/** A price with the digits that matter: 98.32, 4.38, 0.0425. */
+export function money(value: number): string {
+  if (value >= 10_000) return integer(Math.round(value));
+  const digits = value >= 1 ? 2 : value >= 0.01 ? 4 : 6;
+  return value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
+}
+
+export function usd(value: number): string {
+  return `$${money(value)}`;
+}
+
+export function number(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 4;
+  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
+}
+
+export function integer(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export function percent(ratio: number): string {
+  return `${Math.round(ratio * 100)} %`;
+}
+
+/** A cell of the table of offers, rounded for reading. */
+export function cell(column: ColumnInfo | undefined, value: Value | null): string {
+  if (value === null) return "";
+  if (typeof value !== "number" || !column) return String(value);
+  if (column.kind === "money") return usd(value);
+  if (column.unit === "ratio") return percent(value);
+  return number(value);
+}
+
+/** The same with the unit, where no heading has it. */
+export function withUnit(column: ColumnInfo, value: Value | null): string {
+  if (value === null) return "";
+  if (typeof value !== "number") return words(column.name, value);
+  const unit = column.unit === "ratio" ? "" : column.unit.replace(/^USD/, "");
+  return `${cell(column, value)} ${unit}`.trim();
+}
+
+/** Codes such as committed_use_3y are written with spaces; names of machines stay as they are. */
+export function words(column: string, value: string): string {
+  const isCode = /(option|reason|kind|basis)$/.test(column);
+  return isCode ? value.replaceAll("_", " ").replaceAll(",", ", ").replaceAll("sku", "SKU") : value;
+}
+
+export function day(time: string | null): string {
+  if (!time) return "not known";
+  return new Date(time).toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    timeZone: "UTC",
+  });
+}
+
+export function daysBetween(earlier: string, later: string): number {
+  return Math.max(0, Math.round((Date.parse(later) - Date.parse(earlier)) / 86_400_000));
+}

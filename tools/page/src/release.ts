@@ -1,0 +1,131 @@
+/** What the page knows of the release: its facts, and the table of offers. */
+
+import type { Table } from "./payload";
+
+export interface ColumnInfo {
+  name: string;
+  heading: string;
+  group: string;
+  kind: "text" | "number" | "money";
+  unit: string;
+  description: string;
+  /** Whether it is the price of one way to buy. */
+  option: boolean;
+}
+
+export interface Provider {
+  id: string;
+  title: string;
+  status: string;
+  kept_from: string | null;
+  origin: string;
+  observed_from: string | null;
+  observed_to: string | null;
+  offers: number;
+  machines: number;
+  regions: number;
+  regions_listed: number;
+  currencies: string[];
+  no_on_demand_price: Record<string, number>;
+  troubles: { unit: string; status: string; reason: string }[];
+  refused: Record<string, number>;
+}
+
+export interface About {
+  version: string;
+  created_at: string;
+  schema_version: string;
+  code_version: string;
+  content_sha256: string;
+  tables: Record<string, number>;
+  providers: Provider[];
+  unmatched_accelerators: {
+    provider: string;
+    vendor_name: string | null;
+    accelerator_id: string | null;
+    instance_types: string[];
+  }[];
+  citation: string;
+}
+
+/** A row of accelerators, benchmarks or local_hardware; what is null is left out. */
+export type Row = Record<string, string | number | boolean | string[] | undefined>;
+
+export interface Facts {
+  about: About;
+  columns: ColumnInfo[];
+  accelerators: Row[];
+  accelerator_columns: Record<string, { description?: string; unit?: string }>;
+  benchmarks: Row[];
+  machines_to_buy: Row[];
+  ownership: Ownership;
+}
+
+export interface Ownership {
+  lifetime_years: number;
+  utilisation: number;
+  usd_per_kwh: number;
+  pue: number;
+}
+
+export class Release {
+  readonly columns: Map<string, ColumnInfo>;
+  readonly options: ColumnInfo[];
+  private readonly providers: Map<string, Provider>;
+  readonly accelerators: Map<string, Row>;
+  private withDevice: number[] | undefined;
+
+  constructor(
+    readonly facts: Facts,
+    readonly offers: Table,
+  ) {
+    this.columns = new Map(facts.columns.map((column) => [column.name, column]));
+    this.options = facts.columns.filter((column) => column.option);
+    this.providers = new Map(facts.about.providers.map((provider) => [provider.id, provider]));
+    this.accelerators = new Map(facts.accelerators.map((row) => [String(row.accelerator_id), row]));
+  }
+
+  providerTitle(id: string): string {
+    return this.providers.get(id)?.title ?? id;
+  }
+
+  /** The providers in the order of the release; a provider's colour follows from its place. */
+  get providerIds(): string[] {
+    return [...this.providers.keys()];
+  }
+
+  get sampleOnly(): boolean {
+    return this.facts.about.providers.every((provider) => provider.origin === "sample");
+  }
+
+  /** The rows of offers with a known accelerator: few, and asked for often. */
+  get deviceRows(): readonly number[] {
+    if (!this.withDevice) {
+      const { codes } = this.offers.column("accelerator_id");
+      this.withDevice = [];
+      for (let row = 0; row < this.offers.rows; row++) if (codes[row] !== 0) this.withDevice.push(row);
+    }
+    return this.withDevice;
+  }
+
+  heading(column: string): string {
+    return this.columns.get(column)?.heading ?? column.replaceAll("_", " ");
+  }
+}
+
+/** An offer is named by the three columns of its key. */
+export function offerKey(offers: Table, row: number): string {
+  return ["provider", "region", "instance_type"].map((name) => offers.column(name).text(row)).join("|");
+}
+
+export function findOffer(offers: Table, key: string): number | null {
+  const [provider = "", region = "", ...type] = key.split("|");
+  const parts = [provider, region, type.join("|")];
+  const columns = ["provider", "region", "instance_type"].map((name) => offers.column(name));
+  const codes = columns.map((column, position) => column.code(parts[position]!));
+  if (codes.includes(0)) return null;
+  for (let row = 0; row < offers.rows; row++) {
+    if (columns.every((column, position) => column.codes[row] === codes[position])) return row;
+  }
+  return null;
+}
