@@ -22,7 +22,7 @@ those of the sample, and of its days. Of each answer the first lines are shown.
 WIDTH = 160
 
 KEPT = {"recommend": 6, "device": 0, "tco": 5}
-"""Lines of an answer that are shown. Of a device those that begin with the words of the question."""
+"""Lines of an answer that are shown; of a device those that begin with the question's words."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ QUESTIONS = [
         "In 16 bits, over two machines if need be?",
         "recommend --model llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
         " aws --top 3",
-        "812 GB fit eight H200; eight H100 need a second machine, which adds no speed for one user.",
+        "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
     ),
     ask(
         "DeepSeek-R1?",
@@ -225,14 +225,14 @@ QUESTIONS = [
         "Pre-training 70B on 2 T tokens in 60 days?",
         "recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
         " --top 3",
-        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; single-GPU machines"
-        " wait for theirs.",
+        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; machines of one"
+        " GPU wait for theirs.",
     ),
     ask(
         "Pre-training 405B as Meta did?",
         "recommend --model llama-3.1-405b --workload pretrain --tokens 15.6e12 --days 54"
         " --max-nodes 4096 --where cloud --top 3",
-        "Meta used 2,048 machines of eight H100 for about as long.",
+        "Meta used 2,048 machines of eight H100.",
     ),
     ask(
         "Images of SDXL?",
