@@ -1,6 +1,16 @@
 """What a release says its tables were made of is everything that they depend on."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 from tests.helpers import history_world  # noqa: F401  (tests of the rules use the same digests)
+
+from hwprices import providers, specs
+from hwprices.landing.pages import Run, Unit, UnitResult
+from hwprices.stage import inputs
 
 PROGRAM = """
 import json, sys, tempfile
