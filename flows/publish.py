@@ -1,6 +1,6 @@
 """The flow ``publish``: check what is staged, join it with the spec sheets, release it."""
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
@@ -10,6 +10,8 @@ from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.publish import release
 from hwprices.publish.release import Published
+from hwprices.read.dataset import Dataset
+from hwprices.read.report import report
 from hwprices.settings import load
 from hwprices.storage.store import Store
 
@@ -45,6 +47,22 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published:
     )
 
 
+@task(cache_policy=NO_CACHE)
+def write_report(published: Published, root: str | None) -> None:
+    """Write the pages of a new release, which is in force already.
+
+    The pages say nothing that the tables do not: without them it is still a whole release, so a
+    failure is logged and no more.
+    """
+    try:
+        dataset = Dataset(Store(load(root=root).root), published.version)
+        report.write_into_release(dataset)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the release stands
+        get_run_logger().warning(
+            "release %s has no report: %s. hwprices report makes one", published.version, error
+        )
+
+
 def ended(published: Published) -> Published | State[HeldBackError]:
     """What a flow returns: the release, or the state HeldBack if the gate held a provider back."""
     if not published.held_back:
@@ -72,6 +90,9 @@ def publish(
     """
     progress.report("publish", "gate")
     published = gate_join_release(root, accept or [])
+    if published.new:
+        progress.report("publish", "report")
+        write_report(published, root)
     headline = reports.headline(published)
     create_markdown_artifact(
         key="publish", markdown=reports.published(published), description=headline

@@ -1,8 +1,10 @@
 """Write docs/others-crosscheck.md: the sample compared with prices that others collected.
 
 ``python -m tools.others_crosscheck`` writes it; ``--check`` fails when the file is out of date. The
-other figures are in tests/recordings/others, one file a cloud. Each difference has its line in
-tools/others_explained.csv; one without a line, or a line without a difference, is an error.
+other figures are in tests/recordings/others. Each difference has its line in
+tools/others_explained.csv; one without a line, or a line without a difference, is an error. Where
+the other source has its own names of machines, tools/others_names.csv says which of ours each is.
+tools/others_not_collected.csv says why a cloud is not a provider.
 """
 
 import csv
@@ -10,12 +12,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
@@ -25,10 +27,15 @@ from tools.generated import PROJECT, write_or_check
 TARGET = PROJECT / "docs" / "others-crosscheck.md"
 SAMPLE = PROJECT / "data" / "sample"
 FIGURES = PROJECT / "tests" / "recordings" / "others"
-NAMES = PROJECT / "tools" / "others_names.csv"
-"""What another source calls a machine, where it has a name of its own."""
-
 EXPLAINED = PROJECT / "tools" / "others_explained.csv"
+NAMES = PROJECT / "tools" / "others_names.csv"
+NOT_COLLECTED = PROJECT / "tools" / "others_not_collected.csv"
+
+PER_GPU = "per GPU"
+"""A row with these words in its note has the price of one GPU, whatever the machine has."""
+
+Ours = dict[tuple[str, str, str], dict[str, Any]]
+"""Region, instance type and purchase option: the sample's row."""
 
 INTRODUCTION = """# Other clouds' prices compared with other collectors'
 
@@ -36,7 +43,8 @@ Written from the sample and `tests/recordings/others` by `make docs`; do not edi
 
 Each row that others collected (a machine, or a GPU, with its price, vCPUs, memory and number of
 GPUs) is looked up in the sample. A figure that the other source does not have is not compared.
-Prices must be equal to the last digit. Every difference is explained below, one by one.
+Prices must be equal to the last digit; where the other source has the price of one GPU, ours is
+divided by the number of GPUs. Every difference is explained below, one by one.
 
 Oracle's prices are independent: the other source composed them by itself. The sample of the other
 clouds has the figures of the same sources, or of the same vendor's answers of the same day. There
@@ -74,35 +82,54 @@ class Comparison:
 
 
 def compare(figures: Path = FIGURES) -> list[Comparison]:
-    """Compare every file of a folder with the sample, in the order of their names."""
-    return [_compare_file(file) for file in sorted(figures.glob("*.csv"))]
+    """Compare the rows of all files of a folder with the sample, by provider."""
+    names = _names()
+    return [
+        _compare(provider, rows, names)
+        for provider, rows in sorted(_rows(figures).items())
+        if provider in providers.names()
+    ]
 
 
-def _compare_file(file: Path) -> Comparison:
+def not_collected(figures: Path = FIGURES) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of clouds that are no provider, by cloud."""
+    rows = _rows(figures)
+    return {name: rows[name] for name in sorted(rows) if name not in providers.names()}
+
+
+def _rows(figures: Path) -> dict[str, list[dict[str, str]]]:
+    """Read the rows of all files, by provider."""
+    rows: dict[str, list[dict[str, str]]] = {}
+    for file in sorted(figures.glob("*.csv")):
+        for row in _read(file):
+            rows.setdefault(row["provider"], []).append(row)
+    return rows
+
+
+def _read(file: Path) -> list[dict[str, str]]:
     with file.open(newline="", encoding="utf-8") as text:
-        rows = [_renamed(row) for row in csv.DictReader(text)]
-    provider = get(file.stem)
-    ours = _sample_rows(file.stem)
+        return list(csv.DictReader(text))
+
+
+def _names() -> dict[tuple[str, str], dict[str, str]]:
+    """Read which of our machines another source's name is, by provider and name."""
+    return {(row["provider"], row["theirs"]): row for row in _read(NAMES)}
+
+
+def _compare(
+    name: str, rows: list[dict[str, str]], names: dict[tuple[str, str], dict[str, str]]
+) -> Comparison:
+    ours = _sample_rows(name)
     regions = sorted({region for region, *_ in ours})
-    differences = [difference for row in rows for difference in _differences(row, ours, regions)]
+    differences: list[Difference] = []
+    for row in rows:
+        alias = names.get((name, row["instance_type"]), {})
+        differences += _differences(row, alias, ours, regions)
     sources = sorted({row["licence"] for row in rows})
-    return Comparison(file.stem, provider.about.title, len(rows), differences, sources)
+    return Comparison(name, get(name).about.title, len(rows), differences, sources)
 
 
-def _renamed(row: dict[str, str]) -> dict[str, str]:
-    """Give a row our names. A name like ``a40 | secure`` has the region behind the bar."""
-    name, _, platform = row["instance_type"].partition(" | ")
-    ours = _names().get((row["provider"], name), name)
-    return {**row, "instance_type": ours, "region": platform or row["region"]}
-
-
-@cache
-def _names() -> dict[tuple[str, str], str]:
-    with NAMES.open(newline="", encoding="utf-8") as text:
-        return {(row["provider"], row["theirs"]): row["ours"] for row in csv.DictReader(text)}
-
-
-def _sample_rows(provider: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+def _sample_rows(provider: str) -> Ours:
     """Return the sample's Linux rows by (region, instance type, purchase option)."""
     landing = Landing(SAMPLE)
     run = landing.latest_run(provider)
@@ -124,24 +151,31 @@ def _sample_rows(provider: str) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 
 def _differences(
-    row: dict[str, str], ours: dict[tuple[str, str, str], dict[str, Any]], regions: list[str]
+    row: dict[str, str], alias: dict[str, str], ours: Ours, regions: list[str]
 ) -> Iterator[Difference]:
     """Yield each figure of a row that the sample has otherwise, or has not.
 
-    The other source's region begins with ours: ``commercial (uniform)``.
+    ``alias`` says which of our machines it is, where the names differ. The other source's region
+    begins with ours (``commercial (uniform)``), but for case and spaces; a cloud with one region
+    needs no name of it.
     """
-    name, option = row["instance_type"], row["purchase_option"]
-    region = next((region for region in regions if row["region"].startswith(region)), "?")
+    name, option = alias.get("instance_type", row["instance_type"]), row["purchase_option"]
+    theirs_region = alias.get("region", row["region"]).lower().replace(" ", "-")
+    only = regions[0] if len(regions) == 1 else "?"
+    region = next((region for region in regions if theirs_region.startswith(region)), only)
     machine = ours.get((region, name, option))
     if machine is None:
         yield Difference(row["provider"], name, region, "row", row["price_hourly"], "none")
         return
-    is_same_currency = machine["currency"] == row["currency"]
+    is_per_gpu = PER_GPU in row["note"] or "floor price" in row["note"]
+    price = machine["hourly"] if machine["currency"] == row["currency"] else None
+    if is_per_gpu and price is not None:
+        price /= Decimal(str(machine["accelerator_count"]))
     pairs = {
-        "price": (row["price_hourly"], machine["hourly"] if is_same_currency else None),
+        "price": (row["price_hourly"], price),
         "vcpus": (row["vcpus"], machine["vcpus"]),
         "memory_gib": (row["memory_gib"], machine["memory_gib"]),
-        "count": (row["count"], machine["accelerator_count"]),
+        "count": ("" if is_per_gpu else row["count"], machine["accelerator_count"]),
     }
     for field in COMPARED:
         theirs, figure = pairs[field]
@@ -152,8 +186,7 @@ def _differences(
 
 def explanations(file: Path = EXPLAINED) -> dict[Difference, str]:
     """Read why each known difference is there."""
-    with file.open(newline="", encoding="utf-8") as text:
-        rows = list(csv.DictReader(text))
+    rows = _read(file)
     return {
         Difference(**{name: value for name, value in row.items() if name != "why"}): row["why"]
         for row in rows
@@ -176,6 +209,7 @@ def report() -> str:
     if gone := sorted(map(str, set(reasons) - differences)):
         raise HwpricesError(f"nothing differs in {gone[0]}", "Remove its explanation.")
     lines = [INTRODUCTION, "", *_summary(comparisons), *_details(comparisons, reasons)]
+    lines += _not_collected()
     return "\n".join(lines) + "\n"
 
 
@@ -199,6 +233,27 @@ def _details(comparisons: Iterable[Comparison], reasons: dict[Difference, str]) 
         for one in comparison.differences:
             cells = (one.instance_type, one.region, one.field, one.theirs, one.ours, reasons[one])
             yield f"| {' | '.join(cells)} |"
+
+
+def _not_collected() -> Iterator[str]:
+    """List the clouds that are no provider, each with its rows and the reason.
+
+    Raises:
+        HwpricesError: a cloud has no reason, or a reason has no cloud.
+    """
+    clouds = not_collected()
+    reasons = {row["provider"]: row["why"] for row in _read(NOT_COLLECTED)}
+    if unlike := sorted(set(clouds) ^ set(reasons)):
+        raise HwpricesError(
+            f"{unlike[0]} is in one of the others' figures and {NOT_COLLECTED.name} only",
+            "Say why it is not collected, or remove its line.",
+        )
+    yield "\n## Not collected\n"
+    yield "| cloud | rows | machines | why |"
+    yield "| --- | --- | --- | --- |"
+    for name, rows in clouds.items():
+        machines = ", ".join(dict.fromkeys(row["instance_type"] for row in rows))
+        yield f"| {name} | {len(rows)} | {machines.replace('|', chr(92) + '|')} | {reasons[name]} |"
 
 
 def main() -> int:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 DeviceName = Annotated[
     str,
@@ -15,7 +15,11 @@ DeviceName = Annotated[
 
 
 def device(
-    name: DeviceName, root: Root = "", version: Release = "latest", as_json: AsJson = False
+    name: DeviceName,
+    usd_per: UsdPer = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
 ) -> None:
     """Describe an accelerator, CPU or machine.
 
@@ -27,10 +31,13 @@ def device(
 
         hwprices device "H100 SXM"
     """
+    from hwprices.read.currency import parse_rates
     from hwprices.read.device.device import device as describe
     from hwprices.read.terminal.device import render_device
 
-    print_frame(describe(open_dataset(root, version), name), as_json, render_device)
+    rates = parse_rates(usd_per)
+    answer = describe(open_dataset(root, version), name, rates=rates)
+    print_frame(answer, as_json, render_device)
 
 
 LifetimeYears = Annotated[float, typer.Option(help="Years that the machine is used.")]

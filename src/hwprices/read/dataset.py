@@ -172,18 +172,35 @@ class Dataset:
 
         return Dataset(self.store, moment.version_at(versions(self.store), when))
 
-    def history(self, name: str, **only: Any) -> pl.DataFrame:
+    def history(
+        self,
+        name: str,
+        *,
+        provider: str | None = None,
+        region: str | None = None,
+        purchase_option: str | None = None,
+        os: str | None = None,
+        plain: bool = False,
+    ) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
-        ``only``: provider, region, purchase_option, os, plain. See
-        ``read.history.intervals.history``.
+        ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
+        price_history and per_accelerator_hour.
 
         Raises:
             HwpricesError: no release has had a price of this name; the line names the nearest.
         """
         from hwprices.read.history import intervals
 
-        return intervals.history(self, name, **only)
+        return intervals.history(
+            self,
+            name,
+            provider=provider,
+            region=region,
+            purchase_option=purchase_option,
+            os=os,
+            plain=plain,
+        )
 
     def diff(self, since: "When | None" = None) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.
@@ -410,7 +427,10 @@ class Dataset:
         return status.frame(status.read(self.store.root), datetime.now(UTC))
 
     def verify(self) -> list[str]:
-        """List each file that is missing, altered, or not in the manifest; none means complete."""
+        """List each file that is missing, altered, or not in the manifest; none means complete.
+
+        The report is left out: it is made after the release, and ``hwprices report`` makes it anew.
+        """
         faults = []
         expected = {
             layout.release_manifest(self.version),
@@ -438,7 +458,7 @@ class Dataset:
         faults += [
             f"{self.store.uri(key)} is not in the manifest"
             for key in self.store.keys(layout.release_directory(self.version))
-            if key not in expected
+            if key not in expected and not key.startswith(layout.release_report(self.version))
         ]
         return faults
 

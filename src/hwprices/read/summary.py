@@ -45,7 +45,7 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
     Returns one row per provider, purchase option and term: provider, purchase_option, term_months,
     currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux, shared
     tenancy, license included, and prices that are known and have no flag but
-    ``availability_unknown``: many clouds do not list where a machine is offered. A provider without
+    those of HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without
     prices in USD has its own currency.
     """
     accelerator = pl.col("accelerators").list.first().struct

@@ -144,6 +144,11 @@ def release_file(version: str, file: str) -> str:
     return f"{release_directory(version)}/{file}"
 
 
+def release_report(version: str, page: str = "") -> str:
+    """Return the key of a page of a release's report; without a page the prefix of all."""
+    return f"{release_directory(version)}/report/{page}"
+
+
 def release_version(key: str) -> str | None:
     """Parse the release that a key belongs to; None for a key outside ``releases/``."""
     parts = key.split("/")

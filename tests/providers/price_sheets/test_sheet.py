@@ -12,7 +12,8 @@ from hwprices.providers.price_sheets.sheet import COLUMNS, Sheet, parse
 GOOD = {
     "id": "na/hgx-h100/on_demand",
     "vendor": "CoreWeave",
-    "region": "NORTH AMERICA",
+    "region": "north-america",
+    "page_region": "NORTH AMERICA",
     "instance_type": "NVIDIA HGX H100",
     "page_label": "NVIDIA HGX H100",
     "form_factor": "sxm",
@@ -97,6 +98,8 @@ def test_prices_of_every_page_are_read(printed: str, unit: str, price: str) -> N
         ({"price": "€49.24"}, "no_currency", "not in USD"),
         ({"currency": ""}, "no_currency", "no ISO 4217"),
         ({"region": ""}, "no_region", "region is empty"),
+        ({"region": "NORTH AMERICA"}, "no_region", "region 'NORTH AMERICA' is no name"),
+        ({"instance_type": "=HGX"}, "no_instance_type", "'=HGX' is no name"),
         ({"instance_type": ""}, "no_instance_type", "empty"),
         ({"note": "one, two"}, "unreadable_line", "is a comma not quoted"),
     ],
@@ -115,7 +118,7 @@ def test_a_line_that_is_not_understood_is_refused(
     [
         ({}, "has several lines"),
         ({"purchase_option": "spot"}, "the id na/hgx-h100/on_demand"),
-        ({"id": "eu", "region": "EUROPE", "vcpus": "64"}, "describe different machines"),
+        ({"id": "eu", "region": "europe", "vcpus": "64"}, "describe different machines"),
     ],
 )
 def test_lines_that_contradict_each_other_are_both_refused(

@@ -16,6 +16,8 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, price_sheets
 from hwprices.providers.price_sheets.fetch import SHEET, land
 from hwprices.providers.price_sheets.sheet import COLUMNS, parse
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import validate
 
 TODAY = date(2026, 11, 21)
 STARTED = datetime(2026, 11, 21, tzinfo=UTC)
@@ -79,14 +81,14 @@ def accelerator(tables: Tables, machine: str) -> str | None:
 
 def test_a_price_for_a_machine_stays_one(tables) -> None:
     made = tables({})
-    row = price(made, "NVIDIA HGX H100", "on_demand", "NORTH AMERICA")
+    row = price(made, "NVIDIA HGX H100", "on_demand", "north-america")
     assert (row["hourly"], row["basis"], row["flags"]) == (Decimal("49.24"), "listed", [])
     assert "price_components" not in made
 
 
 def test_a_price_for_a_gpu_is_multiplied_and_both_factors_are_kept(tables) -> None:
     made = tables({"unit": "gpu", "price": "$3.99"})
-    row = price(made, "NVIDIA HGX H100", "on_demand", "NORTH AMERICA")
+    row = price(made, "NVIDIA HGX H100", "on_demand", "north-america")
     assert (row["hourly"], row["basis"]) == (Decimal("31.92"), "composed")
     (part,) = made["price_components"].to_dicts()
     assert (part["component"], part["quantity"], part["unit_price"]) == ("gpu", 8, Decimal("3.99"))
@@ -94,7 +96,7 @@ def test_a_price_for_a_gpu_is_multiplied_and_both_factors_are_kept(tables) -> No
 
 def test_a_rate_without_a_machine_is_one_gpu_and_flagged(tables) -> None:
     made = tables({"unit": "gpu", "gpus": ""})
-    row = price(made, "NVIDIA HGX H100", "on_demand", "NORTH AMERICA")
+    row = price(made, "NVIDIA HGX H100", "on_demand", "north-america")
     assert (row["hourly"], row["flags"]) == (Decimal("49.24"), ["per_gpu_rate"])
     assert count(made, "NVIDIA HGX H100") == 1
 
@@ -153,9 +155,21 @@ def test_the_sample_holds_the_sheet_as_it_is(name: str, project: Path, tmp_path:
     assert [page.key for page in landed] == [page.key for page in run.of(SHEET)]
 
 
+@pytest.mark.parametrize("name", price_sheets.names())
+def test_no_row_of_a_sheet_fails_a_check(sample, name: str) -> None:
+    """So few rows are refused without a stop, so it would go unnoticed."""
+    for table, frame in sample(name).items():
+        assert validate.split(frame, TABLES[table], {}).refused.is_empty(), table
+
+
+def test_a_region_has_its_name_on_the_page(sample) -> None:
+    names = dict(sample("coreweave")["regions"].select("region", "display_name").iter_rows())
+    assert names == {"north-america": "NORTH AMERICA", "europe": "EUROPE"}
+
+
 def test_coreweave_prices_the_machine(sample) -> None:
     coreweave = sample("coreweave")
-    assert price(coreweave, "NVIDIA HGX H100", "on_demand", "EUROPE")["hourly"] == Decimal("49.24")
+    assert price(coreweave, "NVIDIA HGX H100", "on_demand", "europe")["hourly"] == Decimal("49.24")
     assert count(coreweave, "NVIDIA HGX H100") == 8
     assert count(coreweave, "NVIDIA GH200") == 1
 
@@ -166,17 +180,17 @@ def test_coreweaves_footnote_is_not_a_digit(sample) -> None:
 
 def test_coreweaves_b300_has_a_spot_price_and_no_other(sample) -> None:
     coreweave = sample("coreweave")
-    on_demand = price(coreweave, "NVIDIA HGX B300", "on_demand", "EUROPE")
+    on_demand = price(coreweave, "NVIDIA HGX B300", "on_demand", "europe")
     assert (on_demand["hourly"], on_demand["price_reason"]) == (None, "contact_sales")
-    assert price(coreweave, "NVIDIA HGX B300", "spot", "EUROPE")["hourly"] == Decimal("36.70")
+    assert price(coreweave, "NVIDIA HGX B300", "spot", "europe")["hourly"] == Decimal("36.70")
 
 
 @pytest.mark.parametrize("machine", ["NVIDIA L40", "NVIDIA L40S"])
 def test_coreweave_has_no_spot_of_some_gpus_in_europe(sample, machine: str) -> None:
     coreweave = sample("coreweave")
-    row = price(coreweave, machine, "spot", "EUROPE")
+    row = price(coreweave, machine, "spot", "europe")
     assert (row["hourly"], row["price_reason"]) == (None, "no_price_on_page")
-    assert price(coreweave, machine, "spot", "NORTH AMERICA")["hourly"] is not None
+    assert price(coreweave, machine, "spot", "north-america")["hourly"] is not None
 
 
 def test_lambdas_price_is_per_gpu_and_smaller_machines_are_dearer(sample) -> None:

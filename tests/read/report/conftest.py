@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,17 @@ MORE_TYPES = [f"m{size}.large" for size in range(5, 120)]
 """Machines without accelerators, so that the table has more than one page."""
 
 
-def world(provider: str) -> dict[str, Any]:
-    """Make a provider's tables of the small release, with hostile names among those of aws."""
+def world(provider: str, p5: str) -> dict[str, Any]:
+    """Make a provider's tables of the small release, with more of aws; ``p5`` is one's price."""
     types = [row for row in TYPES if row["provider"] == provider]
-    costs = [row for row in PRICES if row["provider"] == provider]
+    costs = [
+        # from the same page both times, so that the new price is a restatement
+        price("aws", "us-east-1", "p5.48xlarge", p5)
+        if row["instance_type"] == "p5.48xlarge"
+        else row
+        for row in PRICES
+        if row["provider"] == provider
+    ]
     places = [row for row in REGIONS if row["provider"] == provider]
     if provider == "aws":
         plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")
@@ -54,11 +62,13 @@ def world(provider: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
-    """A release of three providers with real prices of accelerators and a few made-up ones."""
+    """The second release of three providers: real prices of accelerators, and some made-up."""
     store = Store(tmp_path_factory.mktemp("report-dataset"))
-    for provider in PROVIDERS:
-        make.stage_frames(store, "r1", world(provider), provider=provider, origin="sample")
-    release.publish(store)
+    for number, p5 in enumerate(("60.00", "55.04"), start=1):
+        for provider in PROVIDERS:
+            tables = world(provider, p5)
+            make.stage_frames(store, f"r{number}", tables, provider=provider, origin="sample")
+        release.publish(store, now=lambda day=number: datetime(2026, 8, day, tzinfo=UTC))
     opened = hwprices.open(store.root)
     make_hostile(opened)
     return opened

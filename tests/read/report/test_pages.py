@@ -1,5 +1,6 @@
 """The pages of accelerators and machine types, which need no script."""
 
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
+from hwprices.read.report import report
 from hwprices.read.report.pages import file_name
 
 
@@ -124,3 +126,17 @@ def test_the_command_writes_a_folder(dataset: hwprices.Dataset, tmp_path: Path) 
     assert result.exit_code == 0, result.output
     assert str(target / "index.html") in result.output
     assert (target / "index.html").is_file()
+
+
+def test_a_report_inside_its_release_is_no_fault_of_the_release(
+    dataset: hwprices.Dataset, tmp_path: Path
+) -> None:
+    shutil.copytree(dataset.store.root, tmp_path / "data")
+    opened = hwprices.open(tmp_path / "data")
+    before = opened.verify()
+    report.write_into_release(opened)
+    pages = tmp_path / "data" / "releases" / opened.version / "report"
+    assert (pages / "index.html").is_file()
+    assert (pages / "machines" / "aws" / "p5.48xlarge.html").is_file()
+    assert not (pages / "machines" / "aws" / "m5.large.html").exists()
+    assert opened.verify() == before

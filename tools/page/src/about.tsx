@@ -1,8 +1,8 @@
 /** What this release is: its age, what is missing and why, its license, how to cite it. */
 
 import type { ViewProps } from "./app";
-import { day, daysBetween, integer, words } from "./format";
-import type { Provider, Release } from "./release";
+import { day, daysBetween, integer, number, usd, words } from "./format";
+import type { Provider, Release, Row } from "./release";
 
 export function About({ release }: ViewProps) {
   const { about } = release.facts;
@@ -44,6 +44,7 @@ export function About({ release }: ViewProps) {
       </div>
       <h2>What is missing, and why</h2>
       <Missing release={release} />
+      <Changes release={release} />
       <h2>Where a price comes from</h2>
       <p>
         Each price has an id and leads back to the vendor's own line: the page of a machine type shows the SKU, the
@@ -94,15 +95,83 @@ function ProviderLine({ provider, created }: { provider: Provider; created: stri
   );
 }
 
+const CHANGES: Record<string, string> = {
+  price_up: "the vendor's price",
+  price_down: "the vendor's price",
+  restated: "restated: our reading changed, not the price",
+};
+
+function Changes({ release }: { release: Release }) {
+  const { lines, prices } = release.facts.changes;
+  if (lines.length === 0 && prices.length === 0) return null;
+  return (
+    <>
+      <h2>What changed since the release before</h2>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      {prices.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Prices that changed, scrollable">
+          <table class="plain-table">
+            <thead>
+              <tr>
+                <th>Machine</th>
+                <th>Provider</th>
+                <th>Region</th>
+                <th>Bought as</th>
+                <th class="figure">Before, per hour</th>
+                <th class="figure">Now, per hour</th>
+                <th class="figure">Change</th>
+                <th>What it is</th>
+              </tr>
+            </thead>
+            <tbody>
+              {prices.map((row, position) => (
+                <tr key={position}>
+                  <th scope="row">{String(row.instance_type)}</th>
+                  <td>{release.providerTitle(String(row.provider))}</td>
+                  <td>{String(row.region)}</td>
+                  <td>{bought(row)}</td>
+                  <td class="figure">{inCurrency(row.old_effective_hourly, row.currency)}</td>
+                  <td class="figure">{inCurrency(row.new_effective_hourly, row.currency)}</td>
+                  <td class="figure">{typeof row.change_percent === "number" && `${row.change_percent > 0 ? "+" : ""}${number(row.change_percent)} %`}</td>
+                  <td>{CHANGES[String(row.change)] ?? words("kind", String(row.change))}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+function bought(row: Row): string {
+  const years = Number(row.term_months ?? 0) / 12;
+  const option = words("option", String(row.purchase_option));
+  return [option, years > 0 && `${years} y`, row.os !== "linux" && String(row.os)].filter(Boolean).join(", ");
+}
+
+function inCurrency(value: Row[string], currency: Row[string]): string {
+  if (typeof value !== "number") return "";
+  return currency === "USD" ? usd(value) : `${String(currency)} ${number(value)}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${integer(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
 function Missing({ release }: { release: Release }) {
   const { about } = release.facts;
   const lines = about.providers.flatMap((provider) => [
     ...Object.entries(provider.no_on_demand_price).map(
       ([reason, count]) =>
-        `${provider.title}: ${integer(count)} offers have no on-demand price (${words("reason", reason)}).`,
+        `${provider.title}: ${counted(count, "offer")} without an on-demand price (${words("reason", reason)}).`,
     ),
     ...Object.entries(provider.refused).map(
-      ([reason, count]) => `${provider.title}: ${integer(count)} rows were refused (${words("reason", reason)}).`,
+      ([reason, count]) => `${provider.title}: ${counted(count, "row")} refused (${words("reason", reason)}).`,
     ),
     ...provider.troubles.map(({ unit, status, reason }) => `${provider.title}: ${unit} ${status}: ${reason}`),
   ]);

@@ -1,6 +1,7 @@
 /** The view of charts. */
 
 import type { ViewProps } from "./app";
+import { HistoryChart } from "./charts/history";
 import { OwnChart } from "./charts/own";
 import { RentChart } from "./charts/rent";
 import { SpotChart } from "./charts/spot";
@@ -14,6 +15,7 @@ export function Charts(props: ViewProps) {
       <ValueChart {...props} />
       <SpotChart {...props} />
       <OwnChart {...props} />
+      {props.release.history && <HistoryChart {...props} history={props.release.history} />}
     </section>
   );
 }

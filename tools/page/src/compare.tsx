@@ -3,7 +3,7 @@
 import type { ViewProps } from "./app";
 import { withUnit } from "./format";
 import { accelerators } from "./offers";
-import { findOffer, type ColumnInfo, type Release } from "./release";
+import { findOffer, ownPrice, type ColumnInfo, type Release } from "./release";
 import { list, listText } from "./state";
 
 const FIRST_GROUPS = ["Prices", "Accelerators", "Machine"];
@@ -82,6 +82,12 @@ function compared(release: Release, rows: number[]): ColumnInfo[] {
   return used.sort((one, other) => place(one) - place(other));
 }
 
+function written(release: Release, info: ColumnInfo, row: number): string {
+  if (info.name === "accelerator_name") return accelerators(release, row);
+  if (info.name === "on_demand_hourly") return ownPrice(release.offers, row);
+  return withUnit(info, release.offers.column(info.name).at(row));
+}
+
 /** Columns in which less is better: the best is marked. */
 function lowest(release: Release, info: ColumnInfo, rows: number[]): number | null {
   const values = rows.map((row) => release.offers.column(info.name).number(row)).filter((value) => value !== null);
@@ -100,7 +106,7 @@ function Line({ release, info, rows }: { release: Release; info: ColumnInfo; row
       {rows.map((row) => {
         const value = column.at(row);
         const isBest = value !== null && value === best;
-        const text = info.name === "accelerator_name" ? accelerators(release, row) : withUnit(info, value);
+        const text = written(release, info, row);
         return (
           <td key={row} class={isBest ? "best" : undefined}>
             {text || <span class="muted">–</span>}

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { day, integer, percent, usd, withUnit, words } from "./format";
 import { accelerators } from "./offers";
-import { findOffer, offerKey, type ColumnInfo, type Release } from "./release";
+import { findOffer, offerKey, ownPrice, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
 
 const MOST_REGIONS = 40; // other regions listed in the dialog
@@ -44,6 +44,7 @@ function Offer({ release, row, close, change }: OfferProps) {
   const [provider, region, type] = [text("provider"), text("region"), text("instance_type")];
   const devices = accelerators(release, row);
   const deviceId = text("accelerator_id");
+  const hasPage = release.facts.machine_pages === "all" || (offers.column("accelerator_count").number(row) ?? 0) > 0;
   return (
     <article>
       <header>
@@ -69,8 +70,12 @@ function Offer({ release, row, close, change }: OfferProps) {
       <h3>Where this comes from</h3>
       <p>
         Seen at the vendor on {day(text("observed_at"))}. Prices for Linux, shared tenancy, license included.
-        The <a href={machinePage(provider, type)}>page of {type}</a> leads each price back to the vendor's line, and
-        so does
+        {hasPage && (
+          <>
+            The <a href={machinePage(provider, type)}>page of {type}</a> leads them back to the vendor's SKUs and pages.
+          </>
+        )}{" "}
+        This command prints the vendor's own line:
       </p>
       <pre>
         hwprices explain {type} --region {region} --os linux
@@ -174,7 +179,11 @@ function Facts({ release, row }: { release: Release; row: number }) {
       {shown.map((info) => (
         <div key={info.name} title={info.description}>
           <dt>{info.heading}</dt>
-          <dd>{withUnit(info, offers.column(info.name).at(row))}</dd>
+          <dd>
+            {info.name === "on_demand_hourly"
+              ? ownPrice(offers, row)
+              : withUnit(info, offers.column(info.name).at(row))}
+          </dd>
         </div>
       ))}
     </dl>

@@ -152,23 +152,21 @@ function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProp
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
       )}
-      <ul role="group" aria-label={heading}>
+      <div role="group" aria-label={heading}>
         {(open ? shown : []).map(({ value, label, count }) => (
-          <li key={value}>
-            <label>
-              <input
-                type="checkbox"
-                name={column}
-                value={value}
-                checked={chosen.includes(value)}
-                onChange={() => toggle(value)}
-              />
-              <span>{label}</span>
-              <small>{integer(count)}</small>
-            </label>
-          </li>
+          <label key={value}>
+            <input
+              type="checkbox"
+              name={column}
+              value={value}
+              checked={chosen.includes(value)}
+              onChange={() => toggle(value)}
+            />
+            <span>{label}</span>
+            <small>{integer(count)}</small>
+          </label>
         ))}
-      </ul>
+      </div>
       {matching.length > shown.length && <p class="hint">and {integer(matching.length - shown.length)} more</p>}
     </details>
   );

@@ -9,7 +9,7 @@ async function start(): Promise<void> {
   const data = document.getElementById("data")!;
   const { facts, tables } = await unpack(data.textContent ?? "");
   data.remove();
-  const release = new Release(facts as Facts, tables.get("offers")!);
+  const release = new Release(facts as Facts, tables.get("offers")!, tables.get("history") ?? null);
   const page = document.getElementById("page")!;
   page.replaceChildren();
   render(<App release={release} />, page);

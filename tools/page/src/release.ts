@@ -1,5 +1,6 @@
 /** What the page knows of the release: its facts, and the table of offers. */
 
+import { money } from "./format";
 import type { Table } from "./payload";
 
 export interface ColumnInfo {
@@ -53,6 +54,10 @@ export type Row = Record<string, string | number | boolean | string[] | undefine
 
 export interface Facts {
   about: About;
+  /** Which machine types have a page of their own. */
+  machine_pages: "all" | "accelerators";
+  /** Since the release before. */
+  changes: { lines: string[]; prices: Row[] };
   columns: ColumnInfo[];
   accelerators: Row[];
   accelerator_columns: Record<string, { description?: string; unit?: string }>;
@@ -78,6 +83,8 @@ export class Release {
   constructor(
     readonly facts: Facts,
     readonly offers: Table,
+    /** On-demand prices with the time they were valid; null while there is one release only. */
+    readonly history: Table | null,
   ) {
     this.columns = new Map(facts.columns.map((column) => [column.name, column]));
     this.options = facts.columns.filter((column) => column.option);
@@ -111,6 +118,12 @@ export class Release {
   heading(column: string): string {
     return this.columns.get(column)?.heading ?? column.replaceAll("_", " ");
   }
+}
+
+/** A price in the currency of its offer, which is never converted. */
+export function ownPrice(offers: Table, row: number): string {
+  const price = offers.column("on_demand_hourly").number(row);
+  return price === null ? "" : `${offers.column("currency").text(row)} ${money(price)} /h`;
 }
 
 /** An offer is named by the three columns of its key. */

@@ -99,6 +99,7 @@ def _unique(
 def _region(line: Line) -> dict[str, Any]:
     return {
         "region": line.region,
+        "display_name": line.page_region or None,
         "kind": "anywhere" if line.region == ANYWHERE else "region",
     }
 

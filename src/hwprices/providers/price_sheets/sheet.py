@@ -14,11 +14,13 @@ from decimal import Decimal
 from typing import TypeVar
 
 from hwprices.errors import HwpricesError
+from hwprices.schemas.columns import NAME_PATTERN, PLACE_PATTERN
 
 COLUMNS = (
     "id",
     "vendor",
     "region",
+    "page_region",
     "instance_type",
     "page_label",
     "form_factor",
@@ -63,6 +65,8 @@ WHOLE = re.compile(r"[1-9]\d{0,4}")
 NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,3})?")
 URL = re.compile(r"https://[^\s/]+\.[^\s/]+(?:/\S*)?")
 CURRENCY = re.compile(r"[A-Z]{3}")
+PLACE = re.compile(PLACE_PATTERN)
+NAME = re.compile(NAME_PATTERN)
 
 Number = TypeVar("Number", int, float)
 
@@ -78,6 +82,7 @@ class Line:
     number: int
     id: str
     region: str
+    page_region: str
     instance_type: str
     page_label: str
     form_factor: str
@@ -196,8 +201,9 @@ def _line(number: int, row: list[str], cells: Mapping[str, str]) -> Line:
     return Line(
         number=number,
         id=_needed(cells, "id", "unreadable_line"),
-        region=_needed(cells, "region", "no_region"),
-        instance_type=_needed(cells, "instance_type", "no_instance_type"),
+        region=_named(cells, "region", "no_region", PLACE),
+        page_region=cells["page_region"],
+        instance_type=_named(cells, "instance_type", "no_instance_type", NAME),
         page_label=_needed(cells, "page_label", "no_instance_type"),
         form_factor=_one_of(cells, "form_factor", FORM_FACTORS, "unreadable_line"),
         unit=_one_of(cells, "unit", UNITS, "unknown_unit"),
@@ -262,6 +268,14 @@ def _needed(cells: Mapping[str, str], column: str, reason: str) -> str:
     if not cells[column]:
         raise _RefusedLine(reason, f"{column} is empty")
     return cells[column]
+
+
+def _named(cells: Mapping[str, str], column: str, reason: str, pattern: re.Pattern[str]) -> str:
+    """Return an id that the tables accept."""
+    name = _needed(cells, column, reason)
+    if not pattern.fullmatch(name):
+        raise _RefusedLine(reason, f"{column} {name!r} is no name: see the README of the sheets")
+    return name
 
 
 def _one_of(cells: Mapping[str, str], column: str, values: Iterable[str], reason: str) -> str:

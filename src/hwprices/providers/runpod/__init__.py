@@ -6,5 +6,5 @@ ABOUT = About(
     title="RunPod",
     without_account="prices of all GPU types in both clouds",
     with_credentials="nothing more",
-    missing="where there is room, vCPUs and memory, serverless and clusters, storage",
+    missing="stock by data center, vCPUs and memory, serverless, clusters, savings plans, storage",
 )

@@ -6,5 +6,5 @@ ABOUT = About(
     title="Scaleway",
     without_account="all machines and their prices, zone by zone",
     with_credentials="nothing more",
-    missing="local disks, public addresses and storage, which are sold apart",
+    missing="stock, prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes",
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read.device.where_sold import WHERE_SOLD
 from hwprices.units import Money
 
 
@@ -55,6 +56,9 @@ COLUMNS = {
     "software": Column(TEXTS, "", "Software that supports it."),
     "providers": Column(TEXTS, "", "Cloud providers that rent it out."),
     "regions": Column(TEXTS, "", "Regions with an offer: provider/region."),
+    "where_sold": Column(
+        pl.List(WHERE_SOLD), "see its fields", "Each cloud's cheapest prices of one device."
+    ),
     "local_devices": Column(TEXTS, "", "Machines with it that one can buy: local_hardware."),
     "sold_locally": Column(pl.Boolean, "", "One can buy it, alone or in a machine."),
     "on_demand_usd_per_hour": Column(
@@ -147,6 +151,7 @@ class Availability:
 
     providers: list[str] = field(default_factory=list)
     regions: list[str] = field(default_factory=list)
+    where_sold: list[dict[str, Any]] = field(default_factory=list)
     local_devices: list[str] | None = None
     sold_locally: bool | None = None
 

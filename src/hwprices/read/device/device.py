@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read.currency import NO_RATES, Rates, offers_in_usd
 from hwprices.read.device import figures, lookup
 from hwprices.read.device.answer import (
     Answer,
@@ -19,6 +20,7 @@ from hwprices.read.device.answer import (
     Purchase,
     Rent,
 )
+from hwprices.read.device.where_sold import where_sold
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.tables import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
@@ -40,30 +42,36 @@ CPU_FEATURES = {
 format."""
 
 
-def device(dataset: Tables, name: str, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
+def device(
+    dataset: Tables, name: str, ownership: Ownership = DEFAULTS, rates: Rates = NO_RATES
+) -> pl.DataFrame:
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
     ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
     family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
-    tco_usd_per_hour. The columns are those of ``answer.COLUMNS``; costs and emissions are of one
-    accelerator or CPU, and of a whole machine where that is what is asked for.
+    tco_usd_per_hour, ``rates`` what other currencies are worth. The columns are those of
+    ``answer.COLUMNS``; costs and emissions are of one accelerator or CPU, and of a whole machine
+    where that is what is asked for.
 
     Raises:
         HwpricesError: no device has this name, or several have; the line names the nearest ones.
     """
     sold_as = lookup.SoldAs.of(dataset)
     table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
-    return ANSWERS[table](dataset, device_id, ownership).to_frame()
+    return ANSWERS[table](dataset, device_id, ownership, rates).to_frame()
 
 
 def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]:
     return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
 
 
-def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> Answer:
+def _accelerator(
+    dataset: Tables, accelerator_id: str, ownership: Ownership, rates: Rates
+) -> Answer:
     """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
-    offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id).collect()
+    own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
+    offers = offers_in_usd(own_offers, rates).collect()
     benchmarks = figures.newest_benchmarks(dataset, accelerator_id)
     rent = figures.rent(
         offers,
@@ -80,6 +88,7 @@ def _accelerator(dataset: Tables, accelerator_id: str, ownership: Ownership) -> 
         availability=Availability(
             providers=row["providers"],
             regions=row["regions"],
+            where_sold=where_sold(offers, row["providers"]),
             local_devices=row["local_devices"],
             sold_locally=row["sold_locally"] or bool(row["local_devices"]),
         ),
@@ -139,7 +148,7 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
     )
 
 
-def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
+def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
     """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     types = machine_cpus(
@@ -149,7 +158,8 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership) -> Answer:
         "cpu_id",
     )
     with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
-    offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi").collect()
+    own_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
+    offers = offers_in_usd(own_offers, rates).collect()
     without_accelerators = offers.filter(accelerator_kind="none")
     rent = figures.rent(
         without_accelerators,
@@ -209,11 +219,13 @@ def _arm_fp16(row: dict[str, Any]) -> str:
     return "supported" if has_it else "unsupported"
 
 
-def _machine(dataset: Tables, device_id: str, ownership: Ownership) -> Answer:
+def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Answer:
     """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
     accelerator = (
-        _accelerator(dataset, row["accelerator_id"], ownership) if row["accelerator_id"] else None
+        _accelerator(dataset, row["accelerator_id"], ownership, rates)
+        if row["accelerator_id"]
+        else None
     )
     identity = replace(
         _identity(row, device_id, row["kind"], row["cpu"]),
@@ -297,7 +309,7 @@ def _machine_emissions(row: dict[str, Any]) -> Emissions:
     return Emissions()
 
 
-ANSWERS: dict[str, Callable[[Tables, str, Ownership], Answer]] = {
+ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Answer]] = {
     "accelerators": _accelerator,
     "cpus": _cpu,
     "local_hardware": _machine,

@@ -15,6 +15,8 @@ from hwprices.read.device import figures
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
+from hwprices.read.report.pages import Machines
+from hwprices.read.report.past import changes, history
 from hwprices.read.report.templates import render
 
 ROW_ORDER = ("provider", "instance_type", "region")
@@ -48,24 +50,26 @@ def bundled(name: str) -> Built:
     )
 
 
-def index(dataset: Dataset, offers: pl.DataFrame) -> str:
-    """Return index.html of a release."""
+def index(dataset: Dataset, offers: pl.DataFrame, machines: Machines = "all") -> str:
+    """Return index.html of a release; ``machines`` says which machine types have a page."""
     return render(
         "index.html",
         script=bundled("page.js"),
         style=bundled("page.css"),
-        data=packed(dataset, offers),
+        data=packed(dataset, offers, machines),
         release=dataset.manifest,
     )
 
 
-def packed(dataset: Dataset, offers: pl.DataFrame) -> str:
+def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
     """Pack the figures of a release for the page."""
     names = columns.sent(offers)
     described = columns.describe(dataset, names, offers.schema)
     whole = payload.Payload(
         facts={
             "about": about(dataset, offers),
+            "machine_pages": machines,
+            "changes": changes(dataset),
             "columns": described,
             "accelerators": accelerators(dataset),
             "accelerator_columns": columns.descriptions(dataset, "accelerators"),
@@ -82,6 +86,9 @@ def packed(dataset: Dataset, offers: pl.DataFrame) -> str:
     lists = pl.selectors.list()
     table = offers.select(names).sort(ROW_ORDER).with_columns(lists.list.join(", "))
     whole.add_table("offers", table)
+    intervals = history(dataset)
+    if intervals.height:
+        whole.add_table("history", intervals)
     return whole.packed()
 
 

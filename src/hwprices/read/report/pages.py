@@ -7,7 +7,7 @@ has the journey of its on-demand and spot prices: the arithmetic, the SKUs and t
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -18,6 +18,9 @@ from hwprices.read.report.journey import Journeys
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.units import NUMBER_FORMATS
+
+Machines = Literal["all", "accelerators"]
+"""Which machine types have a page: all that have offers, or those with accelerators only."""
 
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
 
@@ -175,21 +178,22 @@ class Pages:
             if row.get(name) is not None
         ]
 
-    def machines(self) -> Iterator[Page]:
+    def machines(self, which: Machines = "all") -> Iterator[Page]:
         """Make a page for each machine type that has offers, and their list."""
+        offers = self.offers
+        if which == "accelerators":
+            offers = offers.filter(pl.col("accelerator_count") > 0)
         key = ["provider", "instance_type"]
         types = {
             (row["provider"], row["instance_type"]): row
             for row in payload.records(self.dataset.scan("instance_types").collect())
         }
-        journeys = Journeys(self.dataset, self.offers)
-        groups = self.offers.sort(*key, "region").partition_by(
-            *key, as_dict=True, maintain_order=True
-        )
-        for (provider, name), offers in groups.items():
+        journeys = Journeys(self.dataset, offers)
+        groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
+        for (provider, name), own in groups.items():
             path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
             machine = types.get((str(provider), str(name)), {})
-            yield Page(path, self._machine(str(provider), str(name), machine, offers, journeys))
+            yield Page(path, self._machine(str(provider), str(name), machine, own, journeys))
         by_provider: dict[str, list[str]] = {}
         for provider, name in groups:
             by_provider.setdefault(str(provider), []).append(str(name))

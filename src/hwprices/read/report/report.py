@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hwprices.read.dataset import Dataset
 from hwprices.read.report.index import bundled, index
-from hwprices.read.report.pages import Page, Pages
+from hwprices.read.report.pages import Machines, Page, Pages
+from hwprices.storage import layout
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Written:
 
 
 def write(dataset: Dataset, folder: Path) -> Written:
-    """Write the report of a release into a folder, which is made if it is missing.
+    """Write the whole report of a release into a folder, which is made if it is missing.
 
     Files of an older report in it are replaced; others are left alone.
     """
@@ -31,12 +32,28 @@ def write(dataset: Dataset, folder: Path) -> Written:
     return Written(folder / "index.html", files, size)
 
 
-def pages(dataset: Dataset) -> Iterator[Page]:
+def write_into_release(dataset: Dataset) -> int:
+    """Write a report beside the tables of its release, and return the number of files.
+
+    It has pages of those machine types only that have accelerators: all of them would be thousands
+    of files in each release. ``write`` makes them from the release at any time.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    files = 0
+    for page in pages(dataset, "accelerators"):
+        dataset.store.put(layout.release_report(dataset.version, page.path), page.html.encode())
+        files += 1
+    return files
+
+
+def pages(dataset: Dataset, machines: Machines = "all") -> Iterator[Page]:
     """Make the files of a report one by one: thousands of pages need not be in memory at once."""
     offers = dataset.scan("offers").collect()
-    yield Page("index.html", index(dataset, offers))
+    yield Page("index.html", index(dataset, offers, machines))
     yield Page("page.css", bundled("page.css").text)
     yield Page("LICENSES.txt", bundled("LICENSES.txt").text)
     single = Pages(dataset, offers)
     yield from single.accelerators()
-    yield from single.machines()
+    yield from single.machines(machines)

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, with_remark
+from hwprices.read.terminal.where_sold import render_where_sold
 
 Row = dict[str, Any]
 
@@ -19,12 +20,19 @@ def render_device(frame: pl.DataFrame) -> Table:
     )
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for question, answer in [*_identity(row), *_costs(row), *_performance(row), *_sources(row)]:
-        if answer:
-            table.add_row(question, answer)
+    _add(table, [*_identity(row), *_costs(row)])
+    if row["where_sold"]:
+        table.add_row("where sold", render_where_sold(row["where_sold"]))
+    _add(table, [*_performance(row), *_sources(row)])
     for reason in row["missing"]:
         table.add_row(Text("not known", "dim"), Text(reason, "dim"))
     return table
+
+
+def _add(table: Table, answers: list[tuple[str, str]]) -> None:
+    for question, answer in answers:
+        if answer:
+            table.add_row(question, answer)
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:
@@ -42,7 +50,6 @@ def _identity(row: Row) -> list[tuple[str, str]]:
         ("dense rates", listing(rates)),
         ("AI features", listing(row["ai_features"])),
         ("software", listing(row["software"])),
-        ("clouds", listing(row["providers"])),
         ("regions", listing(row["regions"])),
         ("machines to buy", listing(row["local_devices"])),
     ]

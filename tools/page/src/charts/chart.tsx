@@ -77,10 +77,12 @@ export function Chart({ title, words, plot, inputs, table, children, legend }: C
   );
 }
 
-/** Plot's own style element is left out: the page's policy forbids it, and page.css has the rules. */
+/** Plot's own style element is left out: the policy forbids it, and page.css has the rules. */
 function drawn(options: Plot.PlotOptions, title: string, words: string): Element {
   const figure = Plot.plot({ className: "plot", ...options, ariaLabel: title, ariaDescription: words });
   figure.querySelectorAll("style").forEach((style) => style.remove());
+  // it is one picture: its groups have no role, and so must have no label
+  figure.querySelectorAll("[aria-label]").forEach((group) => group.removeAttribute("aria-label"));
   figure.setAttribute("role", "img");
   return figure;
 }

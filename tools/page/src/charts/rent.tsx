@@ -17,7 +17,7 @@ interface Point {
   device: string;
 }
 
-interface Family {
+export interface Family {
   id: string;
   name: string;
   ids: Set<string>;
@@ -93,7 +93,7 @@ function wayColor(way: string): string {
 }
 
 /** Accelerators that are sold, those of one name in all their forms together: H100 is SXM and NVL. */
-function soldFamilies(release: Release): Family[] {
+export function soldFamilies(release: Release): Family[] {
   const device = release.offers.column("accelerator_id");
   const priced = new Set<string>();
   const perDevice = release.offers.column("usd_per_accelerator_hour");

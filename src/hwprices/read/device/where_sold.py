@@ -1,0 +1,94 @@
+"""List who sells a device: each cloud's cheapest on-demand and spot price, and when it was seen."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from hwprices import formulas
+from hwprices.read.age import is_stale
+from hwprices.read.currency import HOURLY
+from hwprices.units import Money
+
+SPOT = "spot_usd_per_hour"
+
+WHERE_SOLD = pl.Struct(
+    {
+        "provider": pl.String,
+        "currency": pl.String,
+        "on_demand_per_hour": Money,
+        "on_demand_usd_per_hour": Money,
+        "on_demand_offer": pl.String,
+        "spot_per_hour": Money,
+        "spot_usd_per_hour": Money,
+        "spot_offer": pl.String,
+        "reason": pl.String,
+        "seen": pl.Date,
+        "stale": pl.Boolean,
+    }
+)
+"""One cloud. Prices are of one device: in the vendor's currency, and in USD where it is USD or a
+rate was given. ``reason`` says why there is no on-demand price; ``seen`` is the older of both."""
+
+PRICES = {"on_demand": ("on_demand_hourly", HOURLY), "spot": (SPOT, SPOT)}
+"""Purchase option: the columns of offers with its price in the row's currency and in USD. Spot has
+a price in USD only: no cloud with another currency has a spot market."""
+
+
+def where_sold(
+    offers: pl.DataFrame, providers: list[str], now: datetime | None = None
+) -> list[dict[str, Any]]:
+    """List the clouds, the cheapest on-demand price first, those without one last.
+
+    Args:
+        offers: the rows of offers with the device; those of other currencies converted, as far as
+            the reader gave a rate.
+        providers: the clouds that have it, some perhaps without an offer.
+        now: what to measure age against; None for the present.
+    """
+    now = now or datetime.now(UTC)
+    rows = [_cloud(name, offers.filter(provider=name), now) for name in providers]
+    return sorted(rows, key=_order)
+
+
+def _cloud(provider: str, offers: pl.DataFrame, now: datetime) -> dict[str, Any]:
+    """Put a cloud's cheapest prices side by side."""
+    row: dict[str, Any] = {"provider": provider, "currency": None}
+    seen = []
+    for option, (native, usd) in PRICES.items():
+        cheapest = _cheapest(offers, native, usd)
+        row[f"{option}_per_hour"] = cheapest.get("native")
+        row[f"{option}_usd_per_hour"] = cheapest.get("usd")
+        row[f"{option}_offer"] = cheapest.get("offer")
+        row["currency"] = row["currency"] or cheapest.get("currency")
+        seen += [cheapest["observed_at"]] if cheapest else []
+    row["reason"] = None if row["on_demand_per_hour"] is not None else _reason(offers)
+    row["seen"] = min(seen).date() if seen else None
+    row["stale"] = is_stale(min(seen), now) if seen else None
+    return row
+
+
+def _cheapest(offers: pl.DataFrame, native: str, usd: str) -> dict[str, Any]:
+    """Find the lowest price of one device, in USD where one is known; empty without a price."""
+    count = pl.col("accelerator_count")
+    priced = offers.select(
+        "currency",
+        "observed_at",
+        offer=pl.concat_str("region", "instance_type", separator="/"),
+        native=formulas.divide(pl.col(native), count).cast(Money),
+        usd=formulas.divide(pl.col(usd), count).cast(Money),
+    ).drop_nulls("native")
+    first = priced.sort("usd", "currency", "native", "offer", nulls_last=True).head(1)
+    return first.row(0, named=True) if first.height else {}
+
+
+def _reason(offers: pl.DataFrame) -> str:
+    """Say why a cloud has no on-demand price of the device."""
+    reasons = offers["on_demand_reason"].drop_nulls().unique().sort()
+    return ", ".join(reasons.to_list()) or "not_listed"
+
+
+def _order(row: Mapping[str, Any]) -> tuple[bool, Any, str]:
+    price = row["on_demand_usd_per_hour"]
+    return price is None, price or 0, row["provider"]

@@ -1,0 +1,325 @@
+"""The page as a person uses it, in Chromium: from a file and from a server, wide and narrow."""
+
+import csv
+import random
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.read.report.conftest import HOSTILE
+
+import hwprices
+from hwprices.read.ownership import Ownership, owned
+from hwprices.read.report.columns import sent
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+VIEWS = (
+    "offers",
+    "offers?open=aws%7Cus-east-1%7Cp5.48xlarge",
+    "compare?offers=aws%7Cus-east-1%7Cp5.48xlarge,gcp%7Cus-central1%7Ca3-highgpu-8g",
+    "accelerators",
+    "charts",
+    "release",
+)
+
+STATIC = (
+    "accelerators/index.html",
+    "accelerators/nvidia-h100-sxm5-80gb.html",
+    "machines/aws/p5.48xlarge.html",
+    "machines/index.html",
+)
+
+CELLS = 200
+
+GRAVE = {"serious", "critical"}
+
+AXE = {"preload": False, "resultTypes": ["violations"]}
+"""axe would fetch the style sheet again, which the policy of the pages forbids."""
+
+
+class Visit:
+    """A page that is open, and what went wrong on it."""
+
+    def __init__(self, page: Any, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", self._console)
+        page.on("dialog", self._dialog)
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def _console(self, message: Any) -> None:
+        if message.type in {"error", "warning"}:
+            self.faults.append(message.text)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.faults.append(f"a script ran: {dialog.message}")
+        dialog.dismiss()
+
+    def go(self, view: str) -> Any:
+        """Open a view of index.html."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.address}/index.html#{view}")
+        self.page.wait_for_selector("html[data-ready]")
+        return self.page
+
+    def found(self) -> int:
+        """Read how many offers pass the filters."""
+        return int(self.page.locator(".found b").inner_text().replace(",", ""))
+
+    def column(self, heading: str) -> list[str]:
+        """Read the cells of a column of the table that is shown."""
+        headings = self.page.locator(".list thead th").all_inner_texts()
+        place = [text.split("\n")[0].strip(" ▲▼") for text in headings].index(heading)
+        return self.page.locator(f".list tbody tr > :nth-child({place + 1})").all_inner_texts()
+
+
+@contextmanager
+def visit(browser: Any, address: str, **options: Any) -> Iterator[Visit]:
+    """Open a page; at the end there must have been no fault and no request to elsewhere."""
+    context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
+    opened = Visit(context.new_page(), address)
+    yield opened
+    context.close()
+    assert opened.faults == []
+    own = (address, "data:", "blob:", "about:")
+    assert [url for url in opened.requests if not url.startswith(own)] == []
+
+
+@pytest.fixture
+def wide(browser: Any, folder: Path) -> Iterator[Visit]:
+    """The page opened from a file in a wide window."""
+    with visit(browser, folder.as_uri()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def offers(dataset: hwprices.Dataset) -> pl.DataFrame:
+    return dataset.scan("offers").collect()
+
+
+def test_filters_leave_the_offers_that_the_parquet_has(wide: Visit, offers: pl.DataFrame) -> None:
+    page = wide.go("offers")
+    assert wide.found() == offers.height
+    page.get_by_role("checkbox", name=re.compile("^H100 SXM5")).check()
+    h100 = offers.filter(accelerator_id="nvidia-h100-sxm5-80gb")
+    assert wide.found() == h100.height == len(wide.column("Machine"))
+    page.locator("input[name=price_to]").fill("60")
+    assert wide.column("Machine") == ["p5.48xlarge"]
+    page.get_by_role("button", name="Clear all").click()
+    page.locator("input[name=q]").fill("trainium2")
+    assert wide.column("Machine") == ["trn2.48xlarge"]
+    page.get_by_role("button", name="Remove filter “trainium2”").click()
+    page.locator("select[name=option]").select_option("spot_usd_per_hour")
+    assert wide.found() == offers["spot_usd_per_hour"].count()
+
+
+def test_a_sorted_column_is_that_of_the_parquet(wide: Visit, offers: pl.DataFrame) -> None:
+    page = wide.go("offers")
+    heading = page.get_by_role("button", name=re.compile("^On demand"))
+    heading.click()
+    heading.click()
+    dearest = offers.sort("on_demand_usd_per_hour", descending=True, nulls_last=True)
+    assert wide.column("Machine")[:5] == dearest["instance_type"][:5].to_list()
+    assert page.locator("th[aria-sort=descending]").count() == 1
+    page.get_by_role("button", name="Next").click()
+    assert wide.column("Machine")[0] == dearest["instance_type"][50]
+
+
+def test_an_address_opens_the_same_view_again(wide: Visit) -> None:
+    page = wide.go("offers")
+    page.get_by_role("checkbox", name=re.compile("^Azure")).check()
+    page.locator("input[name=vcpus_from]").fill("90")
+    page.get_by_role("button", name="p5").count()
+    shown, address = wide.column("Machine"), page.evaluate("location.hash")
+    wide.go(address.removeprefix("#"))
+    assert wide.column("Machine") == shown == ["Standard_ND96isr_H100_v5"]
+
+
+def test_an_offer_opens_and_the_back_button_closes_it(wide: Visit) -> None:
+    page = wide.go("offers?q=p5.48")
+    page.get_by_role("button", name="p5.48xlarge", exact=True).click()
+    dialog = page.locator("dialog[open]")
+    assert "$55.04" in dialog.inner_text()
+    assert "hwprices explain p5.48xlarge --region us-east-1" in dialog.inner_text()
+    page.go_back()
+    page.wait_for_selector("dialog[open]", state="detached")
+    assert wide.column("Machine") == ["p5.48xlarge"]
+
+
+def test_the_keyboard_alone_opens_and_closes_an_offer(wide: Visit) -> None:
+    page = wide.go("offers?q=g6.xlarge")
+    page.get_by_role("button", name="g6.xlarge", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+    assert "open=" not in page.evaluate("location.hash")
+
+
+def test_selected_offers_are_compared(wide: Visit) -> None:
+    page = wide.go("offers?q=h100")
+    for name in ("p5.48xlarge", "a3-highgpu-8g"):
+        page.get_by_role("checkbox", name=re.compile(f"^Compare {name} ")).check()
+    page.get_by_role("link", name="Compare").click()
+    table = page.locator("table.compare")
+    assert re.search(r"\$55\.04 /h\s*\(lowest\)", table.inner_text())
+    assert "$88.49" in table.inner_text()
+    page.go_back()
+    assert page.locator(".tray").inner_text().startswith("2 of 6")
+
+
+def test_two_hundred_cells_of_the_csv_equal_the_parquet(
+    wide: Visit, offers: pl.DataFrame, tmp_path: Path
+) -> None:
+    names = sent(offers)
+    page = wide.go("offers?columns=" + ",".join(names))
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    download.value.save_as(tmp_path / "offers.csv")
+    with (tmp_path / "offers.csv").open(encoding="utf-8", newline="") as file:
+        cells = {
+            (row["provider"], row["region"], row["instance_type"]): row
+            for row in csv.DictReader(file)
+        }
+    assert len(cells) == offers.height
+    drawn = random.Random(15)
+    for _ in range(CELLS):
+        row = drawn.choice(list(offers.iter_rows(named=True)))
+        name = drawn.choice(names)
+        shown = cells[row["provider"], row["region"], row["instance_type"]][name]
+        assert same(shown, row[name]), (name, shown, row[name])
+
+
+def same(shown: str, value: Any) -> bool:
+    """Compare a cell of the CSV with a value of the Parquet."""
+    if value is None or value == []:
+        return shown == ""
+    if isinstance(value, list):
+        return shown == ", ".join(value)
+    if isinstance(value, int | float) or hasattr(value, "as_tuple"):
+        return float(shown) == float(value)
+    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return shown[:19] == text[:19] if hasattr(value, "isoformat") else shown == text
+
+
+def test_a_figure_says_where_it_comes_from(wide: Visit, dataset: hwprices.Dataset) -> None:
+    page = wide.go("accelerators?devices=nvidia-l4,nvidia-h200-sxm")
+    line = page.locator("table.compare tr", has=page.locator("th", has_text=re.compile("^BF16$")))
+    line.first.get_by_role("button").first.click()
+    text = page.locator("dialog.source").inner_text()
+    assert "121" in text
+    l4 = dataset.scan("accelerators").filter(pl.col("accelerator_id") == "nvidia-l4").collect()
+    assert l4["source_url"][0] in text
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Remove H200 SXM 141 GB").click()
+    assert page.locator("table.compare thead th").count() == 1
+
+
+def test_owning_costs_what_python_computes(wide: Visit, dataset: hwprices.Dataset) -> None:
+    page = wide.go("charts?machine=nvidia-dgx-h100")
+    for utilisation, usd_per_kwh in ((0.5, 0.13), (0.9, 0.3)):
+        for name, value in (("utilisation", utilisation), ("usd_per_kwh", usd_per_kwh)):
+            page.locator(f"input[name={name}]").fill(str(value))
+        ownership = Ownership(utilisation=utilisation, usd_per_kwh=usd_per_kwh)
+        machine = owned(dataset, ownership).filter(device_id="nvidia-dgx-h100")
+        expected = f"costs its owner ${float(machine['tco_usd_per_hour'][0]):,.2f} per hour"
+        assert expected in page.locator(".chart", has_text="Owning against renting").inner_text()
+
+
+def test_a_dot_of_a_chart_says_what_it_is(wide: Visit) -> None:
+    page = wide.go("charts")
+    chart = page.locator(".chart").first
+    chart.locator("circle[fill='var(--series-1)']:not(.legend circle)").last.hover()
+    tip = chart.locator(".plot-frame svg")
+    assert re.search(r"\$[0-9.]+/h", tip.text_content())
+    assert "USD per" in chart.locator(".words").inner_text()
+    chart.get_by_text("As a table").click()
+    assert "p5.48xlarge" in chart.locator("table").inner_text()
+
+
+def test_the_history_is_drawn_once_there_are_two_releases(wide: Visit) -> None:
+    page = wide.go("charts?device=nvidia-h100")
+    chart = page.locator(".chart", has_text="over time")
+    assert "AWS from $7.50 on 1 Aug 2026 to $6.88" in chart.locator(".words").inner_text()
+    assert "A dashed ring is a restatement" in chart.locator(".words").inner_text()
+    assert "our reading changed" in wide.go("release").locator("main").inner_text()
+
+
+def test_the_release_says_what_it_is(wide: Visit, dataset: hwprices.Dataset) -> None:
+    text = wide.go("release").locator("main").inner_text()
+    assert dataset.version in text
+    assert "not today's prices" in text
+    assert "capacity block priced by offering" in text
+    assert "CC BY 4.0" in text
+
+
+def test_hostile_names_are_shown_and_never_run(wide: Visit) -> None:
+    page = wide.go("offers?q=onerror")
+    assert wide.column("Machine") == [HOSTILE]
+    page.locator(".list .machine button").click()
+    assert page.locator("dialog[open] h2").inner_text() == HOSTILE
+    page.keyboard.press("Escape")
+    page.locator(".list tbody input").check()
+    page.get_by_role("link", name="Compare").click()
+    page.wait_for_selector("table.compare")
+    wide.go("accelerators?devices=nvidia-h100-sxm5-80gb")
+    page.locator(".figure-button").first.click()
+    assert HOSTILE in page.locator("dialog.source").inner_text()
+    assert page.locator("dialog.source a[href^=javascript]").count() == 0
+    wide.go("offers?q=%3Cimg%20src=x%20onerror=alert(5)%3E")
+    wide.go("charts?device=%3Cscript%3E")
+    assert page.locator("main img").count() == 0
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1360), ("dark", 390)])
+def test_no_view_has_a_grave_fault_for_people_with_aids(
+    browser: Any, folder: Path, scheme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
+    with visit(browser, folder.as_uri(), **options) as opened:
+        for view in (*VIEWS, *STATIC):
+            if view in STATIC:
+                opened.page.goto(f"{opened.address}/{view}")
+            else:
+                opened.go(view)
+            faults = [
+                f"{view}: {fault['id']}: {fault['nodes'][0]['html'][:200]}"
+                for fault in Axe().run(opened.page, options=AXE).response["violations"]
+                if fault["impact"] in GRAVE
+            ]
+            assert faults == []
+            assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_page_works_from_a_server(browser: Any, folder: Path) -> None:
+    handler = partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with visit(browser, f"http://127.0.0.1:{server.server_port}") as opened:
+            page = opened.go("offers?q=p5.48")
+            page.get_by_role("button", name="p5.48xlarge", exact=True).click()
+            page.get_by_role("link", name="page of p5.48xlarge").click()
+            assert page.locator("h1").inner_text() == "p5.48xlarge"
+            page.get_by_role("link", name="H100 SXM5 80 GB").click()
+            assert "$6.88" in page.locator("main").inner_text()
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without writing a line for each."""
+
+    def log_message(self, format: str, *values: Any) -> None:
+        """Write nothing."""
