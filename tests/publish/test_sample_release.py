@@ -9,6 +9,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers.asked_devices import DEVICE_IDS
+from tools import answers
 from tools.data_dictionary import VOCABULARIES
 
 import hwprices
@@ -134,7 +135,7 @@ def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> Non
 def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
     lora = recommend("7B", "lora", context=2048, dataset=sample, where="cloud").drop_nulls("rank")
     assert lora.filter(pl.col("machine") == "g6.xlarge")["nodes"].to_list() == [1]
-    big = recommend("llama-3.1-405b", dataset=sample, where="cloud")
+    big = recommend("llama-3.1-405b", precision="bf16", dataset=sample, where="cloud")
     fit = set(big.drop_nulls("rank")["machine"])
     assert "p5en.48xlarge" in fit
     assert not {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"} & fit
@@ -146,3 +147,31 @@ def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
     assert "p5.48xlarge" in set(training["machine"])
     assert training["nodes"].min() > 16  # type: ignore[operator]
     assert training["usd"].min() > Decimal(500_000)  # type: ignore[operator]
+
+
+def test_the_page_of_answers_is_up_to_date(sample: Dataset) -> None:
+    """docs/answers.md, asked again of this release."""
+    page = answers.page(sample.store.root)
+    assert page == answers.TARGET.read_text(encoding="utf-8"), "run python -m tools.answers data"
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        "p5.48xlarge",
+        "p5en.48xlarge",
+        "p6-b200.48xlarge",
+        "g7e.48xlarge",
+        "g6e.48xlarge",
+        "Standard_ND96isr_MI300X_v5",
+    ],
+)
+def test_recommend_agrees_with_the_measured_column(sample: Dataset, machine: str) -> None:
+    """Llama 2 70B: within a fifth of the measured price, on every machine of that size."""
+    ranked = recommend("llama-2-70b", dataset=sample, where="cloud")
+    row = ranked.filter(machine=machine).row(0, named=True)
+    offer = sample.scan("offers").filter(
+        pl.col("instance_type") == machine, pl.col("region") == row["region"]
+    )
+    measured = offer.collect()["usd_per_million_tokens_llama2_70b"].item()
+    assert float(row["usd_per_million_tokens"]) == pytest.approx(float(measured), rel=0.2)

@@ -14,10 +14,10 @@ from tests.helpers.small_release import Release
 from hwprices.errors import HwpricesError
 from hwprices.read.device import answer, lookup
 from hwprices.read.device.device import device
-from hwprices.units import Money
 from hwprices.read.ownership import Ownership
 from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
+from hwprices.units import Money
 
 
 def answered(release: Release, name: str, ownership: Ownership | None = None) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> Non
 
 
 def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:
-    """One p5.48xlarge on demand: 6.88 USD × 8760; a commitment for a year would count if cheaper."""
+    """One p5.48xlarge on demand is 6.88 USD × 8760; a cheaper commitment for a year counts."""
     row = device(release, "H100 SXM").row(0, named=True)
     assert row["usd_per_year"] == Decimal("6.88") * 8760
     assert row["usd_per_year_basis"] == "aws/us-east-1/p5.48xlarge: on_demand"

@@ -76,7 +76,10 @@ class SoldAs:
 
     @classmethod
     def of(cls, dataset: Tables) -> "SoldAs":
-        """List the machine types of offers, and their families: p5.48xlarge, p5; g4dn, g4."""
+        """List the machine types of offers, and AWS's families: p5.48xlarge, p5.
+
+        G4 is the families that begin so (g4dn, g4ad), because none has that name alone.
+        """
         pairs = (
             dataset.scan("offers")
             .select("provider", "instance_type", "accelerator_id")
@@ -85,22 +88,21 @@ class SoldAs:
             .sort("provider", "instance_type")
             .collect()
         )
-        names: dict[str, list[str]] = {}
+        exact: dict[str, list[str]] = {}
+        short: dict[str, list[str]] = {}
         for provider, instance_type, accelerator_id in pairs.iter_rows():
-            for name in _sold_names(provider, instance_type):
-                ids = names.setdefault(name, [])
-                if accelerator_id not in ids:
-                    ids.append(accelerator_id)
-        return cls(names)
+            family = re.match(r"(([a-z]+\d+)[a-z]*)\.", instance_type)
+            _add(exact, squeeze(instance_type), accelerator_id)
+            if provider == "aws" and family:
+                _add(exact, family[1], accelerator_id)
+                _add(short, family[2], accelerator_id)
+        return cls(short | exact)
 
 
-def _sold_names(provider: str, instance_type: str) -> set[str]:
-    """Give the names of a machine type: itself, and AWS's families p5en, p5."""
-    names = {squeeze(instance_type)}
-    match = re.match(r"([a-z]+\d+)([a-z]*)\.", instance_type)
-    if provider == "aws" and match:
-        names |= {match[1], match[1] + match[2]}
-    return names
+def _add(names: dict[str, list[str]], name: str, accelerator_id: str) -> None:
+    ids = names.setdefault(name, [])
+    if accelerator_id not in ids:
+        ids.append(accelerator_id)
 
 
 def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> tuple[str, str]:

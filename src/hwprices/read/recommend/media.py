@@ -27,8 +27,8 @@ MEDIA = {
     "sdxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
     "stablediffusionxl": Medium("stable-diffusion-xl", "an image of 1024 × 1024"),
 }
-"""Name, squeezed: the benchmark. Flux is measured in training alone; the unit of Whisper's results is
-in doubt (an L4 would hear 10,000 hours of speech in one), so nothing is computed from them."""
+"""Name, squeezed: the benchmark. Flux is measured in training alone; the unit of Whisper's results
+is in doubt (an L4 would hear 10,000 hours of speech in one), so nothing is computed from them."""
 
 
 def benchmark(name: str) -> Medium | None:

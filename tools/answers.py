@@ -1,0 +1,289 @@
+"""Write docs/answers.md: questions that people ask, with the commands and how answers begin.
+
+``python -m tools.answers ROOT`` asks the release below ROOT, which should be made from the bundled
+sample (``make run``, then ROOT is data); ``--check`` compares. A test asks a release of its own.
+"""
+
+import sys
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+from tools.generated import PROJECT, write_or_check
+
+TARGET = PROJECT / "docs" / "answers.md"
+
+INTRODUCTION = """# Answers
+
+Written from the bundled sample by `python -m tools.answers data`; do not edit by hand. Prices are
+those of the sample, and of its days. Of each answer the first lines are shown.
+"""
+
+WIDTH = 160
+
+KEPT = {"recommend": 6, "device": 0, "tco": 5}
+"""Lines of an answer that are shown; of a device those that begin with the question's words."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the command that answers it, and why the answer is right."""
+
+    question: str
+    command: tuple[str, ...]
+    why: str
+    lines: tuple[str, ...] = ()
+    """Of a device: the lines that answer, by their first words."""
+
+
+def ask(question: str, command: str, why: str, *lines: str) -> Question:
+    """Make a question; a part of the command in quotes is one argument."""
+    parts = command.split('"')
+    words = [
+        word
+        for number, part in enumerate(parts)
+        for word in ([part] if number % 2 else part.split())
+    ]
+    return Question(question, tuple(words), why, lines)
+
+
+QUESTIONS = [
+    ask(
+        "What does an H100 cost, by the hour and by the year?",
+        'device "H100 SXM"',
+        "The cheapest on-demand price of one GPU in any cloud, and the cheapest way to have it for"
+        " a year, commitments included.",
+        "USD/h ",
+        "USD/year",
+        "prices of",
+    ),
+    ask(
+        "And an L4 for a year?",
+        "device L4",
+        "A commitment of one year at 0.4438 USD/h is 3,888 USD; on demand it would be 6,172.",
+        "USD/h ",
+        "USD/year",
+    ),
+    ask(
+        "What is P4?",
+        "device P4",
+        "A Tesla card of 2016 and a family of AWS with A100: both are offered.",
+    ),
+    ask(
+        "And P5?",
+        "device P5",
+        "AWS's family P5 has H100; no device has that name.",
+        "type",
+        "memory",
+    ),
+    ask(
+        "How efficient is a DGX H100, and what does a token cost its owner?",
+        'device "DGX H100"',
+        "Eight GPUs over the 10,200 W of the whole machine: 7,915 / 10,200 TFLOPS/W.",
+        "memory",
+        "TFLOPS/W",
+        "USD/M tokens",
+    ),
+    ask(
+        "What does an RTX 4090 cost to buy?",
+        'device "RTX 4090"',
+        "The card was 1,599 USD at launch; 2,599 is a whole PC with one.",
+        "at launch",
+        "in a machine",
+    ),
+    ask(
+        "How fast is a MacBook with M3 Max for one user?",
+        "device M3-Max",
+        "Measured with llama.cpp; Apple publishes no rate.",
+        "measured",
+    ),
+    ask(
+        "What does an image of SDXL cost on an L4?",
+        "device L4",
+        "0.2516 images a second at 0.7045 USD/h.",
+        "USD/1000",
+    ),
+    ask(
+        "Where is Graviton4 sold?",
+        "device Graviton4",
+        "On AWS alone: other clouds' Neoverse V2 is another CPU.",
+        "clouds",
+    ),
+    ask(
+        "Which machine for LoRA of a 7B model?",
+        "recommend --model 7B --workload lora --top 3",
+        "One GPU for some hours and 5 to 10 USD; machines to buy are listed apart, the cheapest"
+        " first.",
+    ),
+    ask(
+        "And with 5 USD?",
+        "recommend --model 7B --workload lora --budget 5 --option any --where cloud --top 3",
+        "Spot prices, since on-demand prices come to more; nothing that must be bought.",
+    ),
+    ask(
+        "LoRA of 70B?",
+        "recommend --model llama-3.1-70b --workload lora --where cloud --top 3",
+        "141 GB of weights fit one GPU of 192 GB with the adapters and activations.",
+    ),
+    ask(
+        "LoRA of Llama 2 70B, as MLPerf measured it?",
+        "recommend --model llama-2-70b --workload lora --where cloud --provider aws --top 3",
+        "Eight B200 took 9.6 minutes for 25 million tokens, so 100 million take 38.",
+    ),
+    ask(
+        "Full fine-tuning of 8B with 128k tokens?",
+        "recommend --model llama-3.1-8b --workload full_finetune --context 131072 --where cloud"
+        " --top 3",
+        "Attention is two thirds of the operations at that length: three times the hours of 4,096.",
+    ),
+    ask(
+        "What serves Llama 2 70B for the least per token?",
+        "recommend --model llama-2-70b --where cloud --provider aws --top 6",
+        "p6-b200 and g7e.48xlarge are MLPerf's results for eight of those GPUs, at their price.",
+    ),
+    ask(
+        "The same in any cloud?",
+        "recommend --model llama-2-70b --where cloud --top 3",
+        "The same measured speed at a lower price of an hour.",
+    ),
+    ask(
+        "Llama 3.1 8B with at least 50 tokens/s for every user?",
+        "recommend --model llama-3.1-8b --min-tokens-per-second 50 --where cloud --top 3",
+        "The batch is as large as keeps 50 tokens/s for each, and the price of a token rises with"
+        " it.",
+    ),
+    ask(
+        "Llama 3.1 8B on a machine at home?",
+        "recommend --model llama-3.1-8b --where local --precision int4 --users 1 --top 3",
+        "4-bit weights of 4.5 GB; what counts is the memory bandwidth, and the price to buy.",
+    ),
+    ask(
+        "How fast can Llama 3.1 70B be for one user?",
+        "recommend --model llama-3.1-70b --objective speed --where cloud --top 3",
+        "No rack: layers are divided over 64 devices at most, and each division waits for its"
+        " links twice a layer.",
+    ),
+    ask(
+        "Which machine emits the least for it?",
+        "recommend --model llama-3.1-70b --objective carbon --where cloud --top 3",
+        "By grams per million tokens, not per hour.",
+    ),
+    ask(
+        "Llama 3.1 70B with 128k tokens for four users?",
+        "recommend --model llama-3.1-70b --context 131072 --users 4 --where cloud --top 3",
+        "Reading the prompt takes seconds before the first token, and that is shown.",
+    ),
+    ask(
+        "Llama 3.1 405B?",
+        "recommend --model llama-3.1-405b --where cloud --top 3",
+        "A million tokens stand for 14 million tokens of prompts: 9,428 in for 684 out.",
+    ),
+    ask(
+        "In 16 bits, over two machines if need be?",
+        "recommend --model llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
+        " aws --top 3",
+        "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
+    ),
+    ask(
+        "DeepSeek-R1?",
+        "recommend --model deepseek-r1 --where cloud --top 3",
+        "A filled machine reads nearly all experts in every step, and serves a thousand users from"
+        " it.",
+    ),
+    ask(
+        "DeepSeek-R1 for one user?",
+        "recommend --model deepseek-r1 --users 1 --where cloud --top 3",
+        "One user reads 37 of 671 billion parameters a token, and pays for the whole machine.",
+    ),
+    ask(
+        "A model of 671B?",
+        "recommend --model 671B --where cloud --top 3",
+        "A dense one is meant by that, and the answer says what to ask for DeepSeek.",
+    ),
+    ask(
+        "gpt-oss-120b at home?",
+        "recommend --model gpt-oss-120b --users 1 --where local --precision int4 --top 3",
+        "63 GB of 4-bit weights, 5 of 117 billion parameters a token: fast on a slow memory.",
+    ),
+    ask(
+        "Llama 2 7B with 128k tokens?",
+        "recommend --model llama-2-7b --context 131072",
+        "It was trained for 4,096 tokens.",
+    ),
+    ask(
+        "10 requests a second of 2,000 tokens in and 300 out, in the US?",
+        "recommend --model llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
+        " cloud --country US --top 3",
+        "3,000 tokens/s are asked for, and as many machines as reach them are counted.",
+    ),
+    ask(
+        "Qwen3 32B for 2,000 USD a month?",
+        "recommend --model qwen3-32b --budget-per-month 2000 --where cloud --top 3",
+        "730 hours of a machine at 2.74 USD at most.",
+    ),
+    ask(
+        "Pre-training 70B on 2 T tokens in 60 days?",
+        "recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
+        " --top 3",
+        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; machines of one"
+        " GPU wait for theirs.",
+    ),
+    ask(
+        "Pre-training 405B as Meta did?",
+        "recommend --model llama-3.1-405b --workload pretrain --tokens 15.6e12 --days 54"
+        " --max-nodes 4096 --where cloud --top 3",
+        "Meta used 2,048 machines of eight H100.",
+    ),
+    ask(
+        "Images of SDXL?",
+        "recommend --model sdxl --where cloud --top 3",
+        "Measured images a second, at the price of an hour.",
+    ),
+    ask(
+        "When does owning pay?",
+        "tco",
+        "Against the cheapest on-demand price of the same accelerator in any cloud.",
+    ),
+]
+
+
+def section(question: Question, root: str) -> str:
+    """Ask a question, and write its section.
+
+    Raises:
+        RuntimeError: the command failed with anything but an error in one line.
+    """
+    from hwprices.cli import app
+
+    result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, [*question.command, "--root", root])
+    if result.exit_code not in (0, 2):
+        raise RuntimeError(f"{question.command}: {result.exception!r}")
+    output = result.stdout if result.exit_code == 0 else result.stderr
+    shown = "\n".join(line.rstrip() for line in _shown(question, output.splitlines()))
+    words = " ".join(f'"{word}"' if " " in word else word for word in question.command)
+    return (
+        f"## {question.question}\n\n```console\n$ hwprices {words}\n{shown}\n```\n\n"
+        f"{question.why}\n"
+    )
+
+
+def _shown(question: Question, lines: list[str]) -> list[str]:
+    """Choose the lines of an answer that are shown."""
+    if not question.lines:
+        return [line for line in lines if line.strip()][: KEPT[question.command[0]] or 3]
+    stripped = [line.strip("│┃ ") for line in lines]
+    chosen = [
+        line for line in stripped if any(f"{line} ".startswith(words) for words in question.lines)
+    ]
+    return [" ".join(line.replace("│", ":").split()) for line in chosen]
+
+
+def page(root: str) -> str:
+    """Write the page from the release below a root."""
+    sections = [section(question, root) for question in QUESTIONS]
+    return "\n".join([INTRODUCTION, *sections])
+
+
+if __name__ == "__main__":
+    roots = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    sys.exit(write_or_check(TARGET, page(roots[0] if roots else "data"), sys.argv[1:]))
