@@ -156,7 +156,8 @@ def _differences(
     """Yield each figure of a row that the sample has otherwise, or has not.
 
     ``alias`` says which of our machines it is, where the names differ. The other source's region
-    begins with ours (``commercial (uniform)``), but for case and spaces; a cloud with one region needs no name of it.
+    begins with ours (``commercial (uniform)``), but for case and spaces; a cloud with one region
+    needs no name of it.
     """
     name, option = alias.get("instance_type", row["instance_type"]), row["purchase_option"]
     theirs_region = alias.get("region", row["region"]).lower().replace(" ", "-")

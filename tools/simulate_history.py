@@ -1,22 +1,23 @@
-"""Measure the price history of simulated releases: ``python -m tools.simulate_history data``.
+"""Measure the price history of many releases: ``python -m tools.simulate_history data``.
 
-Takes the prices of the latest release of a dataset and lets them move, day by day or hour by hour,
-at the level of the tables: no page is landed and nothing is normalised. Prints the sizes and times
-that docs/performance.md quotes.
+Takes the prices of the latest release of a dataset and lets them move at random, at the level of
+the tables: no page is landed and nothing is normalised. The intervals of all releases but the last
+are drawn at once; the last one is then made as publishing makes it, and timed. Prints what
+docs/performance.md quotes.
 
     python -m tools.simulate_history data                      a year of daily releases
     python -m tools.simulate_history data --spot 0.01          spot every hour, a hundredth of it
 """
 
 import argparse
-import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 import hwprices
@@ -24,34 +25,34 @@ from hwprices.publish.history import record
 from hwprices.publish.history.record import Record, advance
 from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
 from hwprices.storage.store import Store
-from hwprices.units import Money
+from hwprices.units import Money, Timestamp
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 DAILY_MOVES = 0.002
 """Share of list prices that move in a day. Generous: of 30,000 prices of Google none moved in seven
-weeks (../shared/audits/peers2.md)."""
+weeks."""
 
 SPOT_MOVES = 1 / (14 * 24)
-"""Share of spot prices that move in an hour: each every two weeks, as the same study found."""
+"""Share of spot prices that move in an hour: each one every two weeks."""
 
 SPOT_QUOTES = 200_000
-"""Spot prices of three clouds: AWS has some 900 types × 90 zones × 4 systems of which about half
-are quoted, Azure 40,000 and Google 15,000."""
+"""Spot prices of three clouds: AWS 150,000 of types, zones and systems, Azure 40,000, Google
+15,000, in round figures."""
 
-SHOWN = (1, 30, 365)
-
-TIME = pl.Datetime("us", "UTC")
+SEED = 11
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """How often releases come, how many, and what share of the prices moves between two."""
+    """How often releases come, and what share of the prices moves between two."""
 
     step: timedelta
-    count: int
     share: float
-    shown: tuple[int, ...]
+
+    def times(self, count: int) -> pl.Series:
+        """List the times of the releases."""
+        return pl.Series([START + index * self.step for index in range(count)], dtype=Timestamp)
 
 
 def snapshots(root: str) -> dict[str, Snapshot]:
@@ -64,73 +65,104 @@ def snapshots(root: str) -> dict[str, Snapshot]:
     }
 
 
-def spot(base: dict[str, Snapshot], share: float) -> dict[str, Snapshot]:
-    """Make spot quotes: a share of SPOT_QUOTES, spread over made-up zones."""
+def spot(base: Mapping[str, Snapshot], share: float) -> dict[str, Snapshot]:
+    """Make spot quotes: a share of SPOT_QUOTES, in made-up zones."""
     count = round(SPOT_QUOTES * share)
-    one = base["aws"]
-    rows = one.prices.head(1)
+    generator = np.random.default_rng(SEED)
     index = pl.int_range(count, eager=True)
-    made = pl.concat([rows] * count).with_columns(
-        price_id=index.hash(1).cast(pl.String).str.zfill(24).str.slice(0, 24).alias("price_id"),
-        instance_type=pl.format("m{}.large", index // 360),
-        zone=pl.format("zone-{}", index % 90),
-        region=pl.format("region-{}", index % 30),
-        os=pl.Series([("linux", "windows", "rhel", "sles")[i // 90 % 4] for i in range(count)]),
-        purchase_option=pl.lit("spot"),
-        effective_hourly=(index.hash(2) % 100_000).cast(Money) / 10_000 + pl.lit(0.01).cast(Money),
+    amount = pl.Series(generator.integers(100, 100_000, count)).cast(Money) / 10_000
+    ids = [f"{number:024x}" for number in generator.integers(0, 2**63, count)]
+    systems = ["linux", "windows", "rhel", "sles"]
+    one = base["aws"]
+    made = pl.concat([one.prices.head(1)] * count).with_columns(
+        pl.Series("price_id", [text[8:] + text[:8] for text in ids]),
+        pl.format("m{}.large", index // 360).alias("instance_type"),
+        pl.format("zone-{}", index % 90).alias("zone"),
+        pl.format("region-{}", index % 30).alias("region"),
+        pl.Series("os", [systems[number // 90 % 4] for number in range(count)]),
+        pl.lit("spot").alias("purchase_option"),
+        amount.alias("hourly"),
+        amount.alias("effective_hourly"),
+        pl.lit(None, dtype=Money).alias("upfront"),
+        pl.lit(None, dtype=pl.String).alias("price_reason"),
     )
-    ids = pl.Series("price_id", [f"{random.Random(i).getrandbits(96):024x}" for i in range(count)])
-    made = made.with_columns(ids, hourly="effective_hourly", upfront=pl.lit(None, dtype=Money))
     return {"aws": replace(one, prices=made)}
 
 
-def moved(one: Snapshot, share: float, index: int, at: datetime, version: str) -> Snapshot:
-    """Let a share of the prices move by up to 10 %, and all be seen again."""
-    rows = one.prices
-    chosen = (pl.int_range(pl.len()).hash(index) % 1_000_000) < share * 1_000_000
-    percent = (pl.int_range(pl.len()).hash(index + 7) % 21).cast(pl.Int64) - 10
-    factor = 1 + percent.cast(Money) / 100
-    price = pl.when(chosen).then((pl.col("effective_hourly") * factor).cast(Money))
-    amount = pl.coalesce(price, "effective_hourly")
-    unchanged = pl.col("effective_hourly").is_null() | pl.col("upfront").is_not_null()
-    return replace(
-        one,
-        version=version,
-        inputs=replace(one.inputs, pages=version),
-        prices=rows.with_columns(
-            pl.when(unchanged).then("hourly").otherwise(amount).alias("hourly"),
-            pl.when(unchanged).then("effective_hourly").otherwise(amount).alias("effective_hourly"),
-            pl.lit(at).cast(TIME).alias("observed_at"),
-        ),
-    )
-
-
-def simulate(
-    base: dict[str, Snapshot], plan: Simulation, report: Callable[[str], None]
-) -> Record | None:
-    """Publish the history of all releases, and report sizes and times."""
-    before: dict[str, Snapshot] = {}
-    past: dict[str, pl.DataFrame] = {}
-    previous: str | None = None
-    made: Record | None = None
-    for index in range(plan.count):
-        at = START + index * plan.step
-        version = at.strftime("%Y%m%dT%H%M%SZ")
-        source = before or base
-        after = {
-            name: moved(one, plan.share * (index > 0), index, at, version)
-            for name, one in source.items()
+def drawn(first: pl.DataFrame, plan: Simulation, count: int) -> pl.DataFrame:
+    """Draw the intervals of ``count`` releases of prices that move, from those of the first."""
+    generator = np.random.default_rng(SEED)
+    total = round(first.height * plan.share * (count - 1))
+    moves = pl.DataFrame(
+        {
+            "row": generator.integers(0, first.height, total),
+            "step": generator.integers(1, max(count, 2), total),
+            "percent": generator.integers(-10, 11, total),
         }
+    ).unique(["row", "step"])
+    start = pl.DataFrame({"row": np.arange(first.height)}).with_columns(
+        step=pl.lit(0, pl.Int64), percent=pl.lit(0, pl.Int64)
+    )
+    spans = pl.concat([start, moves.select(start.columns)]).sort("row", "step")
+    following = pl.col("step").shift(-1).over("row")
+    times = plan.times(count)
+    versions = times.dt.strftime("%Y%m%dT%H%M%SZ")
+    spans = spans.with_columns(following=following, last=following.fill_null(count) - 1)
+    rows = spans.join(first.with_row_index("row").cast({"row": pl.Int64}), on="row")
+    factor = 1 + pl.col("percent").cast(Money) / 100
+    ended = pl.col("following").is_not_null()
+    return rows.with_columns(
+        (pl.col("hourly") * factor).cast(Money),
+        (pl.col("effective_hourly") * factor).cast(Money),
+        valid_from=times.gather(rows["step"]),
+        valid_to=times.gather(rows["following"]),
+        first_release=versions.gather(rows["step"]),
+        last_release=versions.gather(rows["last"]),
+        observed_first=times.gather(rows["step"]) - timedelta(minutes=10),
+        observed_last=times.gather(rows["last"]) - timedelta(minutes=10),
+        start_reason=pl.when(pl.col("step") > 0)
+        .then(pl.lit("price_changed"))
+        .otherwise("start_reason"),
+        end_reason=pl.when(ended).then(pl.lit("price_changed")),
+        state=pl.when(ended).then(pl.lit("ended")).otherwise(pl.lit("current")),
+    ).select(first.columns)
+
+
+def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
+    """Make the last of ``count`` releases; return a row of sizes and times."""
+    times = plan.times(count)
+    versions = times.dt.strftime("%Y%m%dT%H%M%SZ").to_list()
+    sheets = (None, pl.DataFrame())
+    made = advance({}, {}, base, Moment(versions[0]), {}, sheets)
+    began = time.perf_counter()
+    if count > 1:
+        past = {name: drawn(rows, plan, count - 1) for name, rows in made.intervals.items()}
+        before = {
+            name: replace(one, version=versions[-2], inputs=replace(one.inputs, pages="before"))
+            for name, one in base.items()
+        }
+        after = {name: _now(past[name], base[name], times[-1], plan) for name in base}
         began = time.perf_counter()
-        made = advance(past, before, after, Moment(version, previous), {}, (None, pl.DataFrame()))
-        seconds = time.perf_counter() - began
-        past, before, previous = dict(made.intervals), after, version
-        if index + 1 in plan.shown:
-            _report(made, index + 1, seconds, report)
-    return made
+        made = advance(past, before, after, Moment(versions[-1], versions[-2]), {}, sheets)
+    seconds = time.perf_counter() - began if count > 1 else float("nan")
+    return _row(made, count, seconds)
 
 
-def _report(made: Record, count: int, seconds: float, report: Callable[[str], None]) -> None:
+def _now(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
+    """Let a share of the prices move once more."""
+    rows = past.filter(pl.col("valid_to").is_null()).rename({"observed_last": "observed_at"})
+    rows = rows.select(base.prices.columns)
+    chosen = np.random.default_rng(SEED + 1).random(rows.height) < plan.share
+    factor = pl.when(pl.Series(chosen)).then(pl.lit(105)).otherwise(pl.lit(100)).cast(Money) / 100
+    prices = rows.with_columns(
+        (pl.col("hourly") * factor).cast(Money),
+        (pl.col("effective_hourly") * factor).cast(Money),
+        pl.lit(at, Timestamp).alias("observed_at"),
+    )
+    return replace(base, inputs=replace(base.inputs, pages="after"), prices=prices)
+
+
+def _row(made: Record, count: int, seconds: float) -> str:
     with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
         began = time.perf_counter()
         files = made.write(Store(folder), "release")
@@ -138,15 +170,18 @@ def _report(made: Record, count: int, seconds: float, report: Callable[[str], No
         history = [file for file in files if file.table == record.HISTORY]
         paths = [str(Path(folder, "release", file.key)) for file in history]
         began = time.perf_counter()
-        frame = pl.scan_parquet(paths).filter(pl.col("instance_type") == "p5.48xlarge").collect()
+        pl.scan_parquet(paths).filter(pl.col("instance_type") == "p5.48xlarge").collect()
         reading = time.perf_counter() - began
     rows = sum(file.rows for file in history)
     size = sum(file.bytes for file in history)
     changed = sum(file.bytes for file in files) - size
-    report(
-        f"| {count:,} | {rows:,} | {size / 1e6:.2f} MB | {changed / 1e3:.0f} kB | {seconds:.2f} s"
-        f" | {writing:.2f} s | {reading * 1e3:.0f} ms ({frame.height} rows) |"
-    )
+    cells = [f"{count:,}", f"{rows:,}", f"{size / 1e6:.2f} MB", f"{changed / 1e3:.0f} kB"]
+    cells += [
+        f"{seconds:.2f} s" if count > 1 else "",
+        f"{writing:.2f} s",
+        f"{reading * 1e3:.0f} ms",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -154,17 +189,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("root")
     parser.add_argument("--spot", type=float, default=0.0, help="share of the spot quotes")
-    parser.add_argument("--releases", type=int, default=0)
     arguments = parser.parse_args()
     base = snapshots(arguments.root)
-    plan = Simulation(timedelta(days=1), arguments.releases or 365, DAILY_MOVES, SHOWN)
+    counts: tuple[int, ...] = (1, 30, 365)
+    plan = Simulation(timedelta(days=1), DAILY_MOVES)
     if arguments.spot:
         base = spot(base, arguments.spot)
-        hours = arguments.releases or 365 * 24
-        plan = Simulation(timedelta(hours=1), hours, SPOT_MOVES, (1, 24, 24 * 30, hours))
+        plan = Simulation(timedelta(hours=1), SPOT_MOVES)
+        counts = (1, 24, 24 * 30, 24 * 365)
     print("| releases | rows | price_history | changes | advance | write | one type |")
     print("|---:|---:|---:|---:|---:|---:|---:|")
-    simulate(base, plan, print)
+    for count in counts:
+        print(measure(base, plan, count), flush=True)
 
 
 if __name__ == "__main__":

@@ -176,8 +176,10 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
     status = json.loads((root / "status.json").read_text())["providers"]
     assert (status["azure"]["outcome"], status["aws"]["outcome"]) == ("failed", "published")
     assert "checksum" in status["azure"]["reason"]
-    first = first_lines(release.prefect_home)["refresh"]
-    assert first.startswith("# failed: azure; new release ")
+    artifacts = first_lines(release.prefect_home)
+    assert artifacts["refresh"].startswith("# failed: azure; new release ")
+    version = json.loads((root / "latest.json").read_text())["version"]
+    assert artifacts["release-notes"] == f"# Release {version}"
 
 
 def test_a_provider_held_back_is_seen(tmp_path: Path, project: Path, release: Release) -> None:

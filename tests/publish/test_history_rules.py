@@ -22,10 +22,10 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.stage import validate
 
 NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
-EXAMPLES = settings(max_examples=300 if NIGHTLY else 8)
+EXAMPLES = settings(max_examples=300 if NIGHTLY else 5)
 """A step takes some 40 ms. Set HWPRICES_NIGHTLY=1 for more examples."""
 
-pytestmark = pytest.mark.timeout(7200 if NIGHTLY else 300)
+pytestmark = pytest.mark.timeout(7200 if NIGHTLY else 900)
 
 REGIONS = ("us-1", "eu-1")
 LISTED = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(100, 103), max_size=2)

@@ -15,12 +15,15 @@ import hwprices
 from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.publish.history import rebuild
+from hwprices.publish.prune import prune
 from hwprices.specs import sheets
 from hwprices.stage import validate
 
 A = {"type": "a-2", "vcpus": 2, "cents": 100, "currency": "USD"}
 B = {"type": "b-4", "vcpus": 4, "cents": 400, "currency": "USD"}
 C = {"type": "c-8", "vcpus": 8, "cents": 800, "currency": "USD"}
+
+pytestmark = pytest.mark.timeout(900)  # of the first test, which publishes all releases
 
 UNREADABLE = b'{"no": "list'
 
@@ -322,7 +325,7 @@ def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
     copy = tmp_path / "data"
     shutil.copytree(cloud.root, copy)
     store = ledger.Ledger(copy, cloud.package).store
-    release.prune(store, 3)
+    prune(store, 3)
     data = hwprices.open(copy)
     assert data.history("a-2").equals(hwprices.open(cloud.root).history("a-2"))
     assert data.diff("2026-10-01").equals(hwprices.open(cloud.root).diff("2026-10-01"))

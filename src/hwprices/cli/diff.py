@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Root, open_dataset, print_json
-from hwprices.cli.history import AsCsv, print_lines, screen_width
+from hwprices.cli.common import AsCsv, AsJson, Root, open_dataset, print_frame
+from hwprices.cli.history import print_lines, screen_width
 
 Older = Annotated[
     str,
@@ -41,11 +41,9 @@ def diff(
 
     dataset = open_dataset(root, newer)
     rows = dataset.diff(older or None)
-    if as_json:
-        print_json(rows.to_dicts())
-    elif as_csv:
-        typer.echo(rows.write_csv(), nl=False)
-    else:
-        before = older or dataset.release.previous or ""
-        lines = terminal.of_diff(rows, before, dataset.version, width=screen_width(), limit=limit)
-        print_lines(lines)
+    if as_json or as_csv:
+        print_frame(rows, as_json, lambda _: "", as_csv=as_csv)
+        return
+    before = older or dataset.release.previous or ""
+    lines = terminal.of_diff(rows, before, dataset.version, width=screen_width(), limit=limit)
+    print_lines(lines)

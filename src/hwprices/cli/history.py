@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, default_root, open_dataset, print_json
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Release,
+    Root,
+    default_root,
+    open_dataset,
+    print_frame,
+)
 from hwprices.errors import HwpricesError
 
 Name = Annotated[
@@ -13,7 +21,7 @@ Name = Annotated[
 Provider = Annotated[str | None, typer.Option(help="Only this provider.")]
 Region = Annotated[str | None, typer.Option(help="Only this region.")]
 System = Annotated[
-    str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
+    str, typer.Option("--os", help="Only this operating system: windows, rhel …; or all.")
 ]
 PurchaseOption = Annotated[
     str | None,
@@ -23,7 +31,6 @@ PurchaseOption = Annotated[
         help="Only this purchase option: on_demand, spot, reserved …",
     ),
 ]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
 Limit = Annotated[int, typer.Option(min=1, help="How many ways to buy it are shown.")]
 Rebuild = Annotated[
     bool,
@@ -70,23 +77,21 @@ def history(
         provider=provider,
         region=region,
         purchase_option=purchase_option,
-        os=os,
+        os=None if os == "all" else os,
         plain=not (as_json or as_csv),
     )
-    if as_json:
-        print_json(rows.to_dicts())
-    elif as_csv:
-        typer.echo(rows.write_csv(), nl=False)
-    else:
-        from hwprices.read.terminal import history as terminal
+    if as_json or as_csv:
+        print_frame(rows, as_json, lambda _: "", as_csv=as_csv)
+        return
+    from hwprices.read.terminal import history as terminal
 
-        if rows.is_empty():
-            raise HwpricesError(
-                f"no price of {name} fits", "Leave out an option, or ask --json for all of them."
-            )
-        is_type = rows["instance_type"].n_unique() == 1
-        draw = terminal.of_type if is_type else terminal.of_accelerator
-        print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit))
+    if rows.is_empty():
+        raise HwpricesError(
+            f"no price of {name} fits", "Leave out an option, or ask --json for all of them."
+        )
+    is_type = rows["instance_type"].n_unique() == 1
+    draw = terminal.of_type if is_type else terminal.of_accelerator
+    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit))
 
 
 def is_screen() -> bool:
@@ -118,7 +123,7 @@ def _rebuild(place: str) -> None:
     from hwprices.storage.store import Store
 
     store = Store(place)
-    made = rebuild.rebuild(store)
+    made = [one for one in rebuild.rebuild(store) if "price_history" in one.release.tables]
     faults = [
         f"{one.release.version}: {key} comes out differently"
         for one in made

@@ -172,18 +172,35 @@ class Dataset:
 
         return Dataset(self.store, moment.version_at(versions(self.store), when))
 
-    def history(self, name: str, **only: Any) -> pl.DataFrame:
+    def history(
+        self,
+        name: str,
+        *,
+        provider: str | None = None,
+        region: str | None = None,
+        purchase_option: str | None = None,
+        os: str | None = None,
+        plain: bool = False,
+    ) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
-        ``only``: provider, region, purchase_option, os, plain. See
-        ``read.history.intervals.history``.
+        ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
+        price_history and per_accelerator_hour.
 
         Raises:
             HwpricesError: no release has had a price of this name; the line names the nearest.
         """
         from hwprices.read.history import intervals
 
-        return intervals.history(self, name, **only)
+        return intervals.history(
+            self,
+            name,
+            provider=provider,
+            region=region,
+            purchase_option=purchase_option,
+            os=os,
+            plain=plain,
+        )
 
     def diff(self, since: "When | None" = None) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.

@@ -32,10 +32,7 @@ READERS = (
     "stage",
     "units.py",
 )
-"""Modules and folders that turn pages into rows, beside those of the provider."""
-
-FETCHERS = ("access.py", "api", "fetch.py", "settings.py")
-"""What a provider's folder has for fetching: it touches no landed page."""
+"""Modules and folders that turn pages into rows, beside the folder of the provider."""
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "ijson", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
@@ -63,9 +60,8 @@ def reading(provider: str) -> Reading:
 def _program(provider: str) -> list[str]:
     """Name the source files that read a provider's pages, each with its hash."""
     folder = Path(*_locations(providers.get(provider).package))
-    own = [path for path in folder.iterdir() if path.name not in FETCHERS]
     common = _below([PACKAGE / name for name in READERS], ".py")
-    return [*_files(PACKAGE, common), *_files(folder, _below(own, ".py"))]
+    return [*_files(PACKAGE, common), *_files(folder, _below([folder], ".py"))]
 
 
 def _locations(package: str) -> list[str]:

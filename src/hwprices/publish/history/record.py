@@ -13,13 +13,18 @@ from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
 from hwprices.rows import frames, parquet
 from hwprices.schemas.columns import Table
 from hwprices.schemas.history import Changes, PriceHistory
+from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.offer import SoldAccelerators
+from hwprices.schemas.price import Prices
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
 from hwprices.storage.store import Store
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
+
+COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
+"""Vendors' tables of which the differences are listed."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,9 @@ def record(
     again = {
         name: re_read(store, name, previous.providers[name].run_id)
         for name, then in before.items()
-        if previous and name in after and runs[name].status == "fresh" and _both(then, after[name])
+        if previous
+        and name in after
+        and _must_be_told_apart(then, after[name], runs[name], previous)
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
@@ -172,11 +179,24 @@ def _befores(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapsh
     }
 
 
-def _both(before: Snapshot, after: Snapshot) -> bool:
-    """Tell whether pages and reading both differ, so that they have to be told apart."""
+def _must_be_told_apart(
+    before: Snapshot, after: Snapshot, source: Source, previous: ReleaseManifest
+) -> bool:
+    """Tell whether pages and reading both differ, and the rows do too."""
+    if _digests(source.files) == _digests(previous.files_of(source.provider)):
+        return False
     same_reading = before.reading is not None and before.reading == after.reading
     same_pages = bool(before.inputs.pages) and before.inputs.pages == after.inputs.pages
     return not same_reading and not same_pages
+
+
+def _digests(files: Collection[TableFile]) -> dict[str, str]:
+    """Map the files that are compared to the digests of their rows."""
+    return {
+        layout.present_file(file.key): file.content_sha256
+        for file in files
+        if file.table in COMPARED
+    }
 
 
 def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame | None:

@@ -28,8 +28,8 @@ def escaped(text: object) -> str:
         c.encode("unicode_escape").decode() if unicodedata.category(c) in _HIDDEN else c
         for c in line
     )
-    linkless = shown.replace("://", ":\u200b//").replace("www.", "www\u200b.")
-    return _SPECIAL.sub(r"\\\1", linkless)
+    harmless = _SPECIAL.sub(r"\\\1", shown)
+    return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # or GitHub links them
 
 
 def notes(release: ReleaseNotes) -> str:

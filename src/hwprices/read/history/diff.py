@@ -45,7 +45,8 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
-        change_percent, partly_restated and price_id; the largest change first.
+        change_percent, partly_restated and price_id; the vendors' largest changes first, then
+        what came or went, what we restated, and what was collected for the first time.
 
     Raises:
         HwpricesError: the history does not go back so far.
@@ -75,14 +76,19 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
             "price_id",
         )
         .sort(
-            pl.col("change_percent").abs(),
-            "change",
+            _rank(),
+            -pl.col("change_percent").abs(),
             *KEY,
-            descending=[True] + [False] * (len(KEY) + 1),
             nulls_last=True,
         )
         .collect()
     )
+
+
+def _rank() -> pl.Expr:
+    """Put what the vendor changed first, then what we did, then what was only collected."""
+    ranks = {"restated": 2, "unclear": 2, "first_collected": 3, "price_up": 0, "price_down": 0}
+    return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 
 
 def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:

@@ -54,6 +54,12 @@ CHANGES = {
 
 MIN_CHART, MAX_CHART = 10, 60
 
+MAX_REASON = 20
+"""Characters of a reason in the place of an amount."""
+
+AFTER = 20
+"""A chart goes on for a twentieth of the time after the last change."""
+
 
 def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
     """Write the history of a machine type: one block for each way to buy it.
@@ -75,7 +81,7 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
             Span(*values)
             for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
         ]
-        if chart:
+        if chart and end > begin:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
         lines += [f"  {line}"[:width] for line in _interval_lines(one)]
         lines.append("")
@@ -101,14 +107,15 @@ def _begin(rows: pl.DataFrame) -> datetime:
 
 
 def _end(rows: pl.DataFrame) -> datetime:
-    """Find the end of the time to draw: the last release."""
+    """Find the end of the time to draw: a little after the last change, so that it is seen."""
     times = [rows["valid_from"].max(), rows["valid_to"].max(), rows["observed_last"].max()]
-    return max(time for time in times if isinstance(time, datetime))
+    last = max(time for time in times if isinstance(time, datetime))
+    return last + (last - _begin(rows)) / AFTER
 
 
 def _chart(spans: Sequence[Span], begin: Any, end: datetime, width: int) -> str:
     room = max(MIN_CHART, min(MAX_CHART, width))
-    return steps(spans, begin, end, room) if end > begin else ""
+    return steps(spans, begin, end, room)
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -155,7 +162,7 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
         option = row["purchase_option"].replace("_", " ")
         lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
         columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
-        if chart:
+        if chart and end > begin:
             lines.append(
                 f"  {_chart([Span(*values) for values in columns], begin, end, width - 2)}"
             )
@@ -183,7 +190,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, *, width: int, limit: in
         f"{row['provider']} {row['instance_type']} {_place(row)}"
         for row in shown.iter_rows(named=True)
     ]
-    changes = [_moved(row) for row in shown.iter_rows(named=True)]
+    changes = _moves(shown)
     room = max(20, width - max(map(len, changes)) - 2)
     longest = min(room, max(map(len, places)))
     lines += [
@@ -193,13 +200,27 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, *, width: int, limit: in
     return [*lines, *_rest(rows.height, limit, "prices")]
 
 
-def _moved(row: Mapping[str, Any]) -> str:
-    old, new = row["old_effective_hourly"], row["new_effective_hourly"]
-    amounts = f"{money(old) or '-':>9} → {money(new) or '-':<9}"
+def _moves(rows: pl.DataFrame) -> list[str]:
+    """Write old and new amount, per cent and what else to say, in columns."""
+    cells = [_cells(row) for row in rows.iter_rows(named=True)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        f"{old:>{widths[0]}} → {new:<{widths[1]}}  {percent:>{widths[2]}}  {word}".rstrip()
+        for old, new, percent, word in cells
+    ]
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    old, new = (_amount(row, when) for when in ("old", "new"))
     percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
     word = "" if row["change"] in ("price_up", "price_down") else CHANGES[row["change"]]
-    partly = "partly restated by us" if row["partly_restated"] else ""
-    return f"{amounts} {percent:>9}  {word or partly}".rstrip()
+    return old, new, percent, word or ("partly restated" if row["partly_restated"] else "")
+
+
+def _amount(row: Mapping[str, Any], when: str) -> str:
+    """Write an amount, or the reason why there is none; a dash where there is no price at all."""
+    reason = row[f"{when}_price_reason"]
+    return money(row[f"{when}_effective_hourly"]) or (_cut(reason, MAX_REASON) if reason else "-")
 
 
 def _cut(text: str, room: int) -> str:

@@ -1,0 +1,131 @@
+"""Histories as people ask for them: by name, by day, in a terminal."""
+
+import doctest
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from tests.helpers import history_world as worlds
+from tests.helpers.history_world import World
+from tests.helpers.small_release import Release
+
+from hwprices.errors import HwpricesError
+from hwprices.publish.history import intervals as publishing
+from hwprices.read.history import diff, intervals, moment
+from hwprices.read.history.cheapest import cheapest
+from hwprices.read.terminal import chart, history
+from hwprices.rows import frames
+from hwprices.schemas.history import PriceHistory
+
+DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
+
+SEQUENCE = [
+    World({"us-1": {"gpu-1": 300, "gpu-8": 2000, "cpu-2": 10}, "eu-1": {"gpu-1": 320}}),
+    World({"us-1": {"gpu-1": 250, "gpu-8": 2000, "cpu-2": 10}, "eu-1": {"gpu-1": 320}}),
+    World({"us-1": {"gpu-8": 1600, "cpu-2": 10}, "eu-1": {"gpu-1": 320}}),
+    World({"us-1": {"gpu-8": 1600, "cpu-2": 10}, "eu-1": {"gpu-1": 320}}, reading=10),
+]
+
+
+@pytest.fixture(scope="module")
+def release():
+    """The history of four days."""
+    rows = frames.empty(PriceHistory)
+    for index, world in enumerate(SEQUENCE):
+        before = worlds.snapshot(SEQUENCE[index - 1], index - 1) if index else None
+        after = worlds.snapshot(world, index)
+        rows = publishing.step(rows, before, after, worlds.moment(index)).history
+    device = pl.col("instance_type").replace_strict(
+        {name: values[0] for name, values in DEVICES.items()}, default=None
+    )
+    count = pl.col("instance_type").replace_strict(
+        {name: values[1] for name, values in DEVICES.items()}, default=None
+    )
+    rows = rows.with_columns(accelerator_id=device, accelerator_count=count)
+    return Release({"price_history": rows})
+
+
+@pytest.mark.parametrize("module", [moment, chart])
+def test_the_examples_in_the_docstrings_are_true(module):
+    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module).attempted
+
+
+@pytest.mark.parametrize("name", ["gpu-1", "GPU-1", " gpu-1 "])
+def test_a_type_is_found_without_its_case(release, name):
+    rows = intervals.history(release, name, region="us-1")
+    assert rows["effective_hourly"].to_list() == [Decimal(3), Decimal("2.5")]
+    assert rows["end_reason"].to_list() == ["price_changed", "removed"]
+
+
+@pytest.mark.parametrize("name", ["h100", "nvidia-h100-sxm5-80gb", "H100 SXM5"])
+def test_an_accelerator_is_found_by_words(release, name):
+    rows = intervals.history(release, name)
+    assert set(rows["instance_type"]) == {"gpu-1", "gpu-8"}
+    each = dict(rows.select("effective_hourly", "per_accelerator_hour").iter_rows())
+    assert each[Decimal(16)] == Decimal(2)
+
+
+def test_an_unknown_name_gets_suggestions(release):
+    with pytest.raises(HwpricesError) as error:
+        intervals.history(release, "gpu-2")
+    assert "Did you mean" in str(error.value)
+    assert "gpu-1" in str(error.value)
+
+
+def test_the_cheapest_hour_of_an_accelerator_over_time(release):
+    rows = cheapest(intervals.history(release, "h100"))
+    told = rows.select("per_accelerator_hour", "instance_type", "valid_from", "valid_to").rows()
+    days = [(float(price), name, a.day, b.day if b else None) for price, name, a, b in told]
+    assert days == [
+        (2.5, "gpu-8", 1, 2),
+        (2.5, "gpu-1", 2, 3),
+        (2.0, "gpu-8", 3, 4),
+        (2.0125, "gpu-8", 4, None),
+    ]
+
+
+def test_diff_tells_the_vendors_changes_from_ours(release):
+    first, third, last = (worlds.moment(index).at for index in (0, 2, 3))
+    rows = diff.diff(release, first, third)
+    assert dict(rows.select("instance_type", "change").iter_rows()) == {
+        "gpu-8": "price_down",
+        "gpu-1": "removed",
+    }
+    ours = diff.diff(release, third, last)
+    assert set(ours["change"]) == {"restated"}
+    both = diff.diff(release, first, last).filter(instance_type="gpu-8").row(0, named=True)
+    assert (both["change"], both["partly_restated"]) == ("price_down", True)
+
+
+def test_diff_before_the_first_release_says_when_it_begins(release):
+    with pytest.raises(HwpricesError, match="does not go back to 2020-01-01"):
+        diff.diff(release, datetime(2020, 1, 1, tzinfo=UTC), worlds.moment(1).at)
+
+
+@pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "", "\x1b[31m"])
+def test_what_is_no_day_is_refused(when):
+    with pytest.raises(HwpricesError, match="is no day, time or version"):
+        moment.instant(when)
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_lines_fit_the_screen(release, width):
+    rows = intervals.history(release, "gpu-1")
+    lines = history.of_type(rows, width=width, chart=True, limit=5)
+    assert max(map(len, lines[2:])) <= width
+    assert any(bar in line for line in lines for bar in chart.BARS)
+    device = intervals.history(release, "h100")
+    assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(
+        width, 78
+    )
+    changed = diff.diff(release, worlds.moment(0).at, worlds.moment(3).at)
+    drawn = history.of_diff(changed, "2026-10-01", "now", width=width, limit=5)
+    assert max(map(len, drawn[3:])) <= max(width, 78)
+
+
+def test_in_a_pipe_there_is_no_chart(release):
+    rows = intervals.history(release, "gpu-1")
+    lines = history.of_type(rows, width=10_000, chart=False, limit=5)
+    assert not any(bar in line for line in lines for bar in chart.BARS)
