@@ -13,9 +13,9 @@ Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 def report(out: Out = Path("report"), root: Root = "", version: Release = "latest") -> None:
     """Write a release as pages for a browser.
 
-    They need no server and no network. Open index.html in the folder: offers to filter and
-    compare, accelerators side by side, charts. The folder can be copied, mailed, or put on any web
-    server.
+    They need no server and no network. Open index.html in the folder: offers to filter and compare,
+    accelerators side by side, charts.
+    The folder can be copied, mailed, or put on any web server.
 
     Example:
 

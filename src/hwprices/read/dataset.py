@@ -3,6 +3,7 @@
 Needs polars, duckdb and obstore, nothing of the pipeline.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import re
@@ -269,6 +270,8 @@ class Dataset:
         On an object store polars reads the files: DuckDB would have to download an extension, and
         would need the credentials a second time.
         """
+        import duckdb
+
         from hwprices.read import focus, sql
 
         for table in self.tables:
@@ -276,7 +279,8 @@ class Dataset:
                 sql.create_view(connection, table, self._local_files(table))
             else:
                 self._register(connection, table)
-        if "prices" in self.tables:
+        # prices of another shape, of a damaged dataset, have no price list
+        with contextlib.suppress(duckdb.Error):
             connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
 
     def _local_files(self, table: str) -> list[str]:
