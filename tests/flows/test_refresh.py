@@ -100,6 +100,12 @@ def test_every_provider_is_published(release: Release) -> None:
     assert data.verify() == []
 
 
+def test_the_release_has_its_report(release: Release) -> None:
+    report = release.root / "releases" / hwprices.open(release.root).version / "report"
+    assert (report / "index.html").is_file()
+    assert (report / "machines" / "aws" / "p5.48xlarge.html").is_file()
+
+
 def test_the_screen_shows_progress_and_the_summary(release: Release) -> None:
     first, *_ = release.output.splitlines()
     assert first == "Starting Prefect, about 15 s …"
