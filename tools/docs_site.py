@@ -29,7 +29,7 @@ PAGES = {
 OPTIONAL_NAV = {"Commands": "cli.md"}
 """Generated pages of docs/ that are linked under Reference when they are there."""
 
-LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"(!?\[)([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 CODE_BLOCK = re.compile(r"(^```.*?^```$)", re.M | re.S)
 
 
@@ -53,7 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Rewrite the links of a page, code blocks aside."""
+    """Rewrite the links and images of a page, code blocks aside."""
     places = {f"docs/{file.src_uri}": file.src_uri for file in files if not file.generated_by}
     places |= outside_pages()
     source = next(place for place, name in places.items() if name == page.file.src_uri)
@@ -66,13 +66,13 @@ def rewrite_links(text: str, source: str, page: str, places: dict[str, str]) -> 
     """Point links of ``source`` (in the checkout) to pages of the site; ``page`` is its own."""
 
     def rewrite(link: re.Match[str]) -> str:
-        words, target, anchor = link[1], link[2], link[3] or ""
+        opening, words, target, anchor = link[1], link[2], link[3], link[4] or ""
         if ":" in target:
             return link[0]
         place = normpath(str(PurePosixPath(source).parent / target))
         if place in places:
             relative = relpath(places[place], str(PurePosixPath(page).parent))
-            return f"[{words}]({relative}{anchor})"
+            return f"{opening}{words}]({relative}{anchor})"
         return f"`{place}`" if words in (place, target) else f"{words} (`{place}`)"
 
     return LINK.sub(rewrite, text)
