@@ -51,6 +51,7 @@ NOT_RUN = {
     "make test-fast": CHECKS,
     "make check": CHECKS,
     "make docs": CHECKS,
+    "hwprices report --out report": "writes thousands of pages: tests/read/report writes some",
     "hwprices diff": TWO,
     "hwprices diff 2026-10-01 --csv": TWO,
     "make live": LIVE,

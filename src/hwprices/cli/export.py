@@ -43,7 +43,7 @@ def export(
 
         hwprices export offers.csv
 
-        hwprices export prices.xlsx --table prices --table regions
+        hwprices export regions.xlsx --table regions --table zones
 
         hwprices export everything.duckdb
     """
