@@ -254,6 +254,9 @@ def recommend(
 
         hwprices recommend --model sdxl
     """
+    import polars as pl
+
+    from hwprices.read.find.offers import sheet_notes
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend import job, media
     from hwprices.read.recommend import recommend as ranking
@@ -285,4 +288,10 @@ def recommend(
             **{name: values[name] for name in names},
         )
         frame = ranking.answer(asked, dataset, ownership)
-    print_frame(frame, as_json, lambda ranked: render_recommendation(ranked, top, excluded))
+    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(top))
+    print_frame(
+        frame,
+        as_json,
+        lambda ranked: render_recommendation(ranked, top, excluded, notes),
+        notes=notes,
+    )

@@ -5,7 +5,7 @@ old as the last collection. The rule is the same for all: after STALE_AFTER a pr
 the word stale.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,6 +33,28 @@ def sheet_seen(entry: Mapping[str, Any]) -> datetime | None:
     """
     seen = entry.get("observed_from") if entry.get("price_sheet") else None
     return _in_utc(datetime.fromisoformat(seen)) if seen else None
+
+
+def sheet_notes(
+    manifest: Mapping[str, Any], providers: Iterable[str | None], now: datetime
+) -> tuple[str, ...]:
+    """Say of which day the price sheets behind an answer are, one line for all of a day.
+
+    Args:
+        manifest: of the release.
+        providers: those of the answer's prices; None and those without a sheet are passed over.
+        now: the clock.
+    """
+    days: dict[datetime, list[str]] = {}
+    for provider in sorted({name for name in providers if name}):
+        seen = sheet_seen(manifest["providers"].get(provider, {}))
+        if seen is not None:
+            days.setdefault(seen, []).append(provider)
+    return tuple(
+        f"{', '.join(names)}: prices as their web pages had them on {seen:%Y-%m-%d}"
+        + (f", stale: more than {STALE_AFTER.days} days ago." if is_stale(seen, now) else ".")
+        for seen, names in sorted(days.items())
+    )
 
 
 def _in_utc(time: datetime) -> datetime:

@@ -8,7 +8,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import absence, machines, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS
+from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, sheet_notes
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
 
@@ -65,7 +65,8 @@ def answer(
         columns += OVERLAY_COLUMNS
     found = searching.priced(listed, search).select(*columns, "price_reason").collect()
     rows = searching.sort(found, "price")
-    notes = _notes(dataset, machine, search) if rows.is_empty() else ()
+    empty = rows.is_empty()
+    notes = _notes(dataset, machine, search) if empty else sheet_notes(dataset, rows)
     return MachineAnswer(machine, specification(dataset, machine), rows, notes)
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hwprices.read import age
 from hwprices.read.find import absence, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
@@ -113,12 +115,18 @@ def run(
 
 
 def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
-    """Say why there is nothing, or which rows cannot be compared."""
+    """Say why there is nothing, which rows cannot be compared, and how old price sheets are."""
     if rows.is_empty():
         return absence.why_nothing(dataset, search)
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
-    return [
+    currencies = [
         f"{count} prices in {currency} are not comparable without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
+    return [*currencies, *sheet_notes(dataset, rows)]
+
+
+def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
+    """Say how old the price sheets behind the rows are. ``rows`` has the column ``provider``."""
+    return age.sheet_notes(dataset.manifest, rows["provider"].unique(), datetime.now(UTC))

@@ -1,6 +1,6 @@
 """Draw a recommendation, and the comparison of owning with renting."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,11 +61,13 @@ BREAK_EVEN_HEADINGS = [
 ]
 
 
-def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0) -> RenderableType:
+def render_recommendation(
+    frame: pl.DataFrame, top: int = 10, excluded: int = 0, notes: Sequence[str] = ()
+) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
-    Above them stands what the answer assumes; below them ``excluded`` of those left out, with the
-    reason. A figure that no machine has (hours, for inference) gets no column.
+    Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
+    out, with the reason. A figure that no machine has (hours, for inference) gets no column.
     """
     recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
@@ -85,7 +87,11 @@ def render_recommendation(frame: pl.DataFrame, top: int = 10, excluded: int = 0)
         parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
     if not recommended.height:
         parts.append(f"{count}.")
-    return Group(*parts, *reasons)
+    elif recommended["usd_per_million_output_tokens"].count():
+        parts.append(
+            "USD/M tok: a million tokens of output with their input; in, out: each alone"
+        )
+    return Group(*parts, *notes, *reasons)
 
 
 def _figures(shown: pl.DataFrame, omitted: tuple[str, ...]) -> list[Figure]:
