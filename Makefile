@@ -13,6 +13,9 @@ unexport VIRTUAL_ENV
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
            data/.prefect data/.publish.lock data/.status.lock data/live site dist
 
+# Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
+PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
 GENERATORS := data_dictionary cli_reference questions calibration spec_crosscheck others_crosscheck \
               providers_table
@@ -44,10 +47,10 @@ live: $(VENV)/.synced  ## the same from the vendors, into data/live (credentials
 	@$(BIN)/hwprices refresh --source live --root data/live
 
 test: $(VENV)/.synced  ## all tests
-	@$(BIN)/python -m pytest -n auto --dist loadfile
+	@$(BIN)/python -m pytest $(PYTEST_PARALLEL)
 
 test-fast: $(VENV)/.synced  ## the tests of daily work: none that are slow, start Prefect or a browser
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not flow and not browser"
+	@$(BIN)/python -m pytest $(PYTEST_PARALLEL) -m "not slow and not flow and not browser"
 
 check: $(VENV)/.synced  ## lint, format, types, import directions, generated docs, spec sheets
 	@$(BIN)/ruff check .

@@ -27,7 +27,7 @@ from hwprices.publish.prune import prune
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
-KILLS = 200 if os.environ.get("HWPRICES_NIGHTLY") == "1" else 10
+KILLS = 200 if os.environ.get("HWPRICES_NIGHTLY") == "1" else 6
 
 STEP = Decimal("0.000001")
 """Added to every price from one run to the next: so little that the gate lets it pass."""
@@ -129,7 +129,7 @@ def named_files(root: Path) -> set[str]:
     runs = [landing.run("aws", run_id) for run_id in landing.runs("aws")]
     return {
         *listed,
-        *(f"{release}/{name}" for name in ("manifest.json", "datapackage.json")),
+        *(f"{release}/{name}" for name in ("manifest.json", "datapackage.json", "croissant.json")),
         *(f"{release}/{name}" for name in layout.NOTES),
         layout.CHANGELOG,
         *("latest.json", "status.json", "gate-history.json", ".publish.lock", ".status.lock"),

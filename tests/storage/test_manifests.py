@@ -108,6 +108,7 @@ def test_the_json_of_a_release_keeps_its_fields():
         "tables",
         "providers",
         "unmatched_accelerators",
+        "derived",
         "notes",
     ]
     assert list(release["providers"]["aws"]) == [

@@ -22,7 +22,6 @@ PACKAGE = Path(providers.__file__).parents[1]
 
 READERS = (
     "errors.py",
-    "formulas.py",
     "landing/pages.py",
     "landing/strict_json.py",
     "providers/__init__.py",
@@ -58,9 +57,14 @@ def reading(provider: str) -> Reading:
 
 
 def _program(provider: str) -> list[str]:
-    """Name the source files that read a provider's pages, each with its hash."""
-    folder = Path(*_locations(providers.get(provider).package))
+    """Name the source files that read a provider's pages, each with its hash.
+
+    A provider that is no longer in the program has no files of its own.
+    """
     common = _below([PACKAGE / name for name in READERS], ".py")
+    if provider not in providers.names():
+        return _files(PACKAGE, common)
+    folder = Path(*_locations(providers.get(provider).package))
     return [*_files(PACKAGE, common), *_files(folder, _below([folder], ".py"))]
 
 

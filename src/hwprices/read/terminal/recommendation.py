@@ -88,9 +88,7 @@ def render_recommendation(
     if not recommended.height:
         parts.append(f"{count}.")
     elif recommended["usd_per_million_output_tokens"].count():
-        parts.append(
-            "USD/M tok: a million tokens of output with their input; in, out: each alone"
-        )
+        parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
     return Group(*parts, *notes, *reasons)
 
 
