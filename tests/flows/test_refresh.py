@@ -1,6 +1,7 @@
 """The main job as people start it: a command, a script, an installed wheel, a deployment."""
 
 import json
+import os
 import shlex
 import shutil
 import sqlite3
@@ -163,6 +164,10 @@ def test_a_second_run_publishes_nothing_new(release: Release, project: Path) -> 
     assert (release.root / "latest.json").read_bytes() == before
 
 
+@pytest.mark.skipif(
+    os.environ.get("HWPRICES_NIGHTLY") != "1",
+    reason="tests/collect and tests/publish try the same in parts: set HWPRICES_NIGHTLY=1",
+)
 def test_altered_pages_fail_their_provider_and_the_others_publish(
     tmp_path: Path, project: Path, release: Release
 ) -> None:
