@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -33,6 +34,11 @@ class Server:
     def api(self) -> str:
         return self.environment["PREFECT_API_URL"]
 
+    def filter(self, records: str, **body: Any) -> Any:
+        """Ask the server for its flow_runs, artifacts, logs …, as ``body`` narrows it."""
+        answer = httpx.post(f"{self.api}/{records}/filter", json=body, timeout=30)
+        return answer.raise_for_status().json()
+
     def prefect(self, *arguments: str, timeout: float = 500) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*PREFECT, "--no-prompt", *arguments],
@@ -46,11 +52,14 @@ class Server:
 
 
 @contextmanager
-def running_server(project: Path, home: Path) -> Iterator[Server]:
-    """Start a server, deployments and a worker on a free port; ``home`` gets state and logs."""
+def running_server(project: Path, home: Path, **variables: str) -> Iterator[Server]:
+    """Start a server, deployments and a worker on a free port; ``home`` gets state and logs.
+
+    ``variables`` are added to the environment of all three.
+    """
     port = free_port()
     api = f"http://127.0.0.1:{port}/api"
-    server = Server({**clean_environment(home), "PREFECT_API_URL": api}, project)
+    server = Server({**clean_environment(home), **variables, "PREFECT_API_URL": api}, project)
     with ExitStack() as processes:
         listen = ["server", "start", "--host", "127.0.0.1", "--port", str(port)]
         processes.enter_context(background(server, listen, home / "server.log"))
