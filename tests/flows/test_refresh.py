@@ -194,7 +194,7 @@ def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) ->
     assert "held back" in asked.stdout
     assert newest_states(prefect_server)["refresh"] == ("FAILED", "HeldBack")
     assert newest_states(prefect_server)["publish"] == ("FAILED", "HeldBack")
-    assert first_lines(prefect_server)["refresh"].startswith("# held back: Scaleway (")
+    assert first_lines(prefect_server)["refresh"].startswith("# held back: Scaleway ")
 
 
 def newest_states(server: Server) -> dict[str, tuple[str, str]]:
