@@ -217,20 +217,3 @@ def test_every_schedule_makes_runs(prefect_server: Server) -> None:
     """A server that cannot insert runs (as with SQLAlchemy 2.1) reports nothing, runs nothing."""
     assert {"refresh", "publish"} < set(prefect_server.scheduled)
     assert all(prefect_server.scheduled.values()), prefect_server.scheduled
-
-
-def test_a_server_takes_the_automations_and_the_work_pool(
-    prefect_server: Server, project: Path
-) -> None:
-    automations = prefect_server.prefect(
-        "automation", "create", "--from-file", str(project / "deploy/prefect/automations.yaml")
-    )
-    assert automations.returncode == 0, automations.stdout + automations.stderr
-    template = str(project / "deploy/kubernetes/job-template.json")
-    pool = prefect_server.prefect(
-        "work-pool", "create", "--type", "kubernetes", "--base-job-template", template, "cluster"
-    )
-    assert pool.returncode == 0, pool.stdout + pool.stderr
-    triggers = {each["name"]: each["trigger"] for each in prefect_server.filter("automations")}
-    no_refresh = triggers["hwprices: no refresh in 26 hours"]
-    assert (no_refresh["posture"], no_refresh["within"]) == ("Proactive", 26 * 3600)
