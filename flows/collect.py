@@ -25,6 +25,8 @@ from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
 
+DASK_SCHEDULER = "HWPRICES_DASK_SCHEDULER"
+
 THREADS = 16
 """Tasks at once on this machine. Each provider limits further how many of them fetch."""
 
@@ -39,7 +41,7 @@ def _runner() -> Any:
     Raises:
         HwpricesError: a cluster is named, but prefect-dask is not installed.
     """
-    scheduler = os.environ.get("HWPRICES_DASK_SCHEDULER")
+    scheduler = os.environ.get(DASK_SCHEDULER)
     if not scheduler:
         return ThreadPoolTaskRunner(max_workers=THREADS)
     try:
@@ -64,9 +66,10 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
 
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
-def fetch(collector: Collector, unit: Unit) -> UnitResult:
-    """Fetch and land one unit's pages."""
-    return collector.fetch(unit)
+def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
+    """Fetch and land one unit's pages, within a limit of the server if one is named."""
+    with limits.place(limit):
+        return collector.fetch(unit)
 
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
@@ -90,7 +93,8 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     logger = get_run_logger()
     logger.info("%d units to fetch", len(units))
     progress.report(name, "fetch", done=0, total=len(units))
-    futures = {fetch.submit(collector, unit): unit for unit in units}
+    limit = _shared_limit(collector)
+    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
     results: list[UnitResult] = []
     for future in as_completed(list(futures)):
         result = _result(future, futures[future])
@@ -101,6 +105,17 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     ok = sum(result.status == "ok" for result in results)
     logger.info("%d of %d units fetched", ok, len(units))
     return sorted(results, key=lambda result: result.unit.name)
+
+
+def _shared_limit(collector: Collector) -> str | None:
+    """Limit the provider's units over all workers of a cluster; return the limit's name.
+
+    The threads of one process share the collector and its own limit, and need no other.
+    """
+    if not os.environ.get(DASK_SCHEDULER):
+        return None
+    places = collector.provider.units_at_once(collector.settings)
+    return limits.make_limit(f"hwprices units {collector.provider.name}", places)
 
 
 def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:

@@ -23,11 +23,27 @@ def one_at_a_time(provider: str) -> Iterator[None]:
     """Wait until no other flow on this Prefect server collects from the provider.
 
     The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
-    twice the requests that its quota allows. The limit is made on the server at first use. A
-    process that was killed gives its place up after Prefect's lease of five minutes.
+    twice the requests that its quota allows.
     """
-    name = f"hwprices collect {provider}"
+    with place(make_limit(f"hwprices collect {provider}", 1)):
+        yield
+
+
+def make_limit(name: str, places: int) -> str:
+    """Make a limit of so many places on the Prefect server, or renew it; return its name."""
     with get_client(sync_client=True) as client, suppress(ObjectAlreadyExists):
-        client.upsert_global_concurrency_limit_by_name(name, 1)
-    with concurrency(name, strict=True, raise_on_lease_renewal_failure=False):
+        client.upsert_global_concurrency_limit_by_name(name, places)
+    return name
+
+
+@contextmanager
+def place(limit: str | None) -> Iterator[None]:
+    """Wait for a place within a limit of the server, and hold it; do nothing for None.
+
+    A process that was killed gives its place up after Prefect's lease of five minutes.
+    """
+    if limit is None:
+        yield
+        return
+    with concurrency(limit, strict=True, raise_on_lease_renewal_failure=False):
         yield

@@ -143,6 +143,25 @@ def test_one_flow_collects_from_a_provider_at_a_time() -> None:
 
 
 @pytest.mark.usefixtures("in_process")
+def test_on_a_cluster_the_server_limits_the_units_of_a_provider(
+    prefect_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers share no memory, so that the collector's own limit would hold in each of them."""
+    from hwprices.collect.collector import Collector
+    from hwprices.flows import collect
+    from hwprices.settings import load
+
+    with Collector("scaleway", load(source="sample", root=str(tmp_path))) as collector:
+        assert collect._shared_limit(collector) is None
+        monkeypatch.setenv("HWPRICES_DASK_SCHEDULER", "tcp://127.0.0.1:8786")
+        name = collect._shared_limit(collector)
+        limits = prefect_server.filter("v2/concurrency_limits")
+        assert {each["name"]: each["limit"] for each in limits}[name] == 4
+        [unit] = collector.plan()
+        assert collect.fetch(collector, unit, name).status == "ok"
+
+
+@pytest.mark.usefixtures("in_process")
 def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
