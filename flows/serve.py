@@ -60,6 +60,7 @@ def main() -> None:
 def _serve(url: str, port: str) -> None:
     with _running("server", "start", "--host", HOST, "--port", port) as server:
         _wait_for_server(url, server)
+        print("Making the work pool and the deployments …", flush=True)
         _prefect("work-pool", "create", "--type", "process", "--overwrite", POOL)
         _prefect("deploy", "--all", "--prefect-file", str(prefect_file()))
         with _running("worker", "start", "--pool", POOL) as worker:
@@ -139,13 +140,15 @@ def _invitation(url: str) -> str:
 
 
 def _prefect(*arguments: str) -> None:
-    """Run a command of Prefect and wait for it.
+    """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
 
     Raises:
-        HwpricesError: it failed; its own message is on the screen.
+        HwpricesError: it failed.
     """
-    done = subprocess.run([*PREFECT, "--no-prompt", *arguments], check=False)
+    command = [*PREFECT, "--no-prompt", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
+        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
         raise HwpricesError(
             f"prefect {' '.join(arguments)} failed", "Its own output above says why."
         )
