@@ -27,8 +27,8 @@ HOST = "127.0.0.1"
 PORT = "4200"
 """Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
 
-READY_SECONDS = 300
-"""A fresh database takes 12 s on two quiet cores, and took minutes on two that were overloaded."""
+READY_SECONDS = 600
+"""A fresh database takes 12 s on two quiet cores, and took five minutes on two overloaded ones."""
 
 STOP_SECONDS = 30
 """How long the worker with its flows, and then the server, may take to end before they are killed.
