@@ -24,11 +24,10 @@ def main() -> int:
     options = parser.parse_args()
     server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
     megabytes = server.measure() / 1e6
-    print(f"# bulk files of {megabytes:,.0f} MB; stop with Ctrl-C")
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
         for name, value in environment(server.url, Path(folder)).items():
             print(f"export {name}={shlex.quote(value)}")
-        sys.stdout.flush()
+        print(f"# ready: bulk files of {megabytes:,.0f} MB; stop with Ctrl-C", flush=True)
         with suppress(KeyboardInterrupt):
             server.serve()
     return 0
