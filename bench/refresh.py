@@ -1,6 +1,7 @@
 """Measure a whole `hwprices refresh` of AWS, Azure and Google Cloud from full-size local servers.
 
-    python -m bench.refresh [--scale 0.125 0.25 1] [--regions 4] [--minutes 30]
+    python -m bench.refresh                                              at full size, with goals
+    python -m bench.refresh --scale 0.125 0.25 [--regions 4] [--minutes 30]   at other sizes
 
 Starts tools.fullsize at each scale, runs the command against it with an empty root, and prints how
 long it took on the clock, how much processor time, the peak memory of the command with all the
@@ -26,6 +27,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+from bench.measure import Cost, Goal, Row, make_row, run_script
+
+GOAL = Goal(seconds=480, megabytes=4000)
+QUARTER = 0.25
 
 PROVIDERS = ("aws", "azure", "gcp")
 GIGABYTE = 1e9
@@ -78,24 +84,52 @@ class Refresh:
     output: str
 
 
+def rows(is_small: bool) -> Iterator[Row]:
+    """Measure a quarter and the whole; the ratio is that of the time for one price.
+
+    Raises:
+        RuntimeError: a refresh failed.
+    """
+    if is_small:
+        print("a refresh has no small size: starting Prefect takes longer than the rest of it")
+        return
+    quarter, full = (_succeeded(refresh(scale, None, 1500)) for scale in (QUARTER, 1))
+    share = full.prices / quarter.prices
+    per_price = Cost(quarter.seconds * share, quarter.cpu_seconds * share, 0)
+    yield make_row(
+        "whole refresh of three clouds",
+        f"{full.served:.0f} GB of bulk files, {full.prices / 1e6:.1f} million prices",
+        Cost(full.seconds, full.cpu_seconds, full.peak * 1000),
+        baseline=per_price,
+        baseline_name="a quarter of it, for each price",
+        goal=GOAL,
+    )
+
+
+def _succeeded(result: Refresh) -> Refresh:
+    if result.exit_status:
+        raise RuntimeError(report(result))
+    return result
+
+
 def main() -> int:
     """Measure each scale and print a table; 1 where a refresh failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scale", type=float, nargs="+", default=[0.02, 0.04])
+    parser.add_argument("--scale", type=float, nargs="+", required=True)
     parser.add_argument("--regions", type=int, help="default: all")
     parser.add_argument("--minutes", type=float, default=30, help="limit of one run")
     options = parser.parse_args()
     results = []
     for scale in options.scale:
-        results.append(measure(scale, options.regions, options.minutes * 60))
+        results.append(refresh(scale, options.regions, options.minutes * 60))
         print(report(results[-1]), flush=True)
     print(table(results))
     return int(any(result.exit_status for result in results))
 
 
-def measure(scale: float, regions: int | None, limit: float) -> Refresh:
+def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
     """Run one refresh against a server of its own.
 
     Raises:
@@ -251,4 +285,4 @@ def table(results: Sequence[Refresh]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() if "--scale" in sys.argv else run_script(rows))

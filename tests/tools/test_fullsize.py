@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from bench import refresh
+from bench.refresh import refresh
 from tests.helpers import azure_pages, gcp_pages
 from tests.helpers.aws_pages import LandedPages
 from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
@@ -152,7 +152,7 @@ def test_a_stream_is_sent_in_chunks_of_a_megabyte() -> None:
 @pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1")
 def test_a_whole_refresh_of_three_clouds_publishes_every_unit() -> None:
     """The exit status is 0 with --strict: no provider failed or was held back, and no unit."""
-    first, second = (refresh.measure(0.02, regions=2, limit=800) for _ in range(2))
+    first, second = (refresh(0.02, regions=2, limit=800) for _ in range(2))
     assert (first.exit_status, second.exit_status) == (0, 0), first.output + second.output
     assert first.digest == second.digest != ""
     assert first.prices == second.prices > 50_000
