@@ -133,7 +133,7 @@ def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
             received = response.read()
         assert len(received) == int(response.headers["Content-Length"])
         assert received.decode() == "".join(aws_bulk.price_list(world, REGION))
-        request = urllib.request.Request(  # noqa: S310 a server of this test
+        request = urllib.request.Request(
             f"{server.url}/subscriptions/{azure.SUBSCRIPTION}/locations",
             headers={"Accept-Encoding": "gzip"},
         )
