@@ -17,6 +17,7 @@ import json
 import os
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -145,7 +146,7 @@ def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
             try:
                 output, _ = process.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
-                process.terminate()  # it stops the processes that it has started
+                os.killpg(process.pid, signal.SIGKILL)  # Prefect's server with it
                 process.communicate()
                 raise
             ended, cpu_ended = time.time(), _cpu_of_children()
@@ -200,6 +201,7 @@ def _start(root: Path, environment: Mapping[str, str]) -> "subprocess.Popen[str]
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
 
 
