@@ -186,7 +186,7 @@ def test_a_provider_is_carried_further_region_by_region_as_in_one_piece(sequence
     rows = [made.intervals[worlds.PROVIDER].collect() for made in (whole, in_pieces)]
     assert rows[0].equals(rows[1])
     regions = in_pieces.intervals[worlds.PROVIDER].select("region").unique().collect()
-    assert len(in_pieces.files) == regions.height
+    assert len(in_pieces.files) == max(1, regions.height)
 
 
 def advance_with(history, before, after, moment, rows):

@@ -19,6 +19,12 @@ NOW = datetime(2026, 12, 31, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
+@pytest.fixture(autouse=True)
+def own_scratch(tmp_path_factory, monkeypatch):
+    """Prune deletes old folders of downloads too: these tests are ahead of the clock."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("scratch")))
+
+
 @pytest.fixture(scope="module")
 def manifest(tmp_path_factory):
     """The manifest of a release with one provider."""
