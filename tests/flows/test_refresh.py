@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.helpers import make
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.landed import landed_pages
 from tests.helpers.prefect_server import Server
 
 import hwprices
@@ -148,7 +149,7 @@ def test_duckdb_answers_the_worked_numbers(
 
 
 def test_every_price_leads_to_a_landed_page(release: Release) -> None:
-    landed = {page.name.split(".")[0] for page in (release.root / "raw").rglob("*.gz")}
+    landed = {page.name.split(".")[0] for page in landed_pages(release.root / "raw")}
     prices = hwprices.open(release.root).prices
     cited = set(prices.select("raw_sha256").unique().collect().to_series())
     assert cited
@@ -173,7 +174,7 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
 ) -> None:
     sample, root = tmp_path / "sample", tmp_path / "root"
     shutil.copytree(project / "data/sample", sample)
-    pages = list((sample / "azure").rglob("*.gz"))
+    pages = landed_pages(sample / "azure")
     assert pages
     for page in pages:
         page.write_bytes(page.read_bytes()[:-3] + b"xxx")

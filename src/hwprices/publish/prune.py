@@ -218,9 +218,8 @@ def _pages_of_no_run(store: Store) -> list[str]:
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
         names = _keys_of_runs(landing, provider)
-        own = (key.removeprefix(f"{layout.RAW}/") for key in store.keys(layout.raw(provider)))
-        pages = (key for key in own if not key.startswith(f"{layout.runs(provider)}/"))
-        orphans += [f"{layout.RAW}/{key}" for key in pages if key not in names]
+        pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
+        orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
     return orphans
 
 

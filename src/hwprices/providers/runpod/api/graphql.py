@@ -3,7 +3,6 @@
 GraphQL answers a refused query with status 200 and a list of errors.
 """
 
-import gzip
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -43,9 +42,8 @@ def land_gpu_types(context: Context, unit: Unit) -> Page:
 
 
 def _check(body: Downloaded) -> None:
-    raw = body.path.read_bytes()
     try:
-        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+        content = strict_json.loads(body.read())
     except ValueError as error:
         raise _other_format(body, f"is not JSON ({error})") from None
     if not isinstance(content, dict):

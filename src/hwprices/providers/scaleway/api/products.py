@@ -4,7 +4,6 @@ A page is an object ``servers`` with a member for each machine type. The last pa
 were asked for. A server that ignored the number of the page would send the same types forever.
 """
 
-import gzip
 import tempfile
 from pathlib import Path
 
@@ -53,9 +52,8 @@ def land_products(context: Context, unit: Unit) -> list[Page]:
 
 def _names(body: Downloaded) -> set[str]:
     """Return the machine types of a page."""
-    raw = body.path.read_bytes()
     try:
-        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+        content = strict_json.loads(body.read())
     except ValueError as error:
         raise _other_format(body, f"is not JSON ({error})") from None
     servers = content.get("servers") if isinstance(content, dict) else None
