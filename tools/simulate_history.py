@@ -142,7 +142,7 @@ def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
             name: replace(one, version=versions[-2], inputs=replace(one.inputs, pages="before"))
             for name, one in base.items()
         }
-        after = {name: _now(past[name], base[name], times[-1], plan) for name in base}
+        after = {name: moved(past[name], base[name], times[-1], plan) for name in base}
         began = time.perf_counter()
         begun = {name: rows.lazy() for name, rows in past.items()}
         made = advance(begun, before, after, Moment(versions[-1], versions[-2]), {}, sheets)
@@ -150,7 +150,7 @@ def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
     return _row(made, count, seconds)
 
 
-def _now(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
+def moved(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
     """Let a share of the prices move once more."""
     rows = past.filter(pl.col("valid_to").is_null()).rename({"observed_last": "observed_at"})
     rows = rows.select(base.prices.collect_schema().names())

@@ -32,9 +32,9 @@ COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 SCRATCH = "intervals"
 """Where the files with intervals lie below the temporary folder."""
 
-BATCH_ROWS = 1_000_000
-"""Intervals and prices that are carried further at once: some 600 MB while they are joined. A
-region that has more is carried as a whole."""
+BATCH_ROWS = 250_000
+"""Intervals and prices of a provider that are carried further at once; with a million of each the
+process grew to 3.4 GB. A provider that has more is carried further region by region."""
 
 
 @dataclass(frozen=True)
