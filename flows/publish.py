@@ -85,7 +85,7 @@ def write_report(published: Published, root: str | None) -> None:
         )
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="delete old releases", cache_policy=NO_CACHE)
 def delete_old(root: str | None) -> None:
     """Delete old releases and collections by HWPRICES_KEEP_RELEASES; 0 deletes none.
 
