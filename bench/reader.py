@@ -7,7 +7,6 @@ processor time, so other programs hardly change them; what waits for the disk is
 """
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,12 +61,17 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def processor_time(command: tuple[str, ...]) -> measure.Cost:
-    """Run a command and return the processor time of its process."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "COLUMNS": "120"})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return measure.Cost(seconds, seconds, after.ru_maxrss / 1024)
+    """Run a command and return the processor time and the memory of its process."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, command
+    seconds = usage.ru_utime + usage.ru_stime
+    return measure.Cost(seconds, seconds, usage.ru_maxrss / 1024)
 
 
 if __name__ == "__main__":

@@ -157,9 +157,11 @@ class EarlierParts:
 
 def _seen_now(file: TableFile, data: bytes, times: Mapping[datetime, datetime]) -> TableFile:
     """Describe a table file that has today's times."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    if sha256 == file.sha256:
+        return file
     first, last = (
         times[datetime.fromisoformat(time)].isoformat() if time else None
         for time in (file.observed_from, file.observed_to)
     )
-    sha256 = hashlib.sha256(data).hexdigest()
     return replace(file, bytes=len(data), sha256=sha256, observed_from=first, observed_to=last)
