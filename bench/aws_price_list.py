@@ -73,7 +73,8 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
                 "project": (project, folder),
                 "normalise": (normalise, folder),
                 "half": (normalise, half),
-            }
+            },
+            in_process=is_small,
         )
     yield measure.make_row("bare projection of an AWS price list", size, costs["project"])
     yield measure.make_row(

@@ -170,7 +170,8 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
                 "half": (normalise, half),
                 "msgspec": (read_with, "msgspec", folder),
                 "polars": (read_with, "polars", folder),
-            }
+            },
+            in_process=is_small,
         )
     made, size = costs["normalise"], f"{total:,} items, {pages} pages"
     row = functools.partial(measure.make_row, size=size, is_small=is_small)

@@ -207,7 +207,8 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
                 "SKUs": (read_all_skus, folder),
                 "compose": (compose_all, folder),
                 "all": (normalise_all, folder),
-            }
+            },
+            in_process=is_small,
         )
     size = f"{SMALL if is_small else FULL:,} SKUs, {pairs:,} pairs"
     steps = {

@@ -41,7 +41,8 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
             for encoding, what in ENCODINGS.items():
                 url = f"{address}/{encoding}"
                 costs = measure.compare(
-                    {"download": (download, url, folder), "land": (land, url, folder)}
+                    {"download": (download, url, folder), "land": (land, url, folder)},
+                    in_process=is_small,
                 )
                 yield from of_encoding(what, size, costs, is_small=is_small)
 

@@ -38,7 +38,8 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         size = land(folder, count)
         costs = measure.compare(
-            {"ijson": (decode, folder), "msgspec": (load, folder), "rows": (read, folder, count)}
+            {"ijson": (decode, folder), "msgspec": (load, folder), "rows": (read, folder, count)},
+            in_process=is_small,
         )
     rates = costs["rows"].result
     text = f"{rates:,} rates, {size / 1e6:.0f} MB"

@@ -43,7 +43,9 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     count = SMALL if is_small else FULL
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         land(folder, count)
-        costs = measure.compare({"parse": (parse, folder), "rows": (read, folder)})
+        costs = measure.compare(
+            {"parse": (parse, folder), "rows": (read, folder)}, in_process=is_small
+        )
     size = f"{count:,} quotes"
     yield measure.make_row("bare parse of spot quotes", size, costs["parse"])
     yield measure.make_row(
