@@ -8,7 +8,7 @@ import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, BinaryIO, Literal, Self
 
 import zstandard
 
@@ -125,7 +125,7 @@ def packing_of(name: str) -> Packing:
     return "zstd" if name.endswith(SUFFIXES["zstd"]) else "gzip"
 
 
-def open_packed(file: Path | IO[bytes], packing: Packing) -> IO[bytes]:
+def open_packed(file: Path | BinaryIO, packing: Packing) -> IO[bytes]:
     """Open a packed file to read its content, unpacked as it is read."""
     if packing == "gzip":
         return gzip.open(file)  # type: ignore[return-value]
