@@ -7,6 +7,7 @@ from functools import cached_property
 
 import polars as pl
 
+from hwprices.publish.batches import packed
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
@@ -79,21 +80,8 @@ def batches(one: Candidate, other: Candidate) -> Iterator[tuple[Candidate, Candi
     if counts.total() <= BATCH_ROWS or not one.price_files:
         yield one, other
         return
-    for regions in _packed(counts):
+    for regions in packed(counts, BATCH_ROWS):
         yield one.only(regions), other.only(regions)
-
-
-def _packed(counts: Mapping[str, int]) -> Iterator[list[str]]:
-    """Put regions together, in their order, until there are BATCH_ROWS rows."""
-    regions: list[str] = []
-    rows = 0
-    for region, count in sorted(counts.items()):
-        if regions and rows + count > BATCH_ROWS:
-            yield regions
-            regions, rows = [], 0
-        regions.append(region)
-        rows += count
-    yield regions
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from hwprices.publish import choose
+from hwprices.publish.batches import packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
@@ -34,7 +35,7 @@ SCRATCH = "intervals"
 
 BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are carried further at once; with a million of each the
-process grew to 3.4 GB. A provider that has more is carried further region by region."""
+process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,9 @@ def advance(
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory).lazy())
         outcomes = []
-        for step, region in _steps(rows, then, now, moment, read):
+        for step, is_whole in _steps(rows, then, now, moment, read):
             carried = _checked(step.history, PriceHistory)
-            made = parquet.write(
-                Store(folder.name), SCRATCH, HISTORY, carried, provider=name, region=region
-            )
-            files.append(made)
+            files += _write(Store(folder.name), carried, name, is_whole=is_whole)
             outcomes.append(step.outcome)
         listed += changes.of_provider(name, intervals.added_up(outcomes))
         listed.append(specs.of_instance_types(then, now, read.figures))
@@ -154,27 +152,40 @@ def advance(
     return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
 
 
+def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
+    """Write the intervals of a provider into one file, or those of some regions into one each."""
+    parts: dict[str | None, pl.DataFrame] = {None: rows}
+    if not is_whole:
+        by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
+        parts = {str(key[0]): part for key, part in by_region.items()}
+    return [
+        parquet.write(store, SCRATCH, HISTORY, part, provider=provider, region=region)
+        for region, part in parts.items()
+    ]
+
+
 def _steps(
     rows: pl.LazyFrame,
     then: Snapshot | None,
     now: Snapshot | None,
     moment: Moment,
     read: ReRead,
-) -> Iterator[tuple[intervals.Step, str | None]]:
-    """Carry a provider's intervals further, as a whole or region by region.
+) -> Iterator[tuple[intervals.Step, bool]]:
+    """Carry a provider's intervals further, as a whole or some regions at a time.
 
-    Gives each step with its region, None for the whole.
+    Gives each step, and whether it is the whole.
     """
     past = intervals.past_of(rows)
     regions = [rows.select("region"), *([now.prices.select("region")] if now else [])]
-    counts = pl.concat(regions).group_by("region").len().sort("region").collect(engine="streaming")
+    counts = pl.concat(regions).group_by("region").len().collect(engine="streaming")
     if counts["len"].sum() <= BATCH_ROWS:
-        yield intervals.step(rows.collect(), then, now, moment, read.prices, past), None
+        yield intervals.step(rows.collect(), then, now, moment, read.prices, past), True
         return
-    for region in counts["region"]:
-        of_region = now and replace(now, prices=now.prices.filter(pl.col("region") == region))
-        own = rows.filter(pl.col("region") == region).collect()
-        yield intervals.step(own, then, of_region, moment, read.prices, past), region
+    for batch in packed(dict(counts.iter_rows()), BATCH_ROWS):
+        is_in = pl.col("region").is_in(batch)
+        of_batch = now and replace(now, prices=now.prices.filter(is_in))
+        own = rows.filter(is_in).collect()
+        yield intervals.step(own, then, of_batch, moment, read.prices, past), False
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
