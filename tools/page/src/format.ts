@@ -10,6 +10,9 @@ export function money(value: number): string {
   return value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
 }
 
+/** Sorts names as people do, with their numbers by value; made once, because that takes long. */
+export const BY_NAME = new Intl.Collator("en", { numeric: true });
+
 export function usd(value: number): string {
   return `$${money(value)}`;
 }

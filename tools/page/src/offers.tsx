@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { Details } from "./details";
-import { download } from "./csv";
+import { saveOffers } from "./csv";
 import { CHOICES, DEFAULT_SORT, find, NONE, PRICE, RANGES, sorted } from "./filter";
 import { Filters } from "./filters";
 import { cell, integer, usd, words } from "./format";
@@ -64,7 +64,7 @@ export function Offers({ release, parameters, change }: ViewProps) {
           <Chips release={release} parameters={parameters} change={change} />
           <span class="spring" />
           <ColumnPicker release={release} shown={shown} change={change} />
-          <button type="button" onClick={() => download(release, rows, shown)}>
+          <button type="button" onClick={() => saveOffers(release, rows, shown)}>
             CSV
           </button>
         </div>

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { offersOf, WAYS } from "../cheapest";
-import { usd } from "../format";
+import { BY_NAME, usd } from "../format";
 import type { Release } from "../release";
 import { Chart, color } from "./chart";
 
@@ -109,7 +109,7 @@ export function soldFamilies(release: Release): Family[] {
       family.name = common(family.name, name);
     } else families.set(key, { id: key, name, ids: new Set([id]) });
   }
-  return [...families.values()].sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
+  return [...families.values()].sort((one, other) => order(one) - order(other) || BY_NAME.compare(one.name, other.name));
 }
 
 /** The H100 first: every provider rents it out. */
