@@ -2,6 +2,7 @@
 
 import { money } from "./format";
 import type { Table } from "./payload";
+import type { Region } from "./map/places";
 import { Knowledge, type RecommendFacts } from "./recommend/facts";
 
 export interface ColumnInfo {
@@ -66,6 +67,8 @@ export interface Facts {
   machines_to_buy: Row[];
   ownership: Ownership;
   recommend: RecommendFacts;
+  /** Regions with a position. */
+  regions: Region[];
 }
 
 export interface Ownership {

@@ -84,6 +84,7 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
                 "pue": DEFAULTS.pue,
             },
             "recommend": questions.facts(),
+            "regions": regions(dataset),
         }
     )
     lists = pl.selectors.list()
@@ -95,6 +96,13 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
     if intervals.height:
         whole.add_table("history", intervals)
     return whole.packed()
+
+
+def regions(dataset: Dataset) -> list[Mapping[str, Any]]:
+    """Return where regions are, for the map. Some providers name no place."""
+    names = ["provider", "region", "display_name", "country", "latitude", "longitude"]
+    placed = dataset.scan("regions").select(names).drop_nulls(["latitude", "longitude"])
+    return payload.rows(placed.sort("provider", "region").collect())
 
 
 def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:

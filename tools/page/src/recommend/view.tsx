@@ -27,11 +27,14 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
       <section class="answer" aria-label="The answer">
         <h1>Which machine</h1>
         <p class="words" role="status">
-          {typeof question === "string" ? question : inWords(question, machines)}
+          {typeof question === "string" ? question : inWords(release, question, machines)}
         </p>
         {typeof question !== "string" && (
           <>
-            <p class="hint">Assumed: {assumptions(release, question)}.</p>
+            <p class="hint">
+              Assumed: {assumptions(release, question)}. A speed is <b>measured</b> (this model on this accelerator), <b>scaled</b>{" "}
+              from another measurement of it, or <b>modelled</b>; half of such figures were off by more than the ± behind it.
+            </p>
             <Rented release={release} question={question} machines={machines} />
             <Bought release={release} question={question} machines={machines} />
             <LeftOut question={question} machines={machines} />
@@ -59,12 +62,12 @@ function csvRows(machines: Machine[]): (string | number | null)[][] {
 }
 
 /** The answer in a sentence. */
-function inWords(question: Question, machines: Machine[]): string {
+function inWords(release: Release, question: Question, machines: Machine[]): string {
   const fitting = machines.filter((machine) => machine.rank !== null);
   const best = fitting.find((machine) => machine.where === "cloud") ?? fitting[0];
   if (!best) return `None of ${integer(machines.length)} machines does this. What rules them out stands below.`;
   const nodes = best.nodes! > 1 ? `${integer(best.nodes!)} × ${best.machine}` : best.machine;
-  const place = best.where === "cloud" ? ` at ${best.provider} in ${best.region}` : "";
+  const place = best.where === "cloud" ? ` at ${release.providerTitle(best.provider)} in ${best.region}` : "";
   const cost = best.where === "local" ? ` for ${bought(best)}` : best.usd === null ? "" : ` for ${paid(question, best)}`;
   const basis = best.basis ? `, ${basisText(best)}` : "";
   return `${FIRST[question.objective]}: ${nodes}${place}${cost}${basis}. ${integer(fitting.length)} of ${integer(machines.length)} machines do it.`;
@@ -89,14 +92,14 @@ function paid(question: Question, machine: Machine): string {
 
 const BASES: Record<string, string> = {
   measured: "measured",
-  scaled: "scaled from a measurement",
+  scaled: "scaled",
   modelled: "modelled",
-  unmeasured_family: "modelled, family not measured",
+  unmeasured_family: "modelled (family not measured)",
 };
 
 function basisText(machine: Machine): string {
   const error = machine.error === null ? "" : ` ± ${percent(machine.error)}`;
-  return `${BASES[machine.basis!] ?? machine.basis}${error}`;
+  return `${BASES[machine.basis!] ?? machine.basis}${error}${machine.precision ? `, ${machine.precision.toUpperCase()} weights` : ""}`;
 }
 
 /** What the answer takes for granted where nothing is asked. */
@@ -194,14 +197,13 @@ function List({ release, title, machines, columns }: ListProps & { title: string
               <th class="figure">#</th>
               <th>Machine</th>
               <th>Accelerators</th>
+              <th>Rests on</th>
               {used.map(({ heading, unit, help }) => (
                 <th key={`${heading} ${unit}`} class="figure" title={help}>
                   {heading}
                   {unit && <small>{unit}</small>}
                 </th>
               ))}
-              <th>Weights</th>
-              <th>Rests on</th>
             </tr>
           </thead>
           <tbody>
@@ -214,6 +216,9 @@ function List({ release, title, machines, columns }: ListProps & { title: string
                 <td>
                   <Accelerators release={release} machine={machine} />
                 </td>
+                <td class="rests" title={machine.measurement ?? undefined}>
+                  {machine.basis && basisText(machine)}
+                </td>
                 {used.map(({ heading, unit, value, text }) => {
                   const figure = value(machine);
                   return (
@@ -222,8 +227,6 @@ function List({ release, title, machines, columns }: ListProps & { title: string
                     </td>
                   );
                 })}
-                <td>{machine.precision}</td>
-                <td title={machine.measurement ?? undefined}>{machine.basis && basisText(machine)}</td>
               </tr>
             ))}
           </tbody>
