@@ -21,14 +21,17 @@ function points(number) {
   return number < 0 ? line.reverse() : line;
 }
 
-/** A ring without the jump from 180° east to 180° west: Siberia goes on to 190° east. */
+/** A ring without the jump between 180° east and west: Siberia goes on to 190° east. */
 function unbroken(ring) {
   let turn = 0;
-  return ring.map(([lon, lat], at) => {
+  const line = ring.map(([lon, lat], at) => {
     const step = at === 0 ? 0 : lon - ring[at - 1][0];
     if (Math.abs(step) > 180) turn -= Math.sign(step) * 360;
     return [lon + turn, lat];
   });
+  const middle = line.reduce((sum, [lon]) => sum + lon, 0) / line.length;
+  const back = Math.abs(middle) > 180 ? -Math.sign(middle) * 360 : 0;
+  return line.map(([lon, lat]) => [lon + back, lat]);
 }
 
 /** A ring on the grid, without repetitions and points in the middle of a straight line. */

@@ -33,7 +33,7 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
           <>
             <p class="hint">
               Assumed: {assumptions(release, question)}. A speed is <b>measured</b> (this model on this accelerator), <b>scaled</b>{" "}
-              from another measurement of it, or <b>modelled</b>; half of such figures were off by more than the ± behind it.
+              from another measurement of it, or <b>modelled</b>; the ± is how far such figures were from measurements.
             </p>
             <Rented release={release} question={question} machines={machines} />
             <Bought release={release} question={question} machines={machines} />
@@ -99,7 +99,7 @@ const BASES: Record<string, string> = {
 
 function basisText(machine: Machine): string {
   const error = machine.error === null ? "" : ` ± ${percent(machine.error)}`;
-  return `${BASES[machine.basis!] ?? machine.basis}${error}${machine.precision ? `, ${machine.precision.toUpperCase()} weights` : ""}`;
+  return `${BASES[machine.basis!] ?? machine.basis}${error}`;
 }
 
 /** What the answer takes for granted where nothing is asked. */
@@ -184,8 +184,8 @@ function Bought(props: ListProps) {
 function List({ release, title, machines, columns }: ListProps & { title: string; columns: Column[] }) {
   const [whole, setWhole] = useState(false);
   if (machines.length === 0) return null;
-  const used = columns.filter(({ value }) => machines.some((machine) => value(machine) !== null));
   const shown = whole ? machines : machines.slice(0, FIRST_SHOWN);
+  const [first, ...others] = columns.filter(({ value }) => shown.some((machine) => value(machine) !== null));
   return (
     <>
       <h2>{title}</h2>
@@ -196,14 +196,12 @@ function List({ release, title, machines, columns }: ListProps & { title: string
             <tr>
               <th class="figure">#</th>
               <th>Machine</th>
-              <th>Accelerators</th>
+              {first && <Heading column={first} />}
               <th>Rests on</th>
-              {used.map(({ heading, unit, help }) => (
-                <th key={`${heading} ${unit}`} class="figure" title={help}>
-                  {heading}
-                  {unit && <small>{unit}</small>}
-                </th>
+              {others.map((column) => (
+                <Heading key={`${column.heading} ${column.unit}`} column={column} />
               ))}
+              <th>Accelerators</th>
             </tr>
           </thead>
           <tbody>
@@ -213,20 +211,17 @@ function List({ release, title, machines, columns }: ListProps & { title: string
                 <th scope="row" class="machine">
                   <Name release={release} machine={machine} />
                 </th>
+                {first && <Figure column={first} machine={machine} />}
+                <td title={machine.measurement ?? undefined}>
+                  {machine.basis && basisText(machine)}
+                  {machine.precision && <small class="muted">{machine.precision.toUpperCase()} weights</small>}
+                </td>
+                {others.map((column) => (
+                  <Figure key={`${column.heading} ${column.unit}`} column={column} machine={machine} />
+                ))}
                 <td>
                   <Accelerators release={release} machine={machine} />
                 </td>
-                <td class="rests" title={machine.measurement ?? undefined}>
-                  {machine.basis && basisText(machine)}
-                </td>
-                {used.map(({ heading, unit, value, text }) => {
-                  const figure = value(machine);
-                  return (
-                    <td key={`${heading} ${unit}`} class="figure">
-                      {figure === null ? "" : text(figure)}
-                    </td>
-                  );
-                })}
               </tr>
             ))}
           </tbody>
@@ -239,6 +234,20 @@ function List({ release, title, machines, columns }: ListProps & { title: string
       )}
     </>
   );
+}
+
+function Heading({ column: { heading, unit, help } }: { column: Column }) {
+  return (
+    <th class="figure" title={help}>
+      {heading}
+      {unit && <small>{unit}</small>}
+    </th>
+  );
+}
+
+function Figure({ column: { value, text }, machine }: { column: Column; machine: Machine }) {
+  const figure = value(machine);
+  return <td class="figure">{figure === null ? "" : text(figure)}</td>;
 }
 
 function Name({ release, machine }: { release: Release; machine: Machine }) {
