@@ -45,6 +45,8 @@ INPUT = """(() => {{ const field = document.querySelector('{selector}');
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '{value}');
   field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"""
 CLICK = "document.querySelector('{selector}').click()"
+CLICK_PLACE = """document.querySelector('.map circle')
+  .dispatchEvent(new MouseEvent('click', { bubbles: true }))"""
 GO = "location.hash = '{value}'"
 
 INTERACTIONS = {
@@ -59,6 +61,10 @@ INTERACTIONS = {
     "next page": CLICK.format(selector=".pages button:last-of-type"),
     "open an offer": CLICK.format(selector=".list .machine button"),
     "close it": CLICK.format(selector="dialog[open] .close"),
+    "open the map": CLICK.format(selector=".bar > button[aria-expanded]"),
+    "choose a place": CLICK_PLACE,
+    "which machine": GO.format(value="machine"),
+    "for 100 users": INPUT.format(selector="input[name=users]", value="100"),
     "accelerators": GO.format(value="accelerators"),
     "charts": GO.format(value="charts"),
     "move a slider": INPUT.format(selector="input[name=utilisation]", value="0.8"),

@@ -1,7 +1,8 @@
 """Write the pages of single accelerators and machine types: plain HTML, without a script.
 
 They can be read, printed and linked where a browser runs no scripts. A page of a machine type
-has the journey of its on-demand and spot prices: the arithmetic, the SKUs and the landed page.
+leads its prices back to the vendor: the arithmetic, the SKUs, the landed pages, and for the cheapest
+price of each way to buy the vendor's own line.
 """
 
 import re
@@ -14,7 +15,7 @@ import polars as pl
 from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures
 from hwprices.read.report import columns, payload
-from hwprices.read.report.journey import Journeys
+from hwprices.read.report.journey import Explained, fields
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.units import NUMBER_FORMATS
@@ -188,7 +189,7 @@ class Pages:
             (row["provider"], row["instance_type"]): row
             for row in payload.records(self.dataset.scan("instance_types").collect())
         }
-        journeys = Journeys(self.dataset, offers)
+        journeys = Explained(self.dataset, offers)
         groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
         for (provider, name), own in groups.items():
             path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
@@ -206,7 +207,7 @@ class Pages:
         name: str,
         machine: Mapping[str, Any],
         offers: pl.DataFrame,
-        journeys: Journeys,
+        journeys: Explained,
     ) -> str:
         options = [
             column
@@ -226,6 +227,7 @@ class Pages:
             ],
             offers=payload.records(offers.select("region", "country", "currency", *OWN, *options)),
             journeys=journeys.of(provider, name),
+            fields=fields,
             **self.common,
         )
 

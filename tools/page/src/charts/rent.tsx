@@ -23,18 +23,17 @@ export interface Family {
   ids: Set<string>;
 }
 
-const MAX_POINTS = 3000; // dots of one chart; beyond that only the cheapest machine of each region
+const MAX_POINTS = 1500; // dots of one chart; beyond that only the cheapest machine of each region
 
 export function RentChart({ release, parameters, change }: ViewProps) {
   const families = useMemo(() => soldFamilies(release), [release]);
   const family = families.find(({ id }) => id === parameters.device) ?? families[0];
   const points = useMemo(() => (family ? pointsOf(release, family) : []), [family]);
   if (!family) return null;
-  const ways = WAYS.map(({ heading }) => heading).filter((way) => points.some((point) => point.way === way));
+  const used = new Set(points.flatMap((point) => [point.way, line(point)]));
+  const ways = WAYS.map(({ heading }) => heading).filter((way) => used.has(way));
   const lines = release.providerIds.flatMap((id) =>
-    ways
-      .map((way) => line({ provider: release.providerTitle(id), way }))
-      .filter((name) => points.some((point) => line(point) === name)),
+    ways.map((way) => line({ provider: release.providerTitle(id), way })).filter((name) => used.has(name)),
   );
   return (
     <Chart
@@ -44,7 +43,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
       legend={ways.map((label) => ({ label, color: wayColor(label) }))}
       table={{
         headings: ["Provider", "Region", "Machine", "Bought as", "USD/h per accelerator"],
-        rows: [...points]
+        rows: () => [...points]
           .sort((one, other) => one.usd - other.usd)
           .map(({ provider, region, machine, way, usd: price }) => [provider, region, machine, way, usd(price)]),
       }}

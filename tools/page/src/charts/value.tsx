@@ -33,7 +33,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
       legend={makers.map((label, position) => ({ label, color: color(position) }))}
       table={{
         headings: ["Accelerator", "Maker", "USD per PFLOPS and hour", "TFLOPS/W"],
-        rows: [...points]
+        rows: () => [...points]
           .sort((one, other) => one.price - other.price)
           .map(({ name, maker, price, perWatt }) => [name, maker, usd(price), number(perWatt)]),
       }}
