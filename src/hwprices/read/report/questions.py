@@ -107,7 +107,8 @@ class Questions:
     def _kinds(self) -> pl.DataFrame:
         """Kinds of machines, numbered from 1 in the column kind_number."""
         both = pl.concat([self._cloud, self._local], how="vertical_relaxed")
-        kinds = both.select(*KIND, *machines.SHEET_COLUMNS).unique(KIND, maintain_order=True)
+        # sorted, so that the same release gives the same page
+        kinds = both.select(*KIND, *machines.SHEET_COLUMNS).unique(KIND).sort(KIND)
         return kinds.with_row_index("kind_number", offset=1)
 
     def kind_numbers(self) -> pl.Series:
@@ -126,7 +127,7 @@ class Questions:
 
     def facts(self) -> dict[str, Any]:
         """Return everything but the tables, as JSON values."""
-        local = self._local.join(self._kinds, on=KIND, nulls_equal=True, maintain_order="left")
+        local = self._local.join(self._kinds, on=KIND, nulls_equal=True).sort("provider", "machine")
         return {
             "constants": CONSTANTS,
             "models": [self._model(name) for name in published_models()["model_id"]],
@@ -250,9 +251,9 @@ class Questions:
                 if self._estimator.measurement(row["accelerator_id"], model, "serving") is None:
                     continue
                 answer = estimates.estimate(row, asked, self._estimator)
-                rows.append({"kind": row["kind_number"], "model_id": name, **asdict(answer)})
-        schema = {"kind": pl.UInt32, "model_id": pl.String, **estimates.SCHEMA}
-        return pl.DataFrame(rows, schema=schema).rename({"kind": "kind_number"})
+                rows.append({"kind_number": row["kind_number"], "model_id": name, **asdict(answer)})
+        key = pl.Schema({"kind_number": pl.UInt32, "model_id": pl.String})
+        return pl.DataFrame(rows, schema=pl.Schema({**key, **estimates.SCHEMA}))
 
 
 NEAREST = {
