@@ -1,17 +1,16 @@
 """Find what vendors said of a SKU on the landed pages."""
 
 import csv
-import gzip
 import hashlib
 import io
 import json
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from hwprices.read.dataset import Dataset
-from hwprices.storage import layout
+from hwprices.storage import layout, packed
 
 MIN_HEADINGS = 6
 """A line of a CSV page with so many cells is its header; shorter ones before it are notes about the
@@ -87,25 +86,31 @@ def _page(
 
 def _lines(data: bytes, key: str, skus: Collection[str]) -> dict[str, Line]:
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page."""
-    if key.endswith(".json.gz"):
-        objects = _objects_with(json.loads(gzip.decompress(data)), set(skus))
+    if layout.page_format(key) == "json":
+        objects = _objects_with(json.loads(packed.read_all(_unpacked(data, key))), set(skus))
         return {
             sku: (json.dumps(item, ensure_ascii=False), tuple(_leaves(item)))
             for sku, item in objects.items()
         }
-    lines = _lines_with(data, set(skus), as_cell=True)
+    lines = _lines_with(_unpacked(data, key), set(skus), as_cell=True)
     others = set(skus) - set(lines)
-    return lines | (_lines_with(data, others, as_cell=False) if others else {})
+    if others:
+        lines |= _lines_with(_unpacked(data, key), others, as_cell=False)
+    return lines
 
 
-def _lines_with(data: bytes, skus: set[str], *, as_cell: bool) -> dict[str, Line]:
+def _unpacked(data: bytes, key: str) -> IO[bytes]:
+    return packed.open_packed(io.BytesIO(data), packed.packing_of(key))
+
+
+def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> dict[str, Line]:
     """Find for each SKU the first line that has it as a cell, or that contains it anywhere.
 
     Lines are read one by one: a price list unpacks to more than a gigabyte.
     """
     missing = set(skus)
     result: dict[str, Line] = {}
-    with gzip.open(io.BytesIO(data), "rt", encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
         for line in lines:
             cells = _cells(line)
