@@ -101,7 +101,8 @@ def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
     """Repeat offers in made-up regions until there are that many."""
     copies = [
         offers.with_columns(
-            pl.format("{}-{}", "region", pl.lit(copy)).alias("region"),
+            # the first keep their names, and so their places on the map
+            pl.format("{}{}", "region", pl.lit(f"-{copy}" if copy else "")).alias("region"),
             (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy))
             .round(6)
             .cast(Money),

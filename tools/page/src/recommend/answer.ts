@@ -238,16 +238,16 @@ function ranked(machines: Machine[], question: Question): Machine[] {
     const position = left.findIndex((key, index) => key !== right[index]);
     return position < 0 ? 0 : compare(left[position]!, right[position]!);
   };
-  const seen = new Set<string>();
-  const ranks = { cloud: 0, local: 0 };
-  const best: Machine[] = [];
-  for (const machine of machines.sort(order)) {
+  const best = new Map<string, Machine>();
+  for (const machine of machines) {
     const name = `${machine.where}|${machine.provider}|${machine.machine}`;
-    if (seen.has(name)) continue;
-    seen.add(name);
-    best.push(machine.excluded_reason === null ? { ...machine, rank: ++ranks[machine.where] } : machine);
+    const other = best.get(name);
+    if (!other || order(machine, other) < 0) best.set(name, machine);
   }
-  return best;
+  const ranks = { cloud: 0, local: 0 };
+  return [...best.values()]
+    .sort(order)
+    .map((machine) => (machine.excluded_reason === null ? { ...machine, rank: ++ranks[machine.where] } : machine));
 }
 
 function withPayback(machines: Machine[], question: Question): Machine[] {
