@@ -94,7 +94,7 @@ const BASES: Record<string, string> = {
   measured: "measured",
   scaled: "scaled",
   modelled: "modelled",
-  unmeasured_family: "modelled (family not measured)",
+  unmeasured_family: "modelled",
 };
 
 function basisText(machine: Machine): string {
@@ -214,7 +214,10 @@ function List({ release, title, machines, columns }: ListProps & { title: string
                 {first && <Figure column={first} machine={machine} />}
                 <td title={machine.measurement ?? undefined}>
                   {machine.basis && basisText(machine)}
-                  {machine.precision && <small class="muted">{machine.precision.toUpperCase()} weights</small>}
+                  <small class="muted">
+                    {machine.basis === "unmeasured_family" && "family not measured, "}
+                    {machine.precision && `${machine.precision.toUpperCase()} weights`}
+                  </small>
                 </td>
                 {others.map((column) => (
                   <Figure key={`${column.heading} ${column.unit}`} column={column} machine={machine} />
