@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.age import is_stale, seen_words
-from hwprices.read.explain import Explanation, Trace, arithmetic, plain
+from hwprices.read.explain import Explanation, arithmetic, plain
+from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
 
