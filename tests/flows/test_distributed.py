@@ -35,7 +35,7 @@ NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(3600),
     pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1"),
 ]
 
@@ -47,7 +47,7 @@ S3 = {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS
 
 READY_SECONDS = 300
 
-RUN_SECONDS = 600
+RUN_SECONDS = 1500
 
 
 @dataclass
