@@ -34,7 +34,6 @@ from tools.fullsize.aws_world import World
 from tools.fullsize.sizes import Size
 
 from bench.measure import Cost, Goal, Row, compare, make_row, run_script
-from hwprices.landing.download import Downloaded
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers.aws.kinds import PRICE_LIST, SAVINGS_PLANS
 from hwprices.settings import load
@@ -140,12 +139,10 @@ def land_region(root: str, scale: float) -> None:
         (SAVINGS_PLANS, "json", aws_bulk.savings_plans),
     ):
         unit = Unit("aws", kind, "us-east-1")
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as body:
-            body.writelines(make(world, unit.region))
-            body.flush()
-            path, url = Path(body.name), "https://bench.example"
-            received = Downloaded(path, "identity", url, {}, 200, "text/plain", AT)
-            page = landing.land(unit, received, suffix=suffix)
+        body = "".join(make(world, unit.region)).encode()
+        page = landing.land_bytes(
+            unit, body, url="https://bench.example", retrieved_at=AT, suffix=suffix
+        )
         results.append(UnitResult(unit, "ok", (page,)))
     landing.write_run(Run(RUN_ID, "aws", "live", AT, "bench", tuple(results)))
 
