@@ -228,14 +228,17 @@ def site(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator[Si
     pytest.importorskip("prefect_dask")
     home = tmp_path_factory.mktemp("site")
     (home / "prefect").mkdir()
-    with served(SCALE, REGIONS) as (endpoints, _), moto_server() as s3:
-        with pytest.MonkeyPatch.context() as variables:
-            for name, value in {**endpoints, **S3, "AWS_ENDPOINT_URL": s3}.items():
-                variables.setenv(name, value)
-            client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
-            client.create_bucket(Bucket="hwprices")
-            with running_site(home, endpoints, s3, project) as running:
-                yield running
+    with (
+        served(SCALE, REGIONS) as (endpoints, _),
+        moto_server() as s3,
+        pytest.MonkeyPatch.context() as variables,
+    ):
+        for name, value in {**endpoints, **S3, "AWS_ENDPOINT_URL": s3}.items():
+            variables.setenv(name, value)
+        client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
+        client.create_bucket(Bucket="hwprices")
+        with running_site(home, endpoints, s3, project) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
