@@ -22,11 +22,13 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.normalise import normalise as parts
 from hwprices.providers.aws.prices.price_list import COLUMNS
+from hwprices.storage.packed import PIECE, Writer
 
 GOAL = measure.Goal(ratio=1.2, megabytes=800)
+LINEAR = measure.Goal(ratio=2.1)
 
 REGION = "us-east-1"
-SMALL = 0.05e9
+SMALL = 0.02e9
 FULL = 1.2e9  # bytes of the CSV: us-east-1 with all terms
 
 FAMILIES = [
@@ -62,13 +64,18 @@ CAPACITIES = ["Used", "UnusedCapacityReservation", "AllocatedCapacityReservation
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
     """Measure the copy of the columns and the normaliser."""
-    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
-        csv = Path(folder) / "index.csv"
-        lines_written = generate(csv, SMALL if is_small else FULL)
-        size = f"{csv.stat().st_size / 1e9:.2f} GB, {lines_written:,} lines"
-        land(Path(folder))
-        csv.unlink()
-        costs = measure.compare({"project": (project, folder), "normalise": (normalise, folder)})
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as top:
+        folder, half = f"{top}/all", f"{top}/half"
+        size = make_page(folder, SMALL if is_small else FULL)
+        make_page(half, (SMALL if is_small else FULL) / 2)
+        costs = measure.compare(
+            {
+                "project": (project, folder),
+                "normalise": (normalise, folder),
+                "half": (normalise, half),
+            },
+            in_process=is_small,
+        )
     yield measure.make_row("bare projection of an AWS price list", size, costs["project"])
     yield measure.make_row(
         "normalise an AWS price list",
@@ -79,6 +86,26 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         goal=GOAL,
         is_small=is_small,
     )
+    yield measure.make_row(
+        "the same, twice the lines",
+        size,
+        costs["normalise"],
+        baseline=costs["half"],
+        baseline_name="half the lines",
+        goal=LINEAR,
+        is_small=is_small,
+    )
+
+
+def make_page(folder: str, size: float) -> str:
+    """Land a CSV of that many bytes in a folder of its own; return its size in words."""
+    Path(folder).mkdir()
+    csv = Path(folder) / "index.csv"
+    count = generate(csv, size)
+    words = f"{csv.stat().st_size / 1e9:.2f} GB, {count:,} lines"
+    land(Path(folder))
+    csv.unlink()
+    return words
 
 
 def generate(path: Path, size: float) -> int:
@@ -201,7 +228,10 @@ def land(folder: Path) -> None:
     """Land the CSV and write the manifest of a run that has it."""
     unit, now = Unit("aws", "prices", REGION), datetime(2026, 7, 20, tzinfo=UTC)
     url = "https://bench.test/index.csv"
-    body = Downloaded(folder / "index.csv", "identity", url, {}, 200, "text/csv", now)
+    with Writer(folder / "page", "zstd") as writer, (folder / "index.csv").open("rb") as file:
+        while piece := file.read(PIECE):
+            writer.write(piece)
+        body = Downloaded(writer.finish(), url, {}, 200, "text/csv", now)
     landing = Landing(folder / "raw")
     page = landing.land(unit, body, suffix="csv")
     landing.write_run(Run("bench", "aws", "live", now, "bench", (UnitResult(unit, "ok", (page,)),)))

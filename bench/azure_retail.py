@@ -1,31 +1,27 @@
 """Measure how long Azure takes to normalise at full size: 200,000 items in pages of 1,000.
 
-    python -m bench.azure_retail [items]
-
 The items have the shares of the real list: two operating systems, spot and low priority, dev/test,
 two reservations and savings plans for most sizes, a few Cloud Services rows, some meters that are
-not primary. Prices are made up. Prints
-
-- the best of three runs of the whole provider, reading and checking the landed pages included;
-- CPU time and peak memory of the two ways to read the items that were considered: msgspec structs
-  (``prices.items.parse``, in use) and polars' JSON reader behind a regular expression that puts
-  money in quotes (``parse_with_polars`` below), as a ratio. Nothing fails by an absolute time.
+not primary. Prices are made up. Measured are the whole provider, reading and checking the landed
+pages included, beside a bare decode of the same pages with msgspec; and the two ways to read the
+items that were considered: msgspec structs (``prices.items.parse``, in use) and polars' JSON reader
+behind a regular expression that puts money in quotes (``parse_with_polars`` below).
 """
 
+import functools
 import json
 import re
 import sys
 import tempfile
-import time
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
+from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
 from hwprices.providers.azure import kinds
@@ -34,7 +30,9 @@ from hwprices.providers.azure.prices import items as azure_items
 WHEN = datetime(2026, 11, 1, tzinfo=UTC)
 REGIONS = 60
 PAGE = 1000
-RUNS = 3
+SMALL, FULL = 6_000, 200_000  # items
+GOAL = measure.Goal(seconds=1)
+LINEAR = measure.Goal(ratio=2.1)
 
 MONEY = r'"(retailPrice|tierMinimumUnits)"\s*:\s*(-?[0-9][0-9.eE+-]*)'
 EXPONENT = re.compile(r'"(retailPrice|tierMinimumUnits)":"(-?[0-9.]+[eE][-+]?[0-9]+)"')
@@ -121,8 +119,8 @@ def variants(size: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def land(folder: Path, total: int) -> Pages:
-    """Land the items by region and price type."""
+def land(folder: str, total: int) -> int:
+    """Land the items by region and price type; return the number of pages."""
     landing = Landing(folder)
     results = []
     for region in range(REGIONS):
@@ -138,7 +136,8 @@ def land(folder: Path, total: int) -> Pages:
                 for chunk in chunks
             ]
             results.append(UnitResult(unit, "ok", tuple(pages)))
-    return Pages(Run("bench", "azure", "live", WHEN, "bench", tuple(results)), landing)
+    landing.write_run(Run("bench", "azure", "live", WHEN, "bench", tuple(results)))
+    return sum(len(result.pages) for result in results)
 
 
 def answer(chunk: list[dict[str, Any]]) -> bytes:
@@ -157,64 +156,77 @@ def parse_with_polars(body: bytes) -> pl.DataFrame:
     return document.get_column("Items").explode(empty_as_null=False).struct.unnest()
 
 
-def parse_with_msgspec(body: bytes) -> pl.DataFrame:
-    """Read one page as the provider does."""
-    return azure_items.parse(body)
-
-
-def cpu_seconds(parse: Callable[[bytes], pl.DataFrame], bodies: list[bytes]) -> float:
-    """Measure the best CPU time of some runs over all pages."""
-    times = []
-    for _ in range(RUNS):
-        start = time.process_time()
-        pl.concat([parse(body) for body in bodies])
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def peak_bytes(parse: Callable[[bytes], pl.DataFrame], body: bytes) -> int:
-    """Measure the peak of Python's memory while a page is read, without polars' buffers."""
-    tracemalloc.start()
-    parse(body)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def compare_readers(pages: Pages) -> None:
-    """Print both readers' CPU time and memory, and check that they read the same prices."""
-    bodies = [pages.read(page) for result in pages.run.results for page in result.pages]
-    column = "retailPrice"
-    assert parse_with_polars(bodies[0])[column].equals(parse_with_msgspec(bodies[0])[column])
-    old, new = (cpu_seconds(parse, bodies) for parse in (parse_with_polars, parse_with_msgspec))
-    print(f"msgspec {new:.2f} s CPU, polars {old:.2f} s CPU: ratio {new / old:.2f}")
-    largest = max(bodies, key=len)
-    peaks = [peak_bytes(parse, largest) for parse in (parse_with_polars, parse_with_msgspec)]
-    shown = ", ".join(
-        f"{name} {peak / 1e6:.1f} MB"
-        for name, peak in zip(("polars", "msgspec"), peaks, strict=True)
-    )
-    print(f"a page of {len(largest) / 1e6:.1f} MB takes of Python's memory: {shown}")
-
-
-def main() -> None:
-    """Land Retail Prices pages, time normalising them, and compare two readers of one page."""
-    total = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
-    with tempfile.TemporaryDirectory() as folder:
-        pages = land(Path(folder), total)
-        count = sum(len(result.pages) for result in pages.run.results)
-        times = []
-        for _ in range(RUNS):
-            start = time.perf_counter()
-            parts = get("azure").normalise(pages)
-            rows = {part.table: part.frame.lazy().collect().height for part in parts}
-            times.append(time.perf_counter() - start)
-        print(
-            f"{total:,} items on {count} pages → {rows['prices']:,} prices in {min(times):.2f} s"
-            f" (best of {', '.join(f'{t:.2f}' for t in times)})"
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure the provider and the two readers."""
+    total = SMALL if is_small else FULL
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as top:
+        folder, half = f"{top}/all", f"{top}/half"
+        pages = land(folder, total)
+        land(half, total // 2)
+        costs = measure.compare(
+            {
+                "decode": (decode, folder),
+                "normalise": (normalise, folder),
+                "half": (normalise, half),
+                "msgspec": (read_with, "msgspec", folder),
+                "polars": (read_with, "polars", folder),
+            },
+            in_process=is_small,
         )
-        compare_readers(pages)
+    made, size = costs["normalise"], f"{total:,} items, {pages} pages"
+    row = functools.partial(measure.make_row, size=size, is_small=is_small)
+    yield row(
+        "normalise Azure's prices",
+        cost=made,
+        baseline=costs["decode"],
+        baseline_name="bare msgspec",
+        goal=GOAL,
+    )
+    yield row(
+        "the same, twice the items",
+        cost=made,
+        baseline=costs["half"],
+        baseline_name="half the items",
+        goal=LINEAR,
+    )
+    yield row(
+        "Azure's items with msgspec",
+        cost=costs["msgspec"],
+        baseline=costs["polars"],
+        baseline_name="with polars",
+    )
+
+
+def landed(folder: str) -> Pages:
+    """Open what was landed."""
+    landing = Landing(folder)
+    return Pages(landing.run("azure", "bench"), landing)
+
+
+def bodies(folder: str) -> Iterator[bytes]:
+    """Read all landed pages."""
+    pages = landed(folder)
+    return (pages.read(page) for result in pages.run.results for page in result.pages)
+
+
+def decode(folder: str) -> int:
+    """Decode every page with msgspec, money as Decimal; returns the number of items."""
+    decoder = msgspec.json.Decoder(float_hook=Decimal)
+    return sum(len(decoder.decode(body)["Items"]) for body in bodies(folder))
+
+
+def normalise(folder: str) -> int:
+    """Read the pages into all tables; returns the number of prices."""
+    parts = get("azure").normalise(landed(folder))
+    heights = {part.table: part.frame.lazy().collect().height for part in parts}
+    return heights["prices"]
+
+
+def read_with(reader: str, folder: str) -> int:
+    """Read every page into a frame of its items; returns their number."""
+    parse = parse_with_polars if reader == "polars" else azure_items.parse
+    return sum(parse(body).height for body in bodies(folder))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(measure.run_script(rows))

@@ -1,41 +1,37 @@
 """Measure GCP at full size: 40,000 SKUs and 36,000 pairs of type and zone, read and composed.
 
-    python bench/gcp_compose.py
-
-Prices are made up; sizes and forms are not. Prints the processor time of each step as a multiple of
-a plain json decode of the same pages in the same run, so that figures of different machines
-compare.
+Prices are made up; sizes and forms are not. Each step is compared with a plain json decode of the
+same pages.
 """
 
 import gzip
 import json
 import random
+import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.instance_types import read_machines
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.prices import vocabulary
-from hwprices.providers.gcp.prices.compose import MachinePrices, compose
-from hwprices.providers.gcp.prices.licenses import LicensedPrices, add_licenses
+from hwprices.providers.gcp.prices.compose import compose
+from hwprices.providers.gcp.prices.licenses import add_licenses
 from hwprices.providers.gcp.prices.rates import build_rates
 from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.specs import data_directory
 
-SKUS = 40_000
-PAIRS = 36_000
+SKUS = 40_000  # of the real catalog
+SMALL = 1_000
+GOAL = measure.Goal(seconds=1.5)
 PAGE = 5_000
 AT = datetime(2026, 11, 21, tzinfo=UTC)
-T = TypeVar("T")
 
 
 def sku(
@@ -86,12 +82,12 @@ Line = tuple[str, str, str, str, str, str]
 """description, resource group, usage type, region, unit and resource family of one SKU."""
 
 
-def catalog(regions: list[str]) -> list[dict[str, Any]]:
+def catalog(regions: list[str], count: int) -> list[dict[str, Any]]:
     """Make all series by all modes in all regions, GPUs, disks, licenses; network SKUs fill up."""
     lines = [line for region in regions for line in region_lines(region)]
     lines += license_lines()
-    lines += network_lines(regions, SKUS - len(lines))
-    return [sku(number, *line) for number, line in enumerate(lines[:SKUS])]
+    lines += network_lines(regions, count - len(lines))
+    return [sku(number, *line) for number, line in enumerate(lines[:count])]
 
 
 def region_lines(region: str) -> Iterator[Line]:
@@ -175,14 +171,19 @@ def network_lines(regions: list[str], count: int) -> Iterator[Line]:
         yield text, "InterregionEgress", "OnDemand", choice.choice(regions), "GiBy", "Network"
 
 
-def land(root: Path) -> Pages:
-    """Land full-size pages: the catalog above, and the bundled machine types of all zones."""
-    landing = Landing(root)
+def land(folder: str, count: int) -> int:
+    """Land the catalog above and the bundled machine types; return the pairs of type and zone.
+
+    A small catalog comes with a few zones only.
+    """
+    landing = Landing(folder)
     bundled = data_directory() / "bundled" / "gcp" / "machine_types.json.gz"
     types = json.loads(gzip.decompress(bundled.read_bytes()))
+    if count < SKUS:
+        types["items"] = dict(list(types["items"].items())[:3])
     regions = sorted({zone.removeprefix("zones/").rpartition("-")[0] for zone in types["items"]})
-    skus = catalog(regions)
-    bodies = [{"skus": skus[i : i + PAGE]} for i in range(0, SKUS, PAGE)]
+    skus = catalog(regions, count)
+    bodies = [{"skus": skus[i : i + PAGE]} for i in range(0, count, PAGE)]
     results = []
     for kind, listed in ((kinds.SKUS, bodies), (kinds.MACHINE_TYPES, [types])):
         unit = Unit("gcp", kind)
@@ -193,67 +194,73 @@ def land(root: Path) -> Pages:
             for body in listed
         )
         results.append(UnitResult(unit, "ok", pages))
-    return Pages(Run("bench", "gcp", "live", AT, "bench", tuple(results)), landing)
+    landing.write_run(Run("bench", "gcp", "live", AT, "bench", tuple(results)))
+    return sum(len(zone.get("machineTypes", [])) for zone in types["items"].values())
 
 
-def decode_json(pages: Pages) -> int:
-    """Read and decode every page with the standard library: the yardstick of this bench."""
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure the provider, and its steps."""
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        pairs = land(folder, SMALL if is_small else SKUS)
+        costs = measure.compare(
+            {
+                "decode": (decode_json, folder),
+                "SKUs": (read_all_skus, folder),
+                "compose": (compose_all, folder),
+                "all": (normalise_all, folder),
+            },
+            in_process=is_small,
+        )
+    size = f"{SMALL if is_small else SKUS:,} SKUs, {pairs:,} pairs"
+    steps = {
+        "read and classify Google's SKUs": ("SKUs", None),
+        "read SKUs and machines, and compose": ("compose", None),
+        "normalise Google's pages": ("all", GOAL),
+    }
+    for name, (step, goal) in steps.items():
+        yield measure.make_row(
+            name,
+            size,
+            costs[step],
+            baseline=costs["decode"],
+            baseline_name="plain json decode",
+            goal=goal,
+            is_small=is_small,
+        )
+
+
+def landed(folder: str) -> Pages:
+    """Open what was landed."""
+    landing = Landing(folder)
+    return Pages(landing.run("gcp", "bench"), landing)
+
+
+def decode_json(folder: str) -> int:
+    """Read and decode every page with the standard library."""
+    pages = landed(folder)
     kinds_of_run = (kinds.SKUS, kinds.MACHINE_TYPES)
     bodies = [json.loads(pages.read(page)) for kind in kinds_of_run for page in pages.of(kind)]
     return len(bodies)
 
 
-@dataclass
-class Stopwatch:
-    """Times steps in processor seconds, and prints each as a multiple of the yardstick."""
-
-    yardstick: float
-
-    def time(self, what: str, work: Callable[[], T]) -> T:
-        """Time one step, print the result beside ``what``, and return what the step returns."""
-        started = time.process_time()
-        result = work()
-        ratio = (time.process_time() - started) / self.yardstick
-        print(f"{what:<44}{ratio:7.2f} × a plain json decode of the pages")
-        return result
+def read_all_skus(folder: str) -> int:
+    """Read and classify the SKUs; returns the number of priced components."""
+    return read_skus(landed(folder)).components.height
 
 
-def fastest(work: Callable[[], object], rounds: int = 3) -> float:
-    """Measure the processor seconds of the fastest of some rounds."""
-    seconds = []
-    for _ in range(rounds):
-        started = time.process_time()
-        work()
-        seconds.append(time.process_time() - started)
-    return min(seconds)
+def compose_all(folder: str) -> int:
+    """Compose the prices of all machines, without and with a license; returns their number."""
+    pages, sheets = landed(folder), Sheets.load()
+    machines = read_machines(pages, sheets)
+    rates = build_rates(read_skus(pages), sheets)
+    linux = compose(machines, rates)
+    return linux.prices.height + add_licenses(machines, rates, linux).prices.height
 
 
-def main() -> None:
-    """Land a catalog of full size, then time each step from its pages to the tables."""
-    with tempfile.TemporaryDirectory() as folder:
-        pages = land(Path(folder))
-        watch = Stopwatch(fastest(lambda: decode_json(pages)))
-        sheets = watch.time("load the sheets", Sheets.load)
-        machines = watch.time("read machine types", lambda: read_machines(pages, sheets))
-        sku_catalog = watch.time("read and classify SKUs", lambda: read_skus(pages))
-        print(
-            f"{SKUS} SKUs, {machines.offers.height} pairs of type and zone, "
-            f"{sku_catalog.components.height} priced components"
-        )
-        assert machines.offers.height >= PAIRS
-
-        def compose_all() -> tuple[MachinePrices, LicensedPrices]:
-            rates = build_rates(sku_catalog, sheets)
-            linux = compose(machines, rates)
-            return linux, add_licenses(machines, rates, linux)
-
-        linux, licensed = watch.time("compose: rates, machines, licenses", compose_all)
-        print(
-            f"{linux.prices.height} Linux prices, {licensed.prices.height} with a license, "
-            f"{linux.components.height} components"
-        )
-        watch.time("all: landed pages to all tables", lambda: list(normalise(pages, sheets)))
+def normalise_all(folder: str) -> int:
+    """Read the pages into all tables; returns the number of their parts."""
+    return len([part.frame.lazy().collect() for part in normalise(landed(folder), Sheets.load())])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(measure.run_script(rows))

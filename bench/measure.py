@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -94,9 +94,12 @@ def make_row(
     ratio = cost.seconds / baseline.seconds if baseline else None
     cpu_ratio = cost.cpu_seconds / baseline.cpu_seconds if baseline else None
     row = Row(name, size, cost.seconds, cost.megabytes, ratio, cpu_ratio, baseline_name)
-    if goal is None or is_small:
-        return row
-    return Row(**{**asdict(row), "goal": str(goal), "is_met": goal.is_met(row)})
+    return row if goal is None or is_small else with_goal(row, goal)
+
+
+def with_goal(row: Row, goal: Goal) -> Row:
+    """Return a row with its goal, and whether it is met."""
+    return replace(row, goal=str(goal), is_met=goal.is_met(row))
 
 
 def compare(
@@ -144,10 +147,10 @@ def _run_here(step: Step, *arguments: Any) -> Cost:
     began, cpu_began = time.perf_counter(), time.process_time()
     result = step(*arguments)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
-    return Cost(seconds, cpu_seconds, _peak_megabytes(), result)
+    return Cost(seconds, cpu_seconds, peak_megabytes(), result)
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     """Return the peak of this process's memory.
 
     Linux hands ``ru_maxrss`` down from the process that started this one, so its own counter is

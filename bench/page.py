@@ -1,16 +1,12 @@
 """Measure the page of `hwprices report` in Chromium, at the sample's size and at 85,000 offers.
 
-    python bench/page.py [--root data] [--offers 85000] [--runs 3]
-
-Repeats the offers of a release in made-up regions, each at a slightly different price, until there
-are enough. Prints the size of index.html, the time until the table is shown, and what each
-interaction takes from the event to the next painted frame; of each the best of several runs. In
-brackets: how long the page's main thread computed, which other programs hardly change. Fails
-above the limits: 3 MB, 1.5 s for the first view, 200 ms of computing for an interaction. Needs
-Chromium on the PATH.
+Repeats the offers of the release in data/ in made-up regions, each at a slightly different price,
+until there are enough. Measured are the size of index.html, the time until the table is shown, and
+for how long the page's main thread computes from the event of an interaction to the next painted
+frame, which other programs hardly change; of each the best of three runs. Needs Chromium on the
+PATH, and a release in data/ (`make run`).
 """
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -22,12 +18,16 @@ import polars as pl
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import hwprices
+from bench import measure
 from hwprices.read.report.index import index
 from hwprices.units import Money
 
-MOST_MEGABYTES = 3
-MOST_MS_TO_VIEW = 1500
-MOST_MS_OF_INTERACTION = 200
+ROOT = "data"
+OFFERS = 85_000
+RUNS = 3
+
+FIRST_VIEW = measure.Goal(seconds=1.5, megabytes=3)  # megabytes of index.html
+INTERACTION = measure.Goal(seconds=0.2)
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
@@ -66,29 +66,35 @@ INTERACTIONS = {
 }
 
 
-def main() -> int:
-    """Measure both sizes, print a table, and return 1 above a limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--root", default="data")
-    parser.add_argument("--offers", type=int, default=85_000)
-    parser.add_argument("--runs", type=int, default=3)
-    options = parser.parse_args()
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure the page with the release's offers, and with many."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        print("no Chromium on the PATH: not measured")
-        return 0
-    dataset = hwprices.open(options.root)
+    if chromium is None or not Path(ROOT, "latest.json").exists():
+        print("no Chromium on the PATH, or no release in data/: the page is not measured")
+        return
+    dataset = hwprices.open(ROOT)
     offers = dataset.scan("offers").collect()
-    sizes, results = {}, {}
+    frames = [offers] if is_small else [offers, repeated(offers, OFFERS)]
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
-        for frame in (offers, repeated(offers, options.offers)):
+        for frame in frames:
             file = Path(folder) / f"{frame.height}.html"
             file.write_text(index(dataset, frame), encoding="utf-8")
-            sizes[frame.height] = file.stat().st_size / 1e6
-            results[frame.height] = measure(chromium, file, options.runs)
-    return report(sizes, results)
+            times = measure_page(chromium, file, RUNS)
+            yield from of_page(file, frame.height, times, is_small=is_small)
+
+
+def of_page(
+    file: Path, offers: int, times: dict[str, "Time"], *, is_small: bool
+) -> Iterator[measure.Row]:
+    """Make the rows of one page: the first view with the file's size, then each interaction."""
+    size = f"{offers:,} offers"
+    for name, time in times.items():
+        is_first = name == "first view"
+        seconds = (time.clock if is_first else time.computing) / 1000
+        megabytes = file.stat().st_size / 1e6 if is_first else None
+        row = measure.Row(f"page: {name}", size, seconds, megabytes)
+        goal = FIRST_VIEW if is_first else INTERACTION
+        yield row if is_small else measure.with_goal(row, goal)
 
 
 def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
@@ -112,16 +118,13 @@ class Time:
     clock: float
     computing: float
 
-    def __str__(self) -> str:
-        return f"{self.clock:.0f} ms ({self.computing:.0f})"
-
 
 def best(one: Time, other: Time) -> Time:
     """Return the shorter times of two runs."""
     return Time(min(one.clock, other.clock), min(one.computing, other.computing))
 
 
-def measure(chromium: str, file: Path, runs: int) -> dict[str, Time]:
+def measure_page(chromium: str, file: Path, runs: int) -> dict[str, Time]:
     """Return the times of each step, the best of the runs."""
     times: dict[str, Time] = {}
     with sync_playwright() as playwright:
@@ -157,26 +160,5 @@ def computed(devtools: CDPSession) -> float:
     return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
-def report(sizes: dict[int, float], results: dict[int, dict[str, Time]]) -> int:
-    """Print the results as a Markdown table; return 1 where a limit is missed."""
-    heights = list(results)
-    print("| | " + " | ".join(f"{height:,} offers" for height in heights) + " |")
-    print("|---" * (len(heights) + 1) + "|")
-    print("| index.html | " + " | ".join(f"{sizes[height]:.2f} MB" for height in heights) + " |")
-    missed = max(sizes.values()) > MOST_MEGABYTES
-    for name in results[heights[0]]:
-        times = [results[height][name] for height in heights]
-        print(f"| {name} | " + " | ".join(str(time) for time in times) + " |")
-        missed |= any(is_slow(name, time) for time in times)
-    return int(missed)
-
-
-def is_slow(name: str, time: Time) -> bool:
-    """Tell whether a time is above its limit."""
-    if name == "first view":
-        return time.clock > MOST_MS_TO_VIEW
-    return time.computing > MOST_MS_OF_INTERACTION
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measure.run_script(rows))

@@ -13,6 +13,7 @@ from hwprices.flows import limits, progress, reports
 from hwprices.flows.endings import failed, in_one_line
 from hwprices.publish import release
 from hwprices.publish.pointer import BusyError
+from hwprices.publish.prune import Policy, prune
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
 from hwprices.read.report import report
@@ -84,6 +85,29 @@ def write_report(published: Published, root: str | None) -> None:
         )
 
 
+@task(task_run_name="delete old releases", cache_policy=NO_CACHE)
+def delete_old(root: str | None) -> None:
+    """Delete old releases and collections by HWPRICES_KEEP_RELEASES; 0 deletes none.
+
+    The release stands, so a failure is logged and no more.
+    """
+    settings = load(root=root)
+    if not settings.keep_releases:
+        return
+    try:
+        policy = Policy(settings.keep_releases, runs=settings.keep_runs)
+        pruned = prune(Store(settings.root), policy)
+    except HwpricesError as error:
+        get_run_logger().warning("nothing was pruned: %s", error)
+        return
+    if pruned.releases or pruned.runs:
+        get_run_logger().info(
+            "deleted releases %s and the pages of %d old collections",
+            ", ".join(pruned.releases) or "none",
+            len(pruned.runs),
+        )
+
+
 def ended(published: Published) -> Published | State[HeldBackError]:
     """What a flow returns: the release, or the state HeldBack if the gate held a provider back."""
     if not published.held_back:
@@ -108,7 +132,8 @@ def publish(
     """Publish what is staged as a new release, if anything has changed.
 
     The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
-    from Python it then raises HeldBackError, and what the gate let through is published.
+    from Python it then raises HeldBackError, and what the gate let through is published. Old
+    releases and collections are deleted then; ``hwprices prune --help`` says which.
 
     Args:
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
@@ -123,6 +148,7 @@ def publish(
     if published.new:
         progress.report("publish", "report")
         write_report(published, root)
+    delete_old(root)
     headline = reports.headline(published)
     create_markdown_artifact(
         key="publish", markdown=reports.published(published), description=headline

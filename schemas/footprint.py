@@ -6,7 +6,13 @@ import polars as pl
 from hwprices.schemas import columns
 from hwprices.schemas.columns import PROVIDER_PATTERN, column
 from hwprices.schemas.spec import Sourced
-from hwprices.schemas.vocabulary import POWER_COMPONENTS, POWER_UNITS, PUE_BASES, REGION_KINDS
+from hwprices.schemas.vocabulary import (
+    GRID_BASES,
+    POWER_COMPONENTS,
+    POWER_UNITS,
+    PUE_BASES,
+    REGION_KINDS,
+)
 
 
 class RegionFootprint(Sourced):
@@ -27,6 +33,9 @@ class RegionFootprint(Sourced):
     grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
     grid_year: pl.Int32 = column("Year the grid intensity stands for.", unit="year", nullable=True)
     grid_source: pl.String = columns.url("Where the grid intensity is published.")
+    grid_basis: pl.String = column(
+        "What the grid intensity stands for; null without one.", nullable=True, values=GRID_BASES
+    )
     pue: pl.Float64 = columns.pue()
     pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
     pue_source: pl.String = columns.url("Where the PUE is published.")

@@ -300,7 +300,11 @@ class Offers(Table):
     )
     pue: pl.Float64 = columns.pue()
     grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
-    energy_kwh_per_hour: pl.Float64 = _spec("estimated_watts / 1000 × pue (E of SCI).", "kWh/h")
+    energy_kwh_per_hour: pl.Float64 = _spec(
+        "Watts / 1000 × pue (E of SCI). The watts are estimated_watts, else those from an estimated"
+        " TDP, else the parts that are known; flags say which.",
+        "kWh/h",
+    )
     operational_gco2e_per_hour: pl.Float64 = column("E × I.", unit="gCO2e/h", nullable=True, ge=0)
     embodied_lifetime_hours: pl.Float64 = column(
         "Service life over which making the machine is spread.", unit="h", gt=0

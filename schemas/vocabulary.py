@@ -154,9 +154,14 @@ FLAGS = Vocabulary(
     {
         "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
         "effective_date_unreadable": "The vendor's start date of the price could not be read.",
+        "grid_place_unknown": "The vendor names no place: the grid is the continent's or world's.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",
+        "power_from_tdp_estimate": "Energy rests on a third party's estimate of the TDP.",
+        "power_partly_unknown": "Energy lacks the local disks or the accelerators' host, whose size"
+        " the vendor does not state: it is too low.",
+        "pue_industry_average": "The provider publishes no PUE: the average of all data centers.",
         "pue_provider_average": "No PUE of the region is published: that of the whole fleet.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",
         "spot_equals_on_demand": "The spot price is the on-demand price: there is no market yet.",
@@ -571,7 +576,8 @@ SUITES = Vocabulary(
     {
         "mlperf_inference": "MLPerf Inference: how fast a trained model answers.",
         "mlperf_training": "MLPerf Training: how long training to a quality target takes.",
-        "llama_cpp": "Results of llama.cpp, Ollama or MLC that people published: one user.",
+        "llama_cpp": "Results of llama.cpp, Ollama, MLC or vLLM that people published: one user.",
+        "makers": "Results of a device's makers, or of those of its software, on one system.",
     },
 )
 
@@ -594,6 +600,16 @@ PUE_BASES = Vocabulary(
     {
         "region": "The provider publishes it for this region.",
         "provider_average": "The provider's average over its fleet, where it publishes none.",
+        "industry_average": "The average of all data centers, where the provider publishes none.",
+    },
+)
+
+GRID_BASES = Vocabulary(
+    "grid_bases",
+    {
+        "place": "The grid the region is on, or the average of its country.",
+        "continent": "The average of the continent: the vendor names no place within it.",
+        "world": "The average of the world: the vendor names no place.",
     },
 )
 

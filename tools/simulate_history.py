@@ -74,7 +74,7 @@ def spot(base: Mapping[str, Snapshot], share: float) -> dict[str, Snapshot]:
     ids = [f"{number:024x}" for number in generator.integers(0, 2**63, count)]
     systems = ["linux", "windows", "rhel", "sles"]
     one = base["aws"]
-    made = pl.concat([one.prices.head(1)] * count).with_columns(
+    made = pl.concat([one.prices.head(1).collect()] * count).with_columns(
         pl.Series("price_id", [text[8:] + text[:8] for text in ids]),
         pl.format("m{}.large", index // 360).alias("instance_type"),
         pl.format("zone-{}", index % 90).alias("zone"),
@@ -86,7 +86,7 @@ def spot(base: Mapping[str, Snapshot], share: float) -> dict[str, Snapshot]:
         pl.lit(None, dtype=Money).alias("upfront"),
         pl.lit(None, dtype=pl.String).alias("price_reason"),
     )
-    return {"aws": replace(one, prices=made)}
+    return {"aws": replace(one, prices=made.lazy())}
 
 
 def drawn(first: pl.DataFrame, plan: Simulation, count: int) -> pl.DataFrame:
@@ -136,22 +136,24 @@ def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
     made = advance({}, {}, base, Moment(versions[0]), {}, sheets)
     began = time.perf_counter()
     if count > 1:
-        past = {name: drawn(rows, plan, count - 1) for name, rows in made.intervals.items()}
+        first = {name: rows.collect() for name, rows in made.intervals.items()}
+        past = {name: drawn(rows, plan, count - 1) for name, rows in first.items()}
         before = {
             name: replace(one, version=versions[-2], inputs=replace(one.inputs, pages="before"))
             for name, one in base.items()
         }
-        after = {name: _now(past[name], base[name], times[-1], plan) for name in base}
+        after = {name: moved(past[name], base[name], times[-1], plan) for name in base}
         began = time.perf_counter()
-        made = advance(past, before, after, Moment(versions[-1], versions[-2]), {}, sheets)
+        begun = {name: rows.lazy() for name, rows in past.items()}
+        made = advance(begun, before, after, Moment(versions[-1], versions[-2]), {}, sheets)
     seconds = time.perf_counter() - began if count > 1 else float("nan")
     return _row(made, count, seconds)
 
 
-def _now(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
+def moved(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
     """Let a share of the prices move once more."""
     rows = past.filter(pl.col("valid_to").is_null()).rename({"observed_last": "observed_at"})
-    rows = rows.select(base.prices.columns)
+    rows = rows.select(base.prices.collect_schema().names())
     chosen = np.random.default_rng(SEED + 1).random(rows.height) < plan.share
     factor = pl.when(pl.Series(chosen)).then(pl.lit(105)).otherwise(pl.lit(100)).cast(Money) / 100
     prices = rows.with_columns(
@@ -159,7 +161,7 @@ def _now(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> 
         (pl.col("effective_hourly") * factor).cast(Money),
         pl.lit(at, Timestamp).alias("observed_at"),
     )
-    return replace(base, inputs=replace(base.inputs, pages="after"), prices=prices)
+    return replace(base, inputs=replace(base.inputs, pages="after"), prices=prices.lazy())
 
 
 def _row(made: Record, count: int, seconds: float) -> str:

@@ -100,7 +100,17 @@ class Settings(BaseSettings):
         ge=1,
         description="Most that one unit may receive in all its tries, decompressed, in bytes.",
     )
-    keep_runs: int = Field(default=3, ge=1, description="Staged runs kept for each provider.")
+    keep_runs: int = Field(
+        default=3,
+        ge=1,
+        description="Newest collections of each provider of which tables and pages are kept.",
+    )
+    keep_releases: int = Field(
+        default=30,
+        ge=0,
+        description="Newest releases kept when older ones are thinned out after each publication"
+        " (hwprices prune --help says what stays); 0 deletes none.",
+    )
 
     @field_validator("root", "sample")
     @classmethod

@@ -85,7 +85,7 @@ def snapshot(world: World, index: int) -> Snapshot:
         PROVIDER,
         _version(index),
         inputs,
-        make.prices(*rows) if rows else make.prices({}).clear(),
+        (make.prices(*rows) if rows else make.prices({}).clear()).lazy(),
         frames.empty(InstanceTypes),
         frozenset(world.pages),
         frozenset(),

@@ -7,6 +7,7 @@ import pytest
 from tests.helpers import make
 
 from hwprices.publish import gate
+from hwprices.publish.gate import candidate as candidates
 
 
 def candidate(frames, origin="live"):
@@ -95,6 +96,30 @@ def raised(share, factor):
 )
 def test_a_jump_of_many_prices_stops(share, factor, stops):
     assert ("price_jump" in stopped_by(raised(share, factor), OLD)) is stops
+
+
+def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
+    """So are price lists that do not fit into memory at once. The last file has two regions."""
+    new = pl.concat(
+        make.world(40, price="0.1" if region != "eu-2" else "0.2", region=region)["prices"]
+        for region in ("eu-1", "eu-2", "eu-3", "eu-4")
+    )
+    old = pl.concat([new.filter(region="eu-1"), raised(0.04, "1.5")["prices"].head(60)])
+    sides = [
+        gate.Candidate("aws", "live", {"prices": rows.lazy()}, files_of(rows))
+        for rows in (new, old)
+    ]
+    whole = gate.check(*sides)
+    assert gate.stopped(whole)
+    monkeypatch.setattr(candidates, "BATCH_ROWS", 1)
+    assert len(list(candidates.batches(*sides))) == 5
+    assert gate.check(*sides) == whole
+
+
+def files_of(rows):
+    parts = [rows.filter(region="eu-1"), rows.filter(region="eu-2")]
+    parts.append(rows.filter(~pl.col("region").is_in(["eu-1", "eu-2"])))
+    return [gate.PriceFile(part.lazy(), part.height) for part in parts if part.height]
 
 
 def test_a_missing_region_stops():

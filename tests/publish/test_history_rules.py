@@ -16,9 +16,11 @@ from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
 
 from hwprices.publish.history import changes, intervals
+from hwprices.publish.history import record as history_record
 from hwprices.publish.history.re_read import from_changes
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes, PriceHistory
+from hwprices.schemas.offer import SoldAccelerators
 from hwprices.stage import validate
 
 NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
@@ -59,7 +61,9 @@ def record(
         read = worlds.re_read(older, newer) if older and newer else None
         prices = read.prices if read else None
         step = intervals.step(history, before, after, worlds.moment(index), prices)
-        listed = pl.concat([frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, step)])
+        listed = pl.concat(
+            [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, step.outcome)]
+        )
         history = validate.sort_by_key(step.history, PriceHistory)
         results.append((history, listed))
     return results
@@ -92,7 +96,7 @@ def test_what_is_valid_at_a_release_are_its_prices_and_those_not_collected(seque
     for index, world in enumerate(sequence):
         at = worlds.moment(index).at
         valid = worlds.as_of(last, at)
-        in_release = worlds.snapshot(world, index).prices
+        in_release = worlds.snapshot(world, index).prices.collect()
         has = {row["price_id"]: row["hourly"] for row in in_release.iter_rows(named=True)}
         waiting = results[index][0].filter(state="not_collected")["price_id"].to_list()
         assert {
@@ -166,3 +170,30 @@ def test_the_history_is_the_same_when_it_is_made_again(sequence, data):
         )
         history = validate.sort_by_key(step.history, PriceHistory)
         assert history.equals(results[index][0])
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_a_provider_is_carried_further_region_by_region_as_in_one_piece(sequence):
+    """So are providers with more rows than fit into memory at once."""
+    index = len(sequence) - 1
+    history, _ = record(sequence[:index])[-1]
+    before, after = (worlds.snapshot(sequence[i], i) for i in (index - 1, index))
+    whole, in_pieces = (
+        advance_with(history, before, after, worlds.moment(index), rows) for rows in (1000, 0)
+    )
+    assert whole.changes.equals(in_pieces.changes)
+    rows = [made.intervals[worlds.PROVIDER].collect() for made in (whole, in_pieces)]
+    assert rows[0].equals(rows[1])
+    regions = in_pieces.intervals[worlds.PROVIDER].select("region").unique().collect()
+    assert len(in_pieces.files) == max(1, regions.height)
+
+
+def advance_with(history, before, after, moment, rows):
+    """Advance with a batch of so many rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history_record, "BATCH_ROWS", rows)
+        sheet = frames.empty(SoldAccelerators)
+        past = {worlds.PROVIDER: history.lazy()}
+        snapshots = ({worlds.PROVIDER: one} for one in (before, after))
+        return history_record.advance(past, *snapshots, moment, {}, (sheet, sheet))

@@ -15,7 +15,7 @@ import hwprices
 from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.publish.history import rebuild
-from hwprices.publish.prune import prune
+from hwprices.publish.prune import Policy, prune
 from hwprices.specs import sheets
 from hwprices.stage import validate
 
@@ -325,7 +325,7 @@ def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
     copy = tmp_path / "data"
     shutil.copytree(cloud.root, copy)
     store = ledger.Ledger(copy, cloud.package).store
-    prune(store, 3)
+    prune(store, Policy(3, is_thinned=False))
     data = hwprices.open(copy)
     assert data.history("a-2").equals(hwprices.open(cloud.root).history("a-2"))
     assert data.diff("2026-10-01").equals(hwprices.open(cloud.root).diff("2026-10-01"))

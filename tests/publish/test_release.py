@@ -21,7 +21,7 @@ from tests.helpers import make
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
-from hwprices.publish.prune import prune
+from hwprices.publish.prune import Policy, prune
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
@@ -195,7 +195,7 @@ def test_prune_keeps_the_newest_releases_and_deletes_leftovers(store, tmp_path):
         publish(store, minutes=i)
     (tmp_path / "releases/garbage").mkdir()
     (tmp_path / "releases/garbage/x.parquet").write_text("left by a killed publisher")
-    deleted = list(prune(store, 2).releases)
+    deleted = list(prune(store, Policy(2, is_thinned=False)).releases)
     assert [r["version"] for r in hwprices.releases(tmp_path)] == [
         "20260801T041900Z",
         "20260801T042000Z",

@@ -9,7 +9,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers.asked_devices import DEVICE_IDS
-from tools import answers
+from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
 
 import hwprices
@@ -119,6 +119,20 @@ def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> 
     assert machines["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]
 
 
+def test_nearly_every_offer_has_emissions_and_flags_say_what_they_rest_on(
+    offers: pl.DataFrame,
+) -> None:
+    known = offers.drop_nulls("operational_gco2e_per_hour")
+    assert known.height / offers.height >= 0.95
+    flagged = pl.col("flags").list.set_intersection(
+        ["power_from_tdp_estimate", "power_partly_unknown"]
+    )
+    published = pl.col("estimated_watts").is_not_null()
+    assert known.filter(published != (flagged.list.len() == 0)).height == 0
+    place_unknown = known.filter(pl.col("flags").list.contains("grid_place_unknown"))
+    assert place_unknown["country"].null_count() == place_unknown.height > 400
+
+
 @pytest.mark.parametrize("name", DEVICE_IDS)
 def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> None:
     row = device(sample, name).row(0, named=True)
@@ -153,6 +167,12 @@ def test_the_page_of_answers_is_up_to_date(sample: Dataset) -> None:
     """docs/answers.md, asked again of this release."""
     page = answers.page(sample.store.root)
     assert page == answers.TARGET.read_text(encoding="utf-8"), "run python -m tools.answers data"
+
+
+def test_the_page_of_devices_is_up_to_date(sample: Dataset) -> None:
+    """docs/devices.md, asked again of this release."""
+    page = devices.page(sample)
+    assert page == devices.TARGET.read_text(encoding="utf-8"), "run python -m tools.devices data"
 
 
 @pytest.mark.parametrize(

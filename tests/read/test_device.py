@@ -227,6 +227,13 @@ def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> Non
     assert "nvidia-p4 (the device), nvidia-a100-sxm4-40gb (in machines called so)" in str(caught)
 
 
+def test_an_id_means_its_device_whatever_else_is_called_so() -> None:
+    """A cloud sells machines named NVIDIA HGX H100, and one can buy the board of that name."""
+    board = lookup.Candidate("local_hardware", "nvidia-hgx-h100", "HGX H100", "NVIDIA")
+    sold_as = lookup.SoldAs({"nvidiahgxh100": ["nvidia-h100-sxm5-80gb"]})
+    assert lookup.find([board], "nvidia-hgx-h100", sold_as) == ("local_hardware", "nvidia-hgx-h100")
+
+
 def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:
     """One p5.48xlarge on demand is 6.88 USD × 8760; a cheaper commitment for a year counts."""
     row = device(release, "H100 SXM").row(0, named=True)

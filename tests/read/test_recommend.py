@@ -226,6 +226,23 @@ def test_places_are_kept(release: Release) -> None:
     assert nowhere.height == 0
 
 
+def test_machines_of_private_people_are_left_out_unless_asked_for(release: Release) -> None:
+    """They are the cheapest, and nobody knows whether one is free: the line below names one."""
+    private = pl.col("instance_type") == "g6.xlarge"
+    offers = release.tables["offers"].with_columns(
+        provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
+        region=pl.when(private).then(pl.lit("community")).otherwise("region"),
+    )
+    hosts = Release({**release.tables, "offers": offers})
+    _, out = ranked(hosts, "7B", "lora", context=2048)
+    assert out["g6.xlarge"] == "it belongs to private people; ask with --community"
+    for limits in (Limits(community=True), Limits(region="community")):
+        fit, _ = ranked(hosts, "7B", "lora", context=2048, limits=limits)
+        assert "g6.xlarge" in set(fit["machine"])
+    frame = recommend("7B", "lora", context=2048, dataset=hosts)
+    assert "(1) are not ranked; the cheapest: g6.xlarge, runpod/community" in drawn(frame)
+
+
 def test_a_machine_over_the_budget_is_excluded_with_its_cost(release: Release) -> None:
     fit, out = ranked(release, "llama-3.1-70b", "inference", budget=14, where="cloud")
     assert "g6e.12xlarge" in set(fit["machine"])
@@ -368,11 +385,15 @@ def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> N
     assert not has_figures["g4dn.xlarge"]
 
 
-def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
+def drawn(frame: pl.DataFrame) -> str:
+    """What the command prints of an answer."""
     console = Console(file=io.StringIO(), width=200)
-    frame = recommend("70B", dataset=release)
     console.print(render_recommendation(frame, top=2, excluded=1))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
+    lines = drawn(recommend("70B", dataset=release)).splitlines()
     assert lines[0].startswith("Assumed: 512 tokens in, 256 out")
     assert "machines fit" in lines[1]
     assert any(line.startswith("To buy") for line in lines)

@@ -23,7 +23,7 @@ from tests.helpers.stub_server import StubServer
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.publish.prune import prune
+from hwprices.publish.prune import Policy, prune
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
@@ -169,7 +169,11 @@ def test_a_run_killed_anywhere_leaves_a_whole_release_and_heals(
     assert world.run() == 0
     assert world.numbers() == {world.number}
     monkeypatch.setattr("tempfile.tempdir", str(world.scratch))
-    prune(Store(world.root), 1, keep_runs=1, now=datetime.now(UTC) + timedelta(days=2))
+    prune(
+        Store(world.root),
+        Policy(1, is_thinned=False, runs=1),
+        now=datetime.now(UTC) + timedelta(days=2),
+    )
     assert files(world.root) == named_files(world.root)
     assert files(world.scratch) == set()
     assert world.numbers() == {world.number}
@@ -199,7 +203,7 @@ def test_prune_beside_runs_and_a_reader_takes_nothing_that_is_needed(world: Worl
     refusals: list[str] = []
     while process.is_alive():
         try:
-            prune(Store(world.root), 1, keep_runs=1)
+            prune(Store(world.root), Policy(1, is_thinned=False, runs=1))
         except HwpricesError as error:
             refusals.append(str(error))
         process.join(0.1)

@@ -18,7 +18,7 @@ from werkzeug.serving import make_server
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
-from hwprices.publish.prune import prune
+from hwprices.publish.prune import Policy, prune
 from hwprices.storage.store import Store
 
 NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
@@ -134,5 +134,5 @@ def test_writes_that_keep_failing_leave_what_is_in_force(bucket, key) -> None:
     assert publish(root, 3).new
     assert height(root) == 33
     if key == "latest.json":
-        prune(Store(root), 1, now=T0 + timedelta(days=2))
+        prune(Store(root), Policy(1, is_thinned=False), now=T0 + timedelta(days=2))
         assert [entry["version"] for entry in hwprices.releases(root)] == ["20260801T042000Z"]

@@ -21,7 +21,7 @@ import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
-from hwprices.publish.prune import prune
+from hwprices.publish.prune import Policy, prune
 from hwprices.stage import stage
 from hwprices.storage.store import Folder, Store
 
@@ -194,7 +194,7 @@ def test_a_read_only_root_can_be_read_and_says_so_when_written(root: Path) -> No
         with pytest.raises(HwpricesError, match="cannot write"):
             release.publish(Store(root))
         with pytest.raises(HwpricesError, match="cannot write"):
-            prune(Store(root), 1)
+            prune(Store(root), Policy(1, is_thinned=False))
         assert height(root) == 31
 
 
@@ -223,7 +223,7 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
     stage.prune(store, "aws", keep=1)
     published = release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
     assert (published.new, published.version) == (True, "20260801T000000Z")
-    prune(store, 1)
+    prune(store, Policy(1, is_thinned=False))
     assert height(root) == 39
     make.stage_frames(store, "20260802T000000.000000Z", make.world(40))
     assert release.publish(store, now=lambda: datetime(2026, 8, 2, tzinfo=UTC)).new

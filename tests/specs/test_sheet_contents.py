@@ -246,7 +246,9 @@ def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
 
 def test_regions(sheets: Sheets) -> None:
     places = sheets["region_footprint"]
-    regions = places.filter(kind="region")
+    placed = pl.col("provider").is_in(["aws", "gcp", "azure"])
+    regions = places.filter(placed, kind="region")
+    assert places.filter(~placed)["grid_basis"].null_count() == 0
     assert dict(regions.group_by("provider").len().iter_rows()).keys() == {"aws", "gcp", "azure"}
     assert (
         regions.select("country", "continent", "latitude", "longitude")

@@ -1,42 +1,77 @@
 """Commands that make or change a dataset. They need the extra ``hwprices[pipeline]``."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hwprices.cli.common import Root, default_root
 
-Keep = Annotated[int, typer.Option(min=1, help="How many of the newest releases stay.")]
+if TYPE_CHECKING:
+    from hwprices.publish.prune import Pruned
+
+Keep = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        show_default="HWPRICES_KEEP_RELEASES, else 30",
+        help="How many of the newest releases stay.",
+    ),
+]
+Thinned = Annotated[
+    bool,
+    typer.Option(
+        "--thin/--no-thin",
+        help="Of older releases, keep the first of each day of the last month and the first of each"
+        " month; or none.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
-def prune(keep: Keep = 30, root: Root = "", yes: Yes = False) -> None:
-    """Delete old releases; the latest always stays.
+def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = False) -> None:
+    """Delete old releases, and the pages and staged tables that only they were made of.
 
-    Asks first, and prints what it deleted: releases older than the newest ones, and what runs left
-    behind that failed or were killed. May run beside a collection and beside readers: the last
-    release stays for an hour after the next one came, and leftovers for a day.
+    What stays: the newest releases, the first of each day of the last month, the first of each
+    month, the latest, and those of the last month that the gate compares with; the pages of which
+    a release that stays was made, and those of each provider's newest collections
+    (HWPRICES_KEEP_RUNS). The whole price history is in every release, so none of it is lost.
+
+    What goes besides: what runs left behind that failed or were killed. May run beside a collection
+    and beside readers: the last release stays for an hour after the next one came, and leftovers
+    for a day. Asks first, and prints what it deleted. After each publication the same is done
+    without asking; HWPRICES_KEEP_RELEASES=0 turns that off.
 
     Example:
 
         hwprices prune --keep 10
     """
-    from hwprices.publish.prune import Pruned
+    from hwprices.publish.prune import RELEASES, Policy
     from hwprices.publish.prune import prune as prune_root
-    from hwprices.read.terminal.tables import escaped
     from hwprices.settings import load
     from hwprices.storage.store import Store
 
-    place = root or default_root()
+    place, settings = root or default_root(), load()
+    count = keep or settings.keep_releases or RELEASES
+    older = "thinned out" if thin else "deleted"
     if not yes:
-        typer.confirm(f"Delete all but the newest {keep} releases in {place}?", abort=True)
-    pruned = prune_root(Store(place), keep, keep_runs=load().keep_runs)
-    names = escaped(", ".join(pruned.releases))
+        typer.confirm(
+            f"Keep the newest {count} releases in {place}? Older ones are {older}", abort=True
+        )
+    policy = Policy(count, is_thinned=thin, runs=settings.keep_runs)
+    _print_pruned(prune_root(Store(place), policy))
+
+
+def _print_pruned(pruned: "Pruned") -> None:
+    """Print what was deleted."""
+    from hwprices.read.terminal.tables import escaped
+
     if pruned.releases:
-        typer.echo(f"deleted {len(pruned.releases)}: {names}")
+        typer.echo(f"deleted {len(pruned.releases)}: {escaped(', '.join(pruned.releases))}")
+    if pruned.runs:
+        typer.echo(f"deleted the pages of {len(pruned.runs)} old collections")
     if pruned.leftovers:
-        typer.echo(f"deleted {pruned.leftovers} files that interrupted runs left")
-    if pruned == Pruned():
+        typer.echo(f"deleted {pruned.leftovers} files that no release or collection needs")
+    if not (pruned.releases or pruned.runs or pruned.leftovers):
         typer.echo("nothing to delete")
 
 

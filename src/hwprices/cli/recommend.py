@@ -1,195 +1,150 @@
 """The command recommend."""
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
-ASKED = "What is asked"
-SERVING = "Serving"
-TRAINING = "Training"
-LIMITS = "Places, prices and budgets"
-OWNING = "Machines to buy"
+if TYPE_CHECKING:
+    import polars as pl
+
+    from hwprices.read.dataset import Dataset
+
+
+def _panel(panel: str) -> Callable[..., Any]:
+    """Make a function that declares an option of a panel: its help, then its names."""
+
+    def option(text: str, *names: str, **settings: Any) -> Any:
+        return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
+
+    return option
+
+
+asked = _panel("What is asked")
+serving_option = _panel("Serving")
+training_option = _panel("Training")
+limit = _panel("Places, prices and budgets")
+owning = _panel("Machines to buy")
 
 Model = Annotated[
     str,
-    typer.Option(
+    asked(
+        "The model: its name (llama-3.1-70b, sdxl) or number of parameters (70B).",
         "--model-parameters",
         "--parameters",
         "--model",
-        help="The model: its name (llama-3.1-70b, sdxl) or number of parameters (70B).",
-        rich_help_panel=ASKED,
     ),
 ]
-Workload = Annotated[
-    str,
-    typer.Option(help="inference, lora, full_finetune or pretrain.", rich_help_panel=ASKED),
-]
+Workload = Annotated[str, asked("inference, lora, full_finetune or pretrain.")]
 Precision = Annotated[
     str | None,
-    typer.Option(
-        help="Number format of the stored weights: bf16, fp8, int8, fp4, int4 … A device without"
-        " that format computes in 16 bits. Inference: as measured, else 8 bits; training: bf16.",
-        rich_help_panel=ASKED,
+    asked(
+        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 … A device without"
+        " that format computes in 16 bits. Inference: as measured, else 8 bits; training: bf16."
     ),
 ]
 Objective = Annotated[
     str,
-    typer.Option(
-        help="Rank by cost (per million tokens, or of the training), carbon (the same), speed (of"
-        " one user), throughput (of all users) or hourly (USD an hour).",
-        rich_help_panel=ASKED,
+    asked(
+        "Rank by cost (per million tokens, or of the training), carbon (the same), speed (of"
+        " one user), throughput (of all users) or hourly (USD an hour)."
     ),
 ]
-Context = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Tokens of a sequence, prompt and answer together.", rich_help_panel=ASKED
-    ),
-]
-Input = Annotated[
-    float | None,
-    typer.Option("--input", min=1, help="Tokens of a prompt.", rich_help_panel=SERVING),
-]
-Output = Annotated[
-    float | None,
-    typer.Option("--output", min=1, help="Tokens of an answer.", rich_help_panel=SERVING),
-]
+Context = Annotated[int | None, asked("Tokens of a sequence, prompt and answer together.", min=1)]
+Input = Annotated[float | None, serving_option("Tokens of a prompt.", "--input", min=1)]
+Output = Annotated[float | None, serving_option("Tokens of an answer.", "--output", min=1)]
 Concurrency = Annotated[
     float | None,
-    typer.Option(
+    serving_option(
+        "Users served at once. Without it: as many as a machine holds.",
         "--concurrency",
         "--users",
         min=1,
-        help="Users served at once. Without it: as many as a machine holds.",
-        rich_help_panel=SERVING,
     ),
 ]
 Requests = Annotated[
-    float | None,
-    typer.Option(
-        "--requests-per-second", help="Requests that arrive in a second.", rich_help_panel=SERVING
-    ),
+    float | None, serving_option("Requests that arrive in a second.", "--requests-per-second")
 ]
 MinSpeed = Annotated[
     float | None,
-    typer.Option(
+    serving_option(
+        "Tokens/s that each user must get, at least. Without it: 5, reading speed.",
         "--min-tokens-per-second",
-        help="Tokens/s that each user must get, at least. Without it: 5, reading speed.",
-        rich_help_panel=SERVING,
     ),
 ]
 FirstToken = Annotated[
     float | None,
-    typer.Option(
-        "--max-seconds-to-first-token",
-        help="Seconds in which an answer must begin on a free machine.",
-        rich_help_panel=SERVING,
+    serving_option(
+        "Seconds in which an answer must begin on a free machine.", "--max-seconds-to-first-token"
     ),
 ]
 Cache = Annotated[
     str | None,
-    typer.Option(
-        "--kv-precision",
-        help="Number format of the cache: fp8 or fp16. Without it: fp8 where weights and device"
+    serving_option(
+        "Number format of the cache: fp8 or fp16. Without it: fp8 where weights and device"
         " have 8 bits.",
-        rich_help_panel=SERVING,
+        "--kv-precision",
     ),
 ]
-Tokens = Annotated[
-    float | None, typer.Option(min=0, help="Tokens to train on.", rich_help_panel=TRAINING)
-]
+Tokens = Annotated[float | None, training_option("Tokens to train on.", min=0)]
 Days = Annotated[
     float | None,
-    typer.Option(
-        min=0,
-        help="Deadline, which sets the number of machines. Without it: 30.",
-        rich_help_panel=TRAINING,
-    ),
+    training_option("Deadline, which sets the number of machines. Without it: 30.", min=0),
 ]
 Batch = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="Sequences at once: on each device in training, in all for inference.",
-        rich_help_panel=TRAINING,
-    ),
+    training_option("Sequences at once: on each device in training, in all for inference.", min=1),
 ]
-MaxNodes = Annotated[
-    int | None,
-    typer.Option(min=1, help="Most machines that share one model.", rich_help_panel=TRAINING),
-]
-Optimizer = Annotated[str, typer.Option(help="adam, adam8bit or sgd.", rich_help_panel=TRAINING)]
+MaxNodes = Annotated[int | None, training_option("Most machines that share one model.", min=1)]
+Optimizer = Annotated[str, training_option("adam, adam8bit or sgd.")]
 Checkpointing = Annotated[
-    bool,
-    typer.Option(
-        help="Compute activations again instead of keeping them all.", rich_help_panel=TRAINING
-    ),
+    bool, training_option("Compute activations again instead of keeping them all.")
 ]
 Mfu = Annotated[
     float | None,
-    typer.Option(
-        help="Share of the peak rate that training reaches. Without it: by fabric.",
-        rich_help_panel=TRAINING,
-    ),
+    training_option("Share of the peak rate that training reaches. Without it: by fabric."),
 ]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        min=0, help="USD for the training; for inference USD an hour.", rich_help_panel=LIMITS
-    ),
-]
-MonthlyBudget = Annotated[
-    float | None,
-    typer.Option("--budget-per-month", help="USD for 730 hours.", rich_help_panel=LIMITS),
-]
+Budget = Annotated[float | None, limit("USD for the training; for inference USD an hour.", min=0)]
+MonthlyBudget = Annotated[float | None, limit("USD for 730 hours.", "--budget-per-month")]
 BuyingBudget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget-to-buy", help="USD that a machine may cost to buy.", rich_help_panel=LIMITS
-    ),
+    float | None, limit("USD that a machine may cost to buy.", "--budget-to-buy")
 ]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        help="cloud (to rent) or local (to buy); without it both.", rich_help_panel=LIMITS
-    ),
-]
-Provider = Annotated[
-    str | None, typer.Option(help="Only this cloud, such as aws.", rich_help_panel=LIMITS)
-]
-Region = Annotated[str | None, typer.Option(help="Only this region.", rich_help_panel=LIMITS)]
-Country = Annotated[
-    str | None, typer.Option(help="Only this country: DE, US …", rich_help_panel=LIMITS)
-]
+Where = Annotated[str | None, limit("cloud (to rent) or local (to buy); without it both.")]
+Provider = Annotated[str | None, limit("Only this cloud, such as aws.")]
+Region = Annotated[str | None, limit("Only this region.")]
+Country = Annotated[str | None, limit("Only this country: DE, US …")]
 Option = Annotated[
     str,
-    typer.Option(
+    limit(
+        "on_demand, spot, commit_1y, commit_3y, block (a reservation of days) or any.",
         "--option",
         "--purchase-option",
-        help="on_demand, spot, commit_1y, commit_3y, block (a reservation of days) or any.",
-        rich_help_panel=LIMITS,
+    ),
+]
+Community = Annotated[
+    bool,
+    limit(
+        "Rank machines of private people too (RunPod's Community Cloud).",
+        "--community/--no-community",
     ),
 ]
 Utilisation = Annotated[
-    float,
-    typer.Option(
-        help="Share of all hours in which a machine that one owns works, 0 to 1.",
-        rich_help_panel=OWNING,
-    ),
+    float, owning("Share of all hours in which a machine that one owns works, 0 to 1.")
 ]
 Grid = Annotated[
-    float | None,
-    typer.Option(
-        "--grid", help="gCO2e/kWh of your electricity, for its emissions.", rich_help_panel=OWNING
-    ),
+    float | None, owning("gCO2e/kWh of your electricity, for its emissions.", "--grid")
 ]
 Top = Annotated[int, typer.Option(min=1, help="How many machines to show.")]
 Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
+
+TRAINING_VALUES = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
+"""Options that ``job.make_job`` takes under their own names."""
 
 
 def recommend(
@@ -220,6 +175,7 @@ def recommend(
     region: Region = None,
     country: Country = None,
     option: Option = "on_demand",
+    community: Community = False,
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     utilisation: Utilisation = 0.5,
@@ -257,37 +213,12 @@ def recommend(
     import polars as pl
 
     from hwprices.read.find.offers import sheet_notes
-    from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend import job, media
-    from hwprices.read.recommend import recommend as ranking
     from hwprices.read.terminal.recommendation import render_recommendation
 
     rates = filters.usd_rates(usd_per)
     values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
-    limits = job.Limits(**{name: values[name] for name in vars(job.Limits())})
-    ownership = Ownership(
-        utilisation=utilisation,
-        grid_gco2e_per_kwh=grid,
-        usd_per={currency: float(rate) for currency, rate in rates.items()},
-    )
     dataset = open_dataset(root, version)
-    if media.benchmark(model_parameters):
-        frame = media.recommend(model_parameters, dataset, limits, ownership)
-    else:
-        serving = job.Serving(**{name: values[name] for name in vars(job.Serving())})
-        if objective == "speed" and concurrency is None and batch is None:
-            serving = job.Serving(**{**vars(serving), "concurrency": 1})
-        names = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
-        asked = job.make_job(
-            model_parameters,
-            workload,
-            precision,
-            context,
-            serving=serving,
-            limits=limits,
-            **{name: values[name] for name in names},
-        )
-        frame = ranking.answer(asked, dataset, ownership)
+    frame = _answer(values, dataset)
     notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(top))
     print_frame(
         frame,
@@ -295,3 +226,33 @@ def recommend(
         lambda ranked: render_recommendation(ranked, top, excluded, notes),
         notes=notes,
     )
+
+
+def _answer(values: dict[str, Any], dataset: "Dataset") -> "pl.DataFrame":
+    """Rank the machines of a dataset for the question, which is the value of every option."""
+    from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend import job, media
+    from hwprices.read.recommend import recommend as ranking
+
+    limits = job.Limits(**{name: values[name] for name in vars(job.Limits())})
+    ownership = Ownership(
+        utilisation=values["utilisation"],
+        grid_gco2e_per_kwh=values["grid"],
+        usd_per={currency: float(rate) for currency, rate in values["usd_per"].items()},
+    )
+    model = values["model_parameters"]
+    if media.benchmark(model):
+        return media.recommend(model, dataset, limits, ownership)
+    serving = job.Serving(**{name: values[name] for name in vars(job.Serving())})
+    if limits.objective == "speed" and serving.concurrency is None and values["batch"] is None:
+        serving = replace(serving, concurrency=1)
+    question = job.make_job(
+        model,
+        values["workload"],
+        values["precision"],
+        values["context"],
+        serving=serving,
+        limits=limits,
+        **{name: values[name] for name in TRAINING_VALUES},
+    )
+    return ranking.answer(question, dataset, ownership)

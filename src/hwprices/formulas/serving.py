@@ -22,8 +22,9 @@ ALL_REDUCES_PER_LAYER = 2
 """After attention and after the feed-forward layer: Shoeybi et al., Megatron-LM,
 https://arxiv.org/abs/1909.08053"""
 
-LAYER_SECONDS = 10e-6
-"""Time of a layer that is neither reading nor computing: starting its kernels."""
+LAYER_SECONDS = 35e-6
+"""Time of a layer that is neither reading nor computing: starting its kernels, about ten of them.
+Fitted: of 10, 20, 35 and 50 µs the one with the smallest errors for one user (docs/method.md)."""
 
 MAX_SEQUENCES = 1024
 """Most sequences at once on one copy of the model: vLLM's default max_num_seqs on large devices,

@@ -37,6 +37,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
+from hwprices.rows.earlier import Earlier, Source
 from hwprices.settings import Settings, describe, extend
 
 UNITS_AT_ONCE = 4
@@ -164,6 +165,8 @@ class Pages:
     landing: Landing
     unreadable: list[UnreadablePage] = field(default_factory=list)
     """Pages left out so far. Their units are reported as failed."""
+    earlier: Callable[[Source], Earlier | None] = lambda _: None
+    """Gives what an earlier run made of the same pages; see ``rows.earlier``."""
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
         """List the pages of a kind in the order in which they were fetched."""
@@ -224,6 +227,10 @@ class Part:
     the columns of the quarantine table (use ``quarantine.refused``). ``counts`` says what became of
     the vendor's rows that are neither: ``{"out_of_scope:product_family=Storage": 12}``. For each
     table and region there is at most one part.
+
+    ``source``: what the rows are read from, where a later run may take them over; ``facts`` are
+    frames that later parts need of this one. ``earlier`` has the rows where they are taken over:
+    then the frame is empty.
     """
 
     table: str
@@ -231,6 +238,9 @@ class Part:
     region: str | None = None
     refused: pl.DataFrame | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    source: Source | None = None
+    facts: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    earlier: Earlier | None = None
 
 
 class Provider:

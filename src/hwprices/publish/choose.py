@@ -101,12 +101,17 @@ def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[st
         return _Judged(old)
     new = _from_staging(staged)
     baseline = from_release(provider, gate_history.baseline(past.month, provider))
+    published = _candidate(store, old) if old else None
+    is_same = old is not None and baseline is not None and old.directory == baseline.directory
+    month_ago = published if is_same else None
+    if baseline is not None and not is_same:
+        month_ago = _candidate(store, baseline)
     results = tuple(
         gate.check(
             _candidate(store, new),
-            _candidate(store, old) if old else None,
+            published,
             accepted,
-            month_ago=_candidate(store, baseline) if baseline else None,
+            month_ago=month_ago,
             history=past.figures.get(provider, {}),
         )
     )
@@ -174,7 +179,15 @@ def from_release(provider: str, previous: ReleaseManifest | None) -> Source | No
 
 
 def _candidate(store: Store, source: Source) -> gate.Candidate:
-    return gate.Candidate(source.provider, source.origin, scan(store, [source]))
+    files = [file for file in source.files if file.table == gate.PRICES]
+    one_file = (replace(source, files=(file,)) for file in files)
+    prices = (scan(store, [only])[gate.PRICES] for only in one_file)
+    return gate.Candidate(
+        source.provider,
+        source.origin,
+        scan(store, [source]),
+        [gate.PriceFile(rows, file.rows) for rows, file in zip(prices, files, strict=True)],
+    )
 
 
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:

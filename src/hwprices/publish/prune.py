@@ -1,4 +1,4 @@
-"""Delete what nobody needs: old releases, and what runs that failed or were killed left behind.
+"""Delete what nobody needs: old releases, pages and staged tables, and what killed runs left.
 
 Safe beside a run and beside a reader: what may still be written or read is left for a later time.
 """
@@ -8,17 +8,39 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hwprices.landing.pages import Landing
-from hwprices.publish import pointer
-from hwprices.read.dataset import latest_version, versions
+from hwprices.publish import gate_history, pointer
+from hwprices.read.dataset import latest_version, read_manifest, versions
 from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import LEFTOVER_AGE, Store
+
+RELEASES = 30
+"""Newest releases that stay by default: a month of daily ones."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What pruning leaves.
+
+    Attributes:
+        releases: how many of the newest releases stay.
+        is_thinned: older ones are thinned out: the first of each day of the last month stays, and
+            the first of each month. Otherwise none of them does.
+        runs: how many of the newest collections of each provider stay, staged and landed. Those of
+            which a release that stays was made stay too: every price leads to its page.
+    """
+
+    releases: int = RELEASES
+    is_thinned: bool = True
+    runs: int = 3
+
 
 READERS = timedelta(hours=1)
 """A release stays so long after the next one came: somebody may just be reading it."""
@@ -32,50 +54,63 @@ _TEMPORARY = re.compile(r"(.*#\d+|\.(latest|status)\.json\.\d+|\.writable\.\d+)"
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was deleted: versions of releases (whole or not), and how many files besides."""
+    """What was deleted.
+
+    ``releases``: versions, whole or not. ``runs``: collections whose pages nobody needs any more,
+    as ``<provider>/<run>``. ``leftovers``: how many files besides that no manifest names.
+    """
 
     releases: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
     leftovers: int = 0
 
 
-def prune(store: Store, keep: int, *, keep_runs: int = 3, now: datetime | None = None) -> Pruned:
-    """Delete all but the newest releases, and what killed and failed runs left.
+def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
+    """Delete old releases and collections, and what killed and failed runs left.
 
-    The release in force always stays, and one that was until an hour ago. Leftovers are releases
-    and staged tables without a manifest, landed pages that no run names, and files that were being
-    written. They are deleted when they are a day old, unfinished releases in a folder at once: its
-    lock shows that nobody is at work on them.
-
-    Args:
-        store: the root.
-        keep: how many of the newest releases stay.
-        keep_runs: how many of the newest staged runs of each provider stay.
-        now: the time, for tests.
+    The release in force always stays, and one that was until an hour ago. So do the releases that
+    the gate compares with: one of a month ago, and those of the last month in which somebody let a
+    check through. Leftovers are releases and staged tables without a manifest, landed pages that no
+    run names, and files that were being written. They are deleted when they are a day old,
+    unfinished releases in a folder at once: its lock shows that nobody is at work on them.
 
     Raises:
-        HwpricesError: another publisher is at work, or the root cannot be written.
+        HwpricesError: another publisher is at work, a manifest is damaged, or the root cannot be
+            written.
     """
     at = now or datetime.now(UTC)
     with pointer.lock(store):
-        releases = _prune_releases(store, keep, at)
-    leftovers = [
+        releases = _prune_releases(store, policy, at)
+        runs = _prune_runs(store, policy)
+    leftovers = {
         *_temporary_files(store, at),
         *_unfinished_staging(store, at),
-        *_pages_of_no_run(store, at),
-    ]
-    for key in leftovers:
-        store.delete(key)
+        *_pages_of_no_run(store),
+    }
+    deleted = sum(_delete_old(store, key, at) for key in leftovers)
     for provider in _providers(store, layout.STAGED):
-        stage.prune(store, provider, keep_runs)
-    return Pruned(releases, len(leftovers) + _prune_scratch(at))
+        stage.prune(store, provider, policy.runs)
+    return Pruned(releases, runs, deleted + _prune_scratch(at))
 
 
-def _prune_releases(store: Store, keep: int, at: datetime) -> tuple[str, ...]:
+def _delete_old(store: Store, key: str, at: datetime) -> bool:
+    """Delete a key if it is still old: a run that needs a page makes it young again."""
+    if not store.are_old([key], at):
+        return False
+    store.delete(key)
+    return True
+
+
+def _prune_releases(store: Store, policy: Policy, at: datetime) -> tuple[str, ...]:
     """Delete old and unfinished releases, each one's manifest first: then it is no release."""
     complete = versions(store)
-    kept = {*complete[-keep:], latest_version(store)}
+    kept = {*complete[-policy.releases :], latest_version(store)}
     young = (at - READERS).strftime("%Y%m%dT%H%M%SZ")
     kept |= {old for old, new in itertools.pairwise(complete) if new > young}
+    if policy.is_thinned:
+        kept |= _first_of_each(complete, _MONTH)
+        kept |= _first_of_each(_of_last_month(complete, at), _DAY)
+    kept |= _compared_with(store, set(complete) - kept, at)
     keys: dict[str, list[str]] = {}
     for key in store.keys(layout.RELEASES):
         version = layout.release_version(key)
@@ -89,6 +124,67 @@ def _prune_releases(store: Store, keep: int, at: datetime) -> tuple[str, ...]:
         store.delete_below(layout.release_directory(version))
         deleted.append(version)
     return tuple(deleted)
+
+
+_MONTH, _DAY = len("202608"), len("20260801")
+"""Characters of a version that say its month and its day."""
+
+
+def _first_of_each(complete: Iterable[str], characters: int) -> set[str]:
+    """Give the first release of each month, or of each day."""
+    first: dict[str, str] = {}
+    for version in sorted(complete):
+        first.setdefault(version[:characters], version)
+    return set(first.values())
+
+
+def _of_last_month(complete: Iterable[str], at: datetime) -> list[str]:
+    since = (at - gate_history.MONTH).strftime("%Y%m%dT%H%M%SZ")
+    return [version for version in complete if version >= since]
+
+
+def _compared_with(store: Store, old: set[str], at: datetime) -> set[str]:
+    """Give the releases of the last month in which somebody let a check of the gate through.
+
+    The gate does not compare with what was before them; without them it would.
+    """
+    recent = [read_manifest(store, version) for version in _of_last_month(old, at)]
+    return {
+        release.version
+        for release in recent
+        if any(r.outcome == "accepted" for entry in release.providers.values() for r in entry.gate)
+    }
+
+
+def _prune_runs(store: Store, policy: Policy) -> tuple[str, ...]:
+    """Delete the manifests of old collections; then no run names their pages.
+
+    The newest of each origin stay: the next run carries failed units over from one of them.
+    """
+    landing = Landing(layout.landing_root(store.root))
+    needed = _runs_of_releases(store) | _staged_runs(store)
+    deleted = []
+    for provider in _providers(store, layout.RAW):
+        newest: dict[str, int] = {}
+        for name in reversed(landing.runs(provider)):
+            origin = landing.run(provider, name).origin
+            newest[origin] = newest.get(origin, 0) + 1
+            if newest[origin] > policy.runs and (provider, name) not in needed:
+                store.delete(f"{layout.RAW}/{layout.run_manifest(provider, name)}")
+                deleted.append(f"{provider}/{name}")
+    return tuple(deleted)
+
+
+def _runs_of_releases(store: Store) -> set[tuple[str, str]]:
+    """Name the collections of which the releases that are there were made."""
+    releases = (read_manifest(store, version) for version in versions(store))
+    return {(name, entry.run_id) for one in releases for name, entry in one.providers.items()}
+
+
+def _staged_runs(store: Store) -> set[tuple[str, str]]:
+    """Name the collections of which tables are staged."""
+    keys = (key.split("/") for key in store.keys(layout.STAGED))
+    return {(parts[1], parts[2]) for parts in keys if len(parts) > 3}
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
@@ -116,15 +212,14 @@ def _unfinished_staging(store: Store, at: datetime) -> list[str]:
     return unfinished
 
 
-def _pages_of_no_run(store: Store, at: datetime) -> list[str]:
-    """List landed pages that no run's manifest names: their run ended before it was recorded."""
+def _pages_of_no_run(store: Store) -> list[str]:
+    """List landed pages that no run's manifest names: an old run's, or of one that was killed."""
     landing = Landing(layout.landing_root(store.root))
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
         names = _keys_of_runs(landing, provider)
         pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
-        unnamed = [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
-        orphans += [key for key in unnamed if store.are_old([key], at)]
+        orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
     return orphans
 
 

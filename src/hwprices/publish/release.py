@@ -142,6 +142,7 @@ def _release(
         previous=current.version,
         created_at=created_at,
         with_database=with_database,
+        progress=progress,
     )
     progress("point")
     pointer.move(store, manifest, current.tag)

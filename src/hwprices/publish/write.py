@@ -22,6 +22,7 @@ from hwprices.publish.notes import markdown
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
+from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
     ProviderEntry,
@@ -117,6 +118,7 @@ def write(
     previous: str | None,
     created_at: datetime,
     with_database: bool = False,
+    progress: Progress = lambda _: None,
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet in force.
 
@@ -130,6 +132,7 @@ def write(
         previous: the version of the release in force, None for none.
         created_at: when publishing began.
         with_database: write the DuckDB file too.
+        progress: is called before the DuckDB file is written.
 
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
@@ -159,6 +162,7 @@ def write(
     store.put(layout.release_datapackage(version), manifests.encode(package))
     store.put(layout.release_croissant(version), manifests.encode(described))
     if with_database:
+        progress("database")
         database = derived.write_database(store, version, manifest.tables, package)
         manifest = replace(manifest, derived=(database,))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):

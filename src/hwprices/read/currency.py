@@ -52,7 +52,9 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
 def usd_per(rates: Rates, currency: pl.Expr) -> pl.Expr:
     """Give the USD that one unit of the currency is worth: 1 for USD, null without a rate."""
     known = {USD: Decimal(1), **rates}
-    return currency.replace_strict(known, default=None, return_dtype=Money)
+    # as text: for a series of Decimal objects polars imports numpy, which takes as long as polars
+    worth = pl.Series([f"{rate:f}" for rate in known.values()]).cast(Money)
+    return currency.replace_strict(list(known), worth, default=None, return_dtype=Money)
 
 
 def to_usd(amount: pl.Expr, currency: pl.Expr, rates: Rates) -> pl.Expr:

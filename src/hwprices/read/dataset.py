@@ -114,7 +114,11 @@ class Dataset:
         self.store = store
         self.version = self._latest() if version == "latest" else version
         self.release = read_manifest(store, self.version)
-        self.manifest: Mapping[str, Any] = manifests.to_mapping(self.release)
+
+    @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest as JSON values."""
+        return manifests.to_mapping(self.release)
 
     def _latest(self) -> str:
         version = latest_version(self.store)
@@ -128,7 +132,7 @@ class Dataset:
     @property
     def tables(self) -> list[str]:
         """Names of the tables of this release."""
-        return list(self.manifest["tables"])
+        return list(self.release.tables)
 
     def files(self, table: str) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
@@ -136,14 +140,13 @@ class Dataset:
         Raises:
             HwpricesError: the release has no such table, or a file is a link out of the root.
         """
-        if table not in self.manifest["tables"]:
+        if table not in self.release.tables:
             raise HwpricesError(
                 f"release {self.version} has no table {table!r}",
                 f"There are: {', '.join(self.tables)}.",
             )
         keys = [
-            layout.release_file(self.version, file["key"])
-            for file in self.manifest["tables"][table]["files"]
+            layout.release_file(self.version, file.key) for file in self.release.tables[table].files
         ]
         for key in keys:
             if self.store.leads_out(key):
@@ -223,7 +226,7 @@ class Dataset:
         return diff.diff(self, moment.instant(earlier), until)
 
     def __getattr__(self, name: str) -> pl.LazyFrame:
-        if name.startswith("_") or name not in self.manifest["tables"]:
+        if name.startswith("_") or name not in self.release.tables:
             raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
         return self.scan(name)
 
@@ -231,9 +234,7 @@ class Dataset:
         return sorted({*super().__dir__(), *self.tables})
 
     def __repr__(self) -> str:
-        rows = ", ".join(
-            f"{name} {entry['rows']:,}" for name, entry in self.manifest["tables"].items()
-        )
+        rows = ", ".join(f"{name} {entry.rows:,}" for name, entry in self.release.tables.items())
         return f"<hwprices {self.version}: {rows}>"
 
     @cached_property

@@ -50,16 +50,7 @@ def write_file(
     Raises:
         HwpricesError: it cannot be written.
     """
-    buffer = io.BytesIO()
-    frame.write_parquet(
-        buffer,
-        compression="zstd",
-        row_group_size=ROW_GROUP,
-        statistics=True,
-        arrow_schema=arrow_schema(table),
-        metadata=_metadata(table),
-    )
-    data = buffer.getvalue()
+    data = encode(table, frame)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
     return TableFile(
@@ -72,6 +63,20 @@ def write_file(
         observed_from=first,
         observed_to=last,
     )
+
+
+def encode(table: str, frame: pl.DataFrame) -> bytes:
+    """Make the bytes of a file with rows of a table. Equal rows give equal bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(
+        buffer,
+        compression="zstd",
+        row_group_size=ROW_GROUP,
+        statistics=True,
+        arrow_schema=arrow_schema(table),
+        metadata=_metadata(table),
+    )
+    return buffer.getvalue()
 
 
 def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:

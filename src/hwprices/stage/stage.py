@@ -7,14 +7,16 @@ stays in force until the new tables are complete.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
-from hwprices.providers import Pages, Provider, UnreadablePage
+from hwprices.providers import Pages, Part, Provider, UnreadablePage
 from hwprices.settings import Settings
-from hwprices.stage.inputs import inputs
+from hwprices.stage.inputs import inputs, reading
+from hwprices.stage.reuse import EarlierParts, PartRecord
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
@@ -32,7 +34,8 @@ class Staged:
     they are. ``units``: number of units by status, those that the run did not ask for as
     ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``:
     where the run was narrowed, the earliest run that pages of units not requested are from.
-    ``inputs``: what the tables were made of.
+    ``inputs``: what the tables were made of. ``parts``: those that a later run may take over, and
+    those that this one took over.
     """
 
     provider: str
@@ -45,6 +48,7 @@ class Staged:
     troubles: tuple[Trouble, ...] = ()
     oldest_run: str = ""
     inputs: Inputs = field(default_factory=Inputs)
+    parts: tuple[PartRecord, ...] = ()
 
     @property
     def directory(self) -> str:
@@ -89,10 +93,11 @@ def stage(
             or the root cannot be written. What was staged before stays in force.
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
-    pages = Pages(run, landing)
+    pages = Pages(run, landing, earlier=_earlier_parts(store, run.provider).find)
     for part in provider.normalise(pages):
-        progress(f"{part.table} {part.region or ''}".strip())
-        tables.add(part)
+        verb = "take over " if part.earlier else ""
+        progress(f"{verb}{part.table} {part.region or ''}".strip())
+        tables.add(part, can_be_reused=_is_readable(part, pages))
     tables.finish()
     run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:
@@ -108,10 +113,33 @@ def stage(
         troubles=_troubles(run),
         oldest_run=_oldest_run(run),
         inputs=inputs(run),
+        parts=tuple(tables.parts),
     )
     put_in_force(store, staged)
     prune(store, run.provider, keep)
     return staged
+
+
+def _earlier_parts(store: Store, provider: str) -> EarlierParts:
+    """Give the parts of the tables in force; none where there are none, or none can be read."""
+    with suppress(HwpricesError):
+        if (last := latest(store, provider)) is not None:
+            return EarlierParts(
+                store=store,
+                directory=last.directory,
+                run_id=last.run_id,
+                parts=last.parts,
+                files=last.files,
+                reading=last.inputs.reading,
+                reading_now=reading(provider),
+            )
+    return EarlierParts(store)
+
+
+def _is_readable(part: Part, pages: Pages) -> bool:
+    """Tell whether all pages that a part is read from could be read."""
+    unreadable = {page.key for page in pages.unreadable}
+    return part.source is not None and unreadable.isdisjoint(p.key for p in part.source.pages)
 
 
 def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None) -> Staged:

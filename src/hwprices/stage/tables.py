@@ -9,8 +9,10 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Run
 from hwprices.providers import Part
 from hwprices.rows import parquet, quarantine
+from hwprices.rows.earlier import Earlier
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import corrections, validate
+from hwprices.stage import corrections, reuse, validate
+from hwprices.stage.reuse import PartRecord, Result
 from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
@@ -24,6 +26,8 @@ class StagedTables:
     def __init__(self, store: Store, directory: str, run: Run) -> None:
         self.accounted: Counter[str] = Counter()
         """Vendor rows that are left out on purpose, by what they are."""
+        self.parts: list[PartRecord] = []
+        """What is kept of the parts for later runs."""
         self.refused_by_reason: dict[str, int] = {}
         """Refused rows by reason, once finished."""
         self._store = store
@@ -46,22 +50,25 @@ class StagedTables:
         """Whether at least one price has an amount."""
         return self._prices_with_amount > 0
 
-    def add(self, part: Part) -> None:
-        """Check the rows of a part and write the good ones.
+    def add(self, part: Part, *, can_be_reused: bool = False) -> None:
+        """Check the rows of a part and write the good ones, or take over an earlier run's.
+
+        With ``can_be_reused`` a part that has a source is kept for later runs.
 
         Raises:
             HwpricesError: a correction is stale, the part is not of its table, or the file
                 cannot be written.
         """
-        split = self._check(part)
-        refused = [part.refused, split.refused]
-        self._refused += [rows for rows in refused if rows is not None and rows.height]
+        result = self._take_over(part.earlier) if part.earlier else self._check(part)
+        self._refused.append(result.refused)
         self.accounted.update(part.counts)
-        self._good_rows[part.table] += split.good.height
-        if part.table == "prices":
-            self._prices_with_amount += split.good["effective_hourly"].count()
-        if split.good.height:
-            self._write(part.table, split.good, part.region)
+        self._prices_with_amount += result.with_amount
+        if result.file:
+            self._good_rows[part.table] += result.file.rows
+            self._files.append(result.file)
+        if can_be_reused and part.source:
+            kept = reuse.keep(self._store, self._directory, part, part.source, result)
+            self.parts.append(kept)
 
     def finish(self) -> None:
         """Write the quarantine table, then judge whether too many rows were refused.
@@ -75,26 +82,37 @@ class StagedTables:
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
             validate.check_refused(refused)
-            self._write("quarantine", refused)
+            self._files.append(self._write("quarantine", refused))
         self.refused_by_reason = _occurrences(refused, "reason")
         for table, count in _occurrences(refused, "table").items():
             share = validate.refused_share(self._good_rows[table], count)
             if share > validate.MAX_REFUSED_SHARE:
                 raise _too_many_refused(self._provider, table, share, refused)
 
-    def _check(self, part: Part) -> validate.Split:
+    def _check(self, part: Part) -> Result:
         frame = part.frame
         if isinstance(frame, pl.LazyFrame):
             frame = frame.collect(engine="streaming")
         if part.table == "instance_types":
             frame = corrections.apply(frame, self._provider, self._corrections)
-        return validate.split(frame, TABLES[part.table], self._sources)
+        split = validate.split(frame, TABLES[part.table], self._sources)
+        refused = [split.refused] if part.refused is None else [part.refused, split.refused]
+        is_prices = part.table == "prices"
+        return Result(
+            file=self._write(part.table, split.good, part.region) if split.good.height else None,
+            refused=pl.concat(refused),
+            with_amount=split.good["effective_hourly"].count() if is_prices else 0,
+        )
 
-    def _write(self, table: str, rows: pl.DataFrame, region: str | None = None) -> None:
-        file = parquet.write(
+    def _take_over(self, earlier: Earlier) -> Result:
+        if earlier.file:
+            self._store.put(f"{self._directory}/{earlier.file.key}", earlier.data)
+        return Result(earlier.file, earlier.refused, earlier.with_amount)
+
+    def _write(self, table: str, rows: pl.DataFrame, region: str | None = None) -> TableFile:
+        return parquet.write(
             self._store, self._directory, table, rows, provider=self._provider, region=region
         )
-        self._files.append(file)
 
 
 def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:

@@ -4,6 +4,7 @@
     raw/<provider>/runs/<run_id>.json                       the manifest of a collection run
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
+                              /parts/<table>/<region>/…     what a later run needs to reuse a part
     releases/<version>/manifest.json, datapackage.json      and the table files of the release
                          croissant.json, hwprices.duckdb    the same for other programs
                         notes.md, notes.json                what is new in it
@@ -106,6 +107,11 @@ def staged_directory(provider: str, run_id: str) -> str:
 def staged_manifest(provider: str, run_id: str) -> str:
     """Return the key of the manifest of the tables staged from one run."""
     return f"{staged_directory(provider, run_id)}/{_MANIFEST}"
+
+
+def staged_part(table: str, region: str, name: str) -> str:
+    """Return the key of what is kept of a part for later runs, below a staging directory."""
+    return f"parts/{table}/{region}/{name}.parquet"
 
 
 def staged_latest(provider: str) -> str:

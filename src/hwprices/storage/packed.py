@@ -8,7 +8,7 @@ import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, BinaryIO, Literal, Self
 
 import zstandard
 
@@ -77,18 +77,20 @@ class Writer:
         if self._packer is None:
             self._store(data)
             return
-        self._waiting += data
-        while len(self._waiting) >= PIECE:
-            piece = bytes(self._waiting[:PIECE])
-            del self._waiting[:PIECE]
+        rest = memoryview(data)
+        while len(rest) >= (room := PIECE - len(self._waiting)):
+            self._waiting += rest[:room]
+            rest = rest[room:]
             self._wait()
-            self._work = self._threads.submit(self._pack, self._packer, piece)
+            self._work = self._threads.submit(self._pack, self._packer, self._waiting)
+            self._waiting = bytearray()
+        self._waiting += rest
 
     def finish(self, content_bytes: int | None = None) -> PackedFile:
         """End the file and describe it. ``content_bytes`` is needed for gzip only."""
         self._wait()
         if self._packer is not None:
-            self._store(self._packer.compress(bytes(self._waiting)) + self._packer.flush())
+            self._store(self._packer.compress(self._waiting) + self._packer.flush())
         self._file.flush()
         length = self._written if content_bytes is None else content_bytes
         return PackedFile(self.path, self.packing, self._hash.hexdigest(), self._stored, length)
@@ -98,7 +100,7 @@ class Writer:
         if self._work is not None:
             self._work.result()
 
-    def _pack(self, packer: Any, piece: bytes) -> None:
+    def _pack(self, packer: Any, piece: bytearray) -> None:
         self._store(packer.compress(piece))
 
     def _store(self, data: bytes) -> None:
@@ -123,7 +125,7 @@ def packing_of(name: str) -> Packing:
     return "zstd" if name.endswith(SUFFIXES["zstd"]) else "gzip"
 
 
-def open_packed(file: Path | IO[bytes], packing: Packing) -> IO[bytes]:
+def open_packed(file: Path | BinaryIO, packing: Packing) -> IO[bytes]:
     """Open a packed file to read its content, unpacked as it is read."""
     if packing == "gzip":
         return gzip.open(file)  # type: ignore[return-value]

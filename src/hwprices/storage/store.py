@@ -63,7 +63,8 @@ class Store:
         """Pickle as the root alone: open clients cannot be sent to another process."""
         return Store, (self.root,)
 
-    # What a folder and an object store do differently.
+    # What a folder and an object store do differently. These are not abstract methods: a type
+    # checker would refuse ``Store(root)`` then, which makes one of the two.
 
     def _open(self) -> ObjectStore:
         raise NotImplementedError

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws import kinds
 from hwprices.providers.aws.inventory.availability import availability_rows
@@ -16,6 +17,7 @@ from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
 from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
 from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
+from hwprices.rows.earlier import Source
 from hwprices.rows.prices import PriceRows, merge
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spot import SpotAdvice
@@ -32,11 +34,11 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for region in sorted(
         {*own_files, *pages.regions(kinds.SPOT), *pages.regions(kinds.CAPACITY_BLOCKS)}
     ):
-        price_list = _price_list(pages, region, own_files)
-        if price_list:
-            price_lists.append(price_list.facts)
-        prices = merge(_price_sources(pages, region, price_list))
-        yield Part("prices", prices.rows, region, refused=prices.refused, counts=prices.counts)
+        part = _prices(pages, region, own_files)
+        if part.facts:
+            [page] = _newest_price_list(pages, region)
+            price_lists.append(PriceListFacts(region, page, **part.facts))
+        yield part
     for region in pages.regions(kinds.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
     yield Part("regions", region_rows(pages, price_lists))
@@ -47,9 +49,55 @@ def normalise(pages: Pages) -> Iterator[Part]:
         yield Part("spot_advice", _spot_advice(pages))
 
 
+def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
+    """Read all prices of a region, or take over those of an earlier run.
+
+    ``facts`` are the frames of PriceListFacts, none where there is no readable price list.
+    """
+    source = _source(pages, region, own_files)
+    if (earlier := pages.earlier(source)) is not None:
+        return Part(
+            "prices",
+            frames.empty(Prices),
+            region,
+            counts=earlier.counts,
+            source=source,
+            facts=earlier.facts,
+            earlier=earlier,
+        )
+    price_list = _price_list(pages, region, own_files)
+    facts = price_list.facts if price_list else None
+    prices = merge(_price_sources(pages, region, price_list))
+    return Part(
+        "prices",
+        prices.rows,
+        region,
+        refused=prices.refused,
+        counts=prices.counts,
+        source=source,
+        facts={"machines": facts.machines, "places": facts.places} if facts else {},
+    )
+
+
+def _source(pages: Pages, region: str, own_files: frozenset[str]) -> Source:
+    """Name the pages that the prices of a region are read from."""
+    read = [
+        *_newest_price_list(pages, region),
+        *pages.of(kinds.SAVINGS_PLANS, region)[-1:],
+        *pages.of(kinds.SPOT, region),
+        *pages.of(kinds.CAPACITY_BLOCKS, region),
+    ]
+    return Source("prices", region, tuple(read), about=tuple(sorted(own_files)))
+
+
+def _newest_price_list(pages: Pages, region: str) -> list[Page]:
+    """Give the page of a region's price list; none where the run has none."""
+    return pages.of(kinds.PRICE_LIST, region)[-1:]
+
+
 def _price_list(pages: Pages, region: str, own_files: frozenset[str]) -> PriceList | None:
     """Read a region's newest price list; None where there is none that can be read."""
-    for page in pages.of(kinds.PRICE_LIST, region)[-1:]:
+    for page in _newest_price_list(pages, region):
         with pages.leave_out(page):
             return read_price_list(pages, page, region, own_files)
     return None

@@ -9,11 +9,11 @@ other providers publish. A person who has looked and agrees lets it through by n
 from collections.abc import Collection, Mapping, Sequence
 
 from hwprices.publish.gate import comparisons, invariants
-from hwprices.publish.gate.candidate import Candidate, Finding, Tables
+from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
 from hwprices.publish.gate.thresholds import LIMITS
 from hwprices.storage.release_manifest import CheckResult, Outcome
 
-__all__ = ["Candidate", "History", "Tables", "check", "stopped"]
+__all__ = ["PRICES", "Candidate", "History", "PriceFile", "Tables", "check", "stopped"]
 
 History = Mapping[str, Sequence[float]]
 """Check's name to the values that the provider's last releases showed."""
@@ -46,7 +46,9 @@ def check(
         compared = comparisons.comparison(new, old, limits)
         findings |= {name: look(compared) for name, look in comparisons.COMPARISONS.items()}
         if month_ago is not None and month_ago.origin == new.origin:
-            compared_month_ago = comparisons.comparison(new, month_ago, limits)
+            compared_month_ago = (
+                compared if month_ago is old else comparisons.comparison(new, month_ago, limits)
+            )
             findings |= {name: look(compared_month_ago) for name, look in comparisons.DRIFT.items()}
     return [_result(new.provider, name, finding, accepted) for name, finding in findings.items()]
 
@@ -77,8 +79,9 @@ def _invariants(
         if name in invariants.NEVER:
             findings[name] = Finding(exceptions.detail, exceptions.share, 0.0)
             continue
-        grown = exceptions.share - (look(old).share if old is not None else 0.0)
-        limit = limits[name]
+        # without exceptions it cannot have grown: the old release need not be looked at
+        before = look(old).share if old is not None and exceptions.count else 0.0
+        grown, limit = exceptions.share - before, limits[name]
         stops = old is not None and grown > limit and exceptions.count > 2
         findings[name] = Finding(exceptions.detail, max(0.0, grown), limit, stops=stops)
     return findings

@@ -1,28 +1,87 @@
 """What the gate looks at, and what a check finds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import polars as pl
 
+from hwprices.publish.batches import packed
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
 
 Tables = Mapping[str, pl.LazyFrame]
 
+PRICES = "prices"
+
+BATCH_ROWS = 1_000_000
+"""Price rows of both releases that are compared at once: some 200 MB while they are joined. A
+region that has more is a batch of its own."""
+
+
+@dataclass(frozen=True)
+class PriceFile:
+    """One file of a provider's prices, and the number of its rows."""
+
+    rows: pl.LazyFrame
+    count: int
+
+    @cached_property
+    def regions(self) -> frozenset[str]:
+        """The regions of its rows. A file has those of one region or of all."""
+        return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
+
+    def only(self, regions: Collection[str]) -> pl.LazyFrame:
+        """Select the rows of some regions."""
+        if self.regions <= set(regions):
+            return self.rows
+        return self.rows.filter(pl.col("region").is_in(list(regions)))
+
 
 @dataclass(frozen=True)
 class Candidate:
-    """A provider's tables by name, and where their figures come from (sample or live)."""
+    """A provider's tables by name, and where their figures come from (sample or live).
+
+    ``price_files`` are the files of its prices, where they may be read one after the other.
+    """
 
     provider: str
     origin: Origin
     tables: Tables
+    price_files: Sequence[PriceFile] = ()
 
     def table(self, name: str) -> pl.LazyFrame:
         """Give a table's rows; empty where the provider has none."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()
+
+    @cached_property
+    def priced_types(self) -> pl.DataFrame:
+        """The machine types that have a row of prices, in a column instance_type."""
+        types = self.table(PRICES).select("instance_type").unique()
+        return types.collect(engine="streaming")
+
+    def only(self, regions: Collection[str]) -> "Candidate":
+        """Give the same with the prices of some regions only."""
+        files = [file for file in self.price_files if file.regions & set(regions)]
+        rows = [file.only(regions) for file in files] or [frames.empty(TABLES[PRICES]).lazy()]
+        return replace(self, tables={**self.tables, PRICES: pl.concat(rows)}, price_files=())
+
+
+def batches(one: Candidate, other: Candidate) -> Iterator[tuple[Candidate, Candidate]]:
+    """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
+
+    No check joins prices of different regions, so each can be made piece by piece.
+    """
+    counts: Counter[str] = Counter()
+    for file in (*one.price_files, *other.price_files):
+        counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
+    if counts.total() <= BATCH_ROWS or not one.price_files:
+        yield one, other
+        return
+    for regions in packed(counts, BATCH_ROWS):
+        yield one.only(regions), other.only(regions)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ the price rows are joined once however many checks there are.
 
 import polars as pl
 
-from hwprices.publish.gate.candidate import Candidate
+from hwprices.publish.gate.candidate import Candidate, batches
 from hwprices.publish.gate.thresholds import DOUBLED, JUMP, MOVED, MOVING_OPTIONS
 
 DIMENSIONS = ("region", "family", "accelerator", "os", "purchase_option", "currency")
@@ -30,14 +30,10 @@ def retired_types(new: Candidate, old: Candidate) -> pl.DataFrame:
 
     A type that is still offered but has lost its prices is a fault and not a retirement.
     """
-    remaining = pl.concat(
-        [
-            new.table("prices").select("instance_type"),
-            new.table("availability").filter("offered").select("instance_type"),
-        ]
-    ).unique()
-    before = old.table("prices").select("instance_type").unique()
-    return before.join(remaining, on="instance_type", how="anti").sort("instance_type").collect()
+    offered = new.table("availability").filter("offered").select("instance_type")
+    remaining = pl.concat([new.priced_types.lazy(), offered]).unique().collect()
+    gone = old.priced_types.join(remaining, on="instance_type", how="anti")
+    return gone.sort("instance_type")
 
 
 def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFrame:
@@ -48,6 +44,17 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
     log_sum is the sum of the natural logarithms of new ÷ old. A price that became null counts as
     lost. Prices of retired types are left out.
     """
+    described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
+    types = described.collect().lazy()
+    parts = [_cells(*pair, types, retired) for pair in batches(new, old)]
+    moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
+    return pl.concat(parts).with_columns(moving=moving).sort(DIMENSIONS)
+
+
+def _cells(
+    new: Candidate, old: Candidate, types: pl.LazyFrame, retired: pl.DataFrame
+) -> pl.DataFrame:
+    """Count what became of each price of some regions, by cell."""
     joined = _side(old, retired).join(
         _side(new, retired).rename({name: f"new_{name}" for name in _NEW}),
         left_on="price_id",
@@ -55,13 +62,12 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
         how="full",
         coalesce=True,
     )
-    described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     cells = (
         joined.with_columns(
             pl.coalesce(name, f"new_{name}").alias(name)
             for name in ("region", "instance_type", "os", "purchase_option")
         )
-        .join(described, on="instance_type", how="left")
+        .join(types, on="instance_type", how="left")
         .with_columns(
             pl.col("family").fill_null(""),
             pl.col("accelerator").fill_null(""),
@@ -73,8 +79,7 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
         .group_by(DIMENSIONS)
         .agg(*_counts())
     )
-    moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
-    return cells.with_columns(moving=moving).sort(DIMENSIONS).collect(engine="streaming")
+    return cells.collect(engine="streaming")
 
 
 _NEW = (*_COLUMNS, "billing_unit", "price")

@@ -99,9 +99,8 @@ def _gone(column: str, noun: str) -> Callable[[Comparison], Finding]:
 
 def type_gone(compared: Comparison) -> Finding:
     """Find machine types without a price that are still offered, or that vanished in numbers."""
-    priced = compared.new.table("prices").select("instance_type").unique()
-    before = compared.old.table("prices").select("instance_type").unique()
-    gone = before.join(priced, on="instance_type", how="anti").collect()
+    priced, before = compared.new.priced_types, compared.old.priced_types
+    gone = before.join(priced, on="instance_type", how="anti")
     offered = gone.join(compared.retired, on="instance_type", how="anti").sort("instance_type")
     if not offered.height:
         return Finding()
@@ -111,9 +110,7 @@ def type_gone(compared: Comparison) -> Finding:
 
 def types_retired(compared: Comparison) -> Finding:
     """Report machine types that left the price list and the list of offers; stop where many did."""
-    count = int(
-        compared.old.table("prices").select(pl.col("instance_type").n_unique()).collect().item()
-    )
+    count = compared.old.priced_types.height
     limit = compared.limits["types_retired"]
     share = _share(compared.retired.height, count)
     if not compared.retired.height:

@@ -5,25 +5,30 @@ stops when there are many more exceptions than in the last release. Two things s
 price that is not below on-demand and has no flag, and a price of zero.
 """
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from hwprices.publish.gate import thresholds
-from hwprices.publish.gate.candidate import Candidate
+from hwprices.publish.gate.candidate import Candidate, batches
 
 MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 PLAN = [*MACHINE, "purchase_option", "commitment_plan", "payment_option"]
 
 
+SHOWN = 3
+"""Machine types that a message names."""
+
+
 @dataclass(frozen=True)
 class Exceptions:
-    """How many of the rows that a rule applies to break it, and which come first."""
+    """How many of the rows that a rule applies to break it, and which types come first."""
 
     count: int
     rows: int
-    first: str
+    first: tuple[str, ...]
     description: str
 
     @property
@@ -36,13 +41,33 @@ class Exceptions:
         """The exceptions in words, "" where there is none."""
         if not self.count:
             return ""
-        return f"{self.count:,} of {self.rows:,} {self.description}, first {self.first}"
+        return f"{self.count:,} of {self.rows:,} {self.description}, first {', '.join(self.first)}"
 
 
 def _exceptions(frame: pl.DataFrame, broken: pl.Expr, description: str) -> Exceptions:
     wrong = frame.filter(broken)
-    names = wrong["instance_type"].unique().sort().head(3).to_list()
-    return Exceptions(wrong.height, frame.height, ", ".join(names), description)
+    names = tuple(wrong["instance_type"].unique().sort().head(SHOWN))
+    return Exceptions(wrong.height, frame.height, names, description)
+
+
+def _added_up(parts: Sequence[Exceptions]) -> Exceptions:
+    """Put the exceptions of several regions together."""
+    return Exceptions(
+        sum(part.count for part in parts),
+        sum(part.rows for part in parts),
+        tuple(sorted({name for part in parts for name in part.first})[:SHOWN]),
+        parts[0].description,
+    )
+
+
+def by_batch(look: Callable[[Candidate], Exceptions]) -> Callable[[Candidate], Exceptions]:
+    """Make a check of prices inside a region look at some regions at a time."""
+
+    @functools.wraps(look)
+    def look_at_batches(candidate: Candidate) -> Exceptions:
+        return _added_up([look(part) for part, _ in batches(candidate, candidate)])
+
+    return look_at_batches
 
 
 def _known_prices(candidate: Candidate) -> pl.LazyFrame:
@@ -61,6 +86,7 @@ def _side_by_side(
     return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True).collect()
 
 
+@by_batch
 def spot_below_on_demand(candidate: Candidate) -> Exceptions:
     """Check that a spot price is below the on-demand price, or has a flag that says it is not."""
     option = pl.col("purchase_option")
@@ -69,12 +95,14 @@ def spot_below_on_demand(candidate: Candidate) -> Exceptions:
     return _exceptions(both, unflagged, "spot prices are not below on-demand and not flagged")
 
 
+@by_batch
 def price_above_zero(candidate: Candidate) -> Exceptions:
     """Check that no published price is zero."""
     prices = candidate.table("prices").select("instance_type", rate="effective_hourly").collect()
     return _exceptions(prices, (pl.col("rate") <= 0).fill_null(False), "prices are zero")
 
 
+@by_batch
 def longer_is_cheaper(candidate: Candidate) -> Exceptions:
     """Check that three years cost no more an hour than one year."""
     months = pl.col("term_months")
@@ -83,6 +111,7 @@ def longer_is_cheaper(candidate: Candidate) -> Exceptions:
     return _exceptions(both, dearer, "three-year prices are above the one-year price")
 
 
+@by_batch
 def windows_above_linux(candidate: Candidate) -> Exceptions:
     """Check that Windows with its license costs at least what Linux costs."""
     included = pl.col("license_model") == "included"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from hwprices.publish.history import judge
-from hwprices.publish.history.intervals import Step
+from hwprices.publish.history.intervals import Outcome
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes
@@ -17,22 +17,22 @@ PER_PRICE = ("first_release", "first_collected")
 PERCENT_DIGITS = 4
 
 
-def of_provider(provider: str, step: Step) -> list[pl.DataFrame]:
+def of_provider(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
     """List the changes of one provider's prices, and what follows from them for types and regions.
 
     A provider that is in a release for the first time is one row.
     """
-    if step.before.is_empty() and step.history.is_empty():
+    if not outcome.had and not outcome.has:
         return []
-    if step.before.is_empty():
-        return [_first_release(provider, step.history.height)]
-    listed = step.moves.filter(~pl.col("start_reason").is_in(PER_PRICE).fill_null(False))
+    if not outcome.had:
+        return [_first_release(provider, outcome.has)]
+    listed = outcome.moves.filter(~pl.col("start_reason").is_in(PER_PRICE).fill_null(False))
     by_price = _by_price(listed)
     return [
         by_price,
-        _sold(step, by_price, "instance_type", ["provider", "instance_type"]),
-        _sold(step, by_price, "region", ["provider", "region"]),
-        *_collection(provider, step),
+        _sold(outcome, by_price, "instance_type", ["provider", "instance_type"]),
+        _sold(outcome, by_price, "region", ["provider", "region"]),
+        *_collection(provider, outcome),
     ]
 
 
@@ -102,16 +102,16 @@ def percent() -> pl.Expr:
     return ((new / old - 1) * 100).round(PERCENT_DIGITS)
 
 
-def _sold(step: Step, by_price: pl.DataFrame, subject: str, on: Sequence[str]) -> pl.DataFrame:
+def _sold(
+    outcome: Outcome, by_price: pl.DataFrame, subject: str, on: Sequence[str]
+) -> pl.DataFrame:
     """Name the machine types or regions that have their first price, or lost their last.
 
     They came or went as their prices did: by the vendor, by our reading, or unclear. Prices that
     were not collected count as still there.
     """
-    is_open = pl.col("valid_to").is_null()
-    before = step.before.filter(is_open).select(on).unique()
-    after = step.history.filter(is_open).select(on).unique()
-    ever = step.before.select(on).unique().with_columns(ever=pl.lit(True))
+    before, after = (rows.select(on).unique() for rows in (outcome.sold_before, outcome.sold))
+    ever = outcome.ever.select(on).unique().with_columns(ever=pl.lit(True))
     came = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
     went = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
     rows = []
@@ -152,16 +152,16 @@ def _as_their_prices(
     return frames.conform(rows.drop("ever").lazy(), Changes).collect()
 
 
-def _collection(provider: str, step: Step) -> list[pl.DataFrame]:
+def _collection(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
     """Count the prices that were not collected, are refused, are back or were collected first."""
-    newly_waiting = step.waiting.filter(pl.col("was_state") != pl.col("state"))
-    first = step.moves.filter(start_reason="first_collected").rename(
+    newly_waiting = outcome.waiting.filter(pl.col("was_state") != pl.col("state"))
+    first = outcome.moves.filter(start_reason="first_collected").rename(
         {"new_collection_unit": "of_unit"}
     )
     parts = [
         newly_waiting.filter(state="not_collected").select("state", of_unit="waits_for"),
         newly_waiting.filter(state="refused").select("state", of_unit="collection_unit"),
-        step.back.select(pl.lit("collected_again").alias("state"), of_unit=_was_waiting_for()),
+        outcome.back.select(pl.lit("collected_again").alias("state"), of_unit=_was_waiting_for()),
         first.select(pl.lit("first_collected").alias("state"), "of_unit"),
     ]
     counted = pl.concat(parts).group_by("state", "of_unit").agg(prices=pl.len().cast(pl.Int64))

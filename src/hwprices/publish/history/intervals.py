@@ -1,5 +1,6 @@
 """Carry the validity intervals of one provider's prices from one release to the next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -32,6 +33,79 @@ class Step:
     waiting: pl.DataFrame
     back: pl.DataFrame
 
+    @property
+    def outcome(self) -> "Outcome":
+        """What is to be said of it: far smaller than the intervals."""
+        is_open = pl.col("valid_to").is_null()
+        return Outcome(
+            had=self.before.height,
+            has=self.history.height,
+            sold_before=self.before.filter(is_open).select(SOLD).unique(),
+            sold=self.history.filter(is_open).select(SOLD).unique(),
+            ever=self.before.select(SOLD).unique(),
+            moves=self.moves.filter(pl.col("start_reason").ne_missing("first_release")),
+            waiting=self.waiting,
+            back=self.back,
+        )
+
+
+SOLD = ("provider", "region", "instance_type")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release did to one provider's prices, without the intervals themselves.
+
+    Attributes:
+        had: number of intervals before.
+        has: number of intervals now.
+        sold_before: provider, region and machine type of the intervals that were open before.
+        sold: the same of those that are open now.
+        ever: the same of all intervals before.
+        moves: as those of ``Step``, without those of a provider's first release.
+        waiting: as those of ``Step``.
+        back: as those of ``Step``.
+    """
+
+    had: int
+    has: int
+    sold_before: pl.DataFrame
+    sold: pl.DataFrame
+    ever: pl.DataFrame
+    moves: pl.DataFrame
+    waiting: pl.DataFrame
+    back: pl.DataFrame
+
+
+def added_up(parts: Sequence[Outcome]) -> Outcome:
+    """Put the outcomes of pieces of one provider together; no two have a region in common."""
+    frames_of_parts = {
+        name: pl.concat([getattr(part, name) for part in parts])
+        for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")
+    }
+    had, has = (sum(getattr(part, name) for part in parts) for name in ("had", "has"))
+    return Outcome(had=had, has=has, **frames_of_parts)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What must be known of all of a provider's intervals to carry some of them further.
+
+    ``is_empty``: there is none. ``reading``: what read the pages for the last release that it was
+    in; None if that is not known.
+    """
+
+    is_empty: bool
+    reading: str | None
+
+
+def past_of(history: pl.LazyFrame) -> Past:
+    """Look at all intervals of a provider."""
+    last = history.filter(pl.col("last_release") == pl.col("last_release").max())
+    readings = last.select(pl.col("reading").unique()).collect()["reading"].to_list()
+    is_empty = history.select(pl.len()).collect().item() == 0
+    return Past(is_empty, readings[0] if len(readings) == 1 else None)
+
 
 def step(
     history: pl.DataFrame,
@@ -39,8 +113,9 @@ def step(
     after: Snapshot | None,
     moment: Moment,
     re_read: pl.DataFrame | None = None,
+    past: Past | None = None,
 ) -> Step:
-    """Carry one provider's intervals to the next release.
+    """Carry one provider's intervals, or those of some of its regions, to the next release.
 
     Args:
         history: its intervals so far.
@@ -48,7 +123,9 @@ def step(
         after: its tables in this release; None if it is not in it.
         moment: this release.
         re_read: what the newer reading makes of the pages of ``before``; see ``judge``.
+        past: what is to be known of the provider's other intervals; None if there are no others.
     """
+    past = past or past_of(history.lazy())
     ended = history.filter(pl.col("valid_to").is_not_null())
     open_rows = history.filter(pl.col("valid_to").is_null())
     if after is None:
@@ -65,7 +142,8 @@ def step(
     gone = missing.filter("collected").drop("collected")
     waiting = _waiting(open_rows, missing.filter(~pl.col("collected")))
     moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
-    moves = _judged(moves, history, before, after, re_read)
+    ended_before = ended["price_id"].unique()
+    moves = _judged(moves, past, ended_before, before, after, re_read)
     seen = _seen(open_rows, same, moment)
     parts = [
         ended,
@@ -99,7 +177,7 @@ def _no_moves() -> pl.DataFrame:
 
 def _side_by_side(open_rows: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
     """Put the open intervals beside the prices of a release, one row for each price."""
-    prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
+    prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
     return _full_join(open_rows, prices)
 
 
@@ -178,7 +256,8 @@ def _back(seen: pl.DataFrame, open_rows: pl.DataFrame) -> pl.DataFrame:
 
 def _judged(
     moves: pl.DataFrame,
-    history: pl.DataFrame,
+    past: Past,
+    ended_before: pl.Series,
     before: Snapshot | None,
     after: Snapshot,
     re_read: pl.DataFrame | None,
@@ -189,8 +268,7 @@ def _judged(
     marked = marked.rename({"collection_unit": "new_collection_unit"})
     same_pages = bool(before and before.inputs.pages and before.inputs.pages == after.inputs.pages)
     last = before.version if before else ""
-    ended_before = history.filter(pl.col("valid_to").is_not_null())["price_id"].unique()
-    old_reading = pl.coalesce("old_reading", pl.lit(_last_reading(history), dtype=pl.String))
+    old_reading = pl.coalesce("old_reading", pl.lit(past.reading, dtype=pl.String))
     seen_before = ~pl.col("old_there") | (pl.col("last_release") == last).fill_null(False)
     marked = marked.with_columns(
         same_reading=(
@@ -204,7 +282,7 @@ def _judged(
             & (pl.col("new_basis") == "listed")
             & (pl.col("old_raw_sha256") == pl.col("new_raw_sha256"))
         ).fill_null(False),
-        first_release=pl.lit(history.is_empty()),
+        first_release=pl.lit(past.is_empty),
         newly_collected=pl.col("newly_collected") & ~pl.col("old_there"),
         ended_before=pl.col("price_id").is_in(ended_before.implode()),
     ).with_columns(same_pages=pl.lit(same_pages) & pl.col("seen_before"))
@@ -214,13 +292,6 @@ def _judged(
         evidence=pl.when(by_collection).then(pl.lit("collection")).otherwise("evidence")
     )
     return _with_reasons(judge.with_middle(known, VALUE, re_read, ["price_id"]))
-
-
-def _last_reading(history: pl.DataFrame) -> str | None:
-    """Find what read the provider's pages for the last release that it was in."""
-    last = history.filter(pl.col("last_release") == pl.col("last_release").max())
-    readings = last["reading"].unique().to_list()
-    return readings[0] if len(readings) == 1 else None
 
 
 def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ def rebuild(store: Store, last: str | None = None) -> list[Rebuilt]:
         HwpricesError: a release is damaged.
     """
     rebuilt: list[Rebuilt] = []
-    past: dict[str, pl.DataFrame] = {}
+    past: dict[str, pl.LazyFrame] = {}
     previous: ReleaseManifest | None = None
     for version in versions(store):
         if last is not None and version > last:
@@ -41,7 +41,7 @@ def rebuild(store: Store, last: str | None = None) -> list[Rebuilt]:
         else:
             made = record.from_release(store, previous, release, past)
             rebuilt.append(Rebuilt(release, made))
-            past = dict(made.intervals)
+            past = made.intervals
         previous = release
     return rebuilt
 

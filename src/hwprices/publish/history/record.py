@@ -1,11 +1,14 @@
 """Make the tables price_history and changes of a release from it and the release before."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import polars as pl
 
 from hwprices.publish import choose
+from hwprices.publish.batches import packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
@@ -19,7 +22,7 @@ from hwprices.schemas.price import Prices
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, storage_options
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
 
@@ -27,16 +30,37 @@ COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 """Vendors' tables of which the differences are listed."""
 
 
+SCRATCH = "intervals"
+"""Where the files with intervals lie below the temporary folder."""
+
+BATCH_ROWS = 250_000
+"""Intervals and prices of a provider that are carried further at once; with a million of each the
+process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
+
+
 @dataclass(frozen=True)
 class Record:
-    """The history of a release: intervals by provider, and the changes.
+    """The history of a release: files with the intervals of each provider, and the changes.
+
+    A provider has one file, or one for each region where it has more than BATCH_ROWS rows. The
+    files are in a temporary ``folder`` until ``write`` copies them.
 
     ``problems``: why a provider's older pages could not be read again.
     """
 
-    intervals: Mapping[str, pl.DataFrame]
+    files: Sequence[TableFile]
     changes: pl.DataFrame
+    folder: "tempfile.TemporaryDirectory[str]"
     problems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def intervals(self) -> dict[str, pl.LazyFrame]:
+        """The intervals of each provider."""
+        paths: dict[str, list[Path]] = {}
+        for file in self.files:
+            path = Path(self.folder.name, SCRATCH, file.key)
+            paths.setdefault(str(file.provider), []).append(path)
+        return {name: _scan(own) for name, own in sorted(paths.items())}
 
     def write(self, store: Store, directory: str) -> list[TableFile]:
         """Write both tables below a directory.
@@ -44,11 +68,15 @@ class Record:
         Raises:
             HwpricesError: it cannot be written.
         """
-        files = [
-            parquet.write(store, directory, HISTORY, rows, provider=provider)
-            for provider, rows in sorted(self.intervals.items())
-        ]
-        return [*files, parquet.write(store, directory, CHANGES, self.changes)]
+        for file in self.files:
+            source = Store(self.folder.name)
+            store.copy(source, f"{SCRATCH}/{file.key}", f"{directory}/{file.key}")
+        return [*self.files, parquet.write(store, directory, CHANGES, self.changes)]
+
+
+def _scan(files: Sequence[Path | str], root: str = "") -> pl.LazyFrame:
+    options = storage_options(root)
+    return pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
 
 
 def record(
@@ -87,7 +115,7 @@ def record(
 
 
 def advance(
-    past: Mapping[str, pl.DataFrame],
+    past: Mapping[str, pl.LazyFrame],
     before: Mapping[str, Snapshot],
     after: Mapping[str, Snapshot],
     moment: Moment,
@@ -104,20 +132,60 @@ def advance(
         again: what was read again, by provider.
         sheets: the accelerators of the release before, None for none, and of this one.
     """
-    histories: dict[str, pl.DataFrame] = {}
+    folder = tempfile.TemporaryDirectory(prefix="hwprices-")
+    files: list[TableFile] = []
     listed = [frames.empty(Changes)]
     for name in sorted({*past, *after}):
         read = again.get(name, ReRead())
         then, now = before.get(name), after.get(name)
-        rows = past.get(name, frames.empty(PriceHistory))
-        step = intervals.step(rows, then, now, moment, read.prices)
-        histories[name] = _checked(step.history, PriceHistory)
-        listed += changes.of_provider(name, step)
+        rows = past.get(name, frames.empty(PriceHistory).lazy())
+        outcomes = []
+        for step, is_whole in _steps(rows, then, now, moment, read):
+            carried = _checked(step.history, PriceHistory)
+            files += _write(Store(folder.name), carried, name, is_whole=is_whole)
+            outcomes.append(step.outcome)
+        listed += changes.of_provider(name, intervals.added_up(outcomes))
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
-    return Record(histories, _checked(pl.concat(listed), Changes), problems)
+    return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
+
+
+def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
+    """Write the intervals of a provider into one file, or those of some regions into one each."""
+    parts: dict[str | None, pl.DataFrame] = {None: rows}
+    if not is_whole:
+        by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
+        parts = {str(key[0]): part for key, part in by_region.items()}
+    return [
+        parquet.write(store, SCRATCH, HISTORY, part, provider=provider, region=region)
+        for region, part in parts.items()
+    ]
+
+
+def _steps(
+    rows: pl.LazyFrame,
+    then: Snapshot | None,
+    now: Snapshot | None,
+    moment: Moment,
+    read: ReRead,
+) -> Iterator[tuple[intervals.Step, bool]]:
+    """Carry a provider's intervals further, as a whole or some regions at a time.
+
+    Gives each step, and whether it is the whole.
+    """
+    past = intervals.past_of(rows)
+    regions = [rows.select("region"), *([now.prices.select("region")] if now else [])]
+    counts = pl.concat(regions).group_by("region").len().collect(engine="streaming")
+    if counts["len"].sum() <= BATCH_ROWS:
+        yield intervals.step(rows.collect(), then, now, moment, read.prices, past), True
+        return
+    for batch in packed(dict(counts.iter_rows()), BATCH_ROWS):
+        is_in = pl.col("region").is_in(batch)
+        of_batch = now and replace(now, prices=now.prices.filter(is_in))
+        own = rows.filter(is_in).collect()
+        yield intervals.step(own, then, of_batch, moment, read.prices, past), False
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -125,26 +193,25 @@ def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     return rows if rows.is_empty() else validate.check(rows, model)
 
 
-def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.DataFrame]:
-    """Read the intervals of a release by provider; of an older program's they are made now."""
+def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.LazyFrame]:
+    """Scan the intervals of a release by provider; of an older program's they are made now."""
     if HISTORY in release.tables:
         directory = layout.release_directory(release.version)
-        return {
-            str(file.provider): pl.read_parquet(
-                store.get(f"{directory}/{file.key}") or b"", hive_partitioning=False
-            )
-            for file in release.tables[HISTORY].files
-        }
+        uris: dict[str, list[str]] = {}
+        for file in release.tables[HISTORY].files:
+            uris.setdefault(str(file.provider), []).append(store.uri(f"{directory}/{file.key}"))
+        return {name: _scan(own, store.root) for name, own in uris.items()}
     from hwprices.publish.history import rebuild
 
-    return dict(rebuild.rebuild(store, release.version)[-1].record.intervals)
+    made = rebuild.rebuild(store, release.version)[-1].record.intervals
+    return {name: rows.collect().lazy() for name, rows in made.items()}
 
 
 def from_release(
     store: Store,
     previous: ReleaseManifest | None,
     release: ReleaseManifest,
-    past: Mapping[str, pl.DataFrame],
+    past: Mapping[str, pl.LazyFrame],
 ) -> Record:
     """Make the history of a release that is kept, once more.
 

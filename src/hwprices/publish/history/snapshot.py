@@ -35,14 +35,14 @@ class Moment:
 class Snapshot:
     """One provider's tables in one release, and what they were made of.
 
-    ``prices`` has the price key, VALUE, basis, observed_at and raw_sha256. ``refused`` are the
-    price_ids of rows in quarantine.
+    ``prices`` has the price key, VALUE, basis, observed_at and raw_sha256; they are read when they
+    are needed, some regions at a time. ``refused`` are the price_ids of rows in quarantine.
     """
 
     provider: str
     version: str
     inputs: Inputs
-    prices: pl.DataFrame
+    prices: pl.LazyFrame
     instance_types: pl.DataFrame
     regions: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class Snapshot:
         """The digest of what read the pages; None if it is not known."""
         return self.inputs.reading.digest if self.inputs.reading else None
 
-    def prices_with_origin(self) -> pl.DataFrame:
+    def prices_with_origin(self) -> pl.LazyFrame:
         """Add to each price the unit that its page is from, and the reading."""
         unit_of_page = {page: unit.unit for unit in self.inputs.units for page in unit.pages}
         page = pl.col("raw_sha256").str.slice(0, DIGEST_CHARACTERS)
@@ -89,7 +89,7 @@ def snapshot(
         provider,
         version,
         inputs,
-        (listed if prices else listed.clear()).collect(),
+        listed if prices else listed.clear(),
         table(InstanceTypes.Config.name).collect(),
         frozenset(regions),
         frozenset(_refused(table(Quarantine.Config.name))),

@@ -72,7 +72,7 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
         sheet["power_coefficients"],
     )
     offer_table = build_offers(vendor["prices"], machine_types, region_table, sheet["benchmarks"])
-    offer_table = flag_average_pue(offer_table, sheet["region_footprint"])
+    offer_table = flag_averages(offer_table, sheet["region_footprint"])
     accelerator_table = accelerators.accelerators(
         sheet["accelerators"],
         types=vendor["instance_types"],
@@ -115,16 +115,28 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
 
 
-def flag_average_pue(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.DataFrame:
-    """Flag the offers whose PUE is the average of the provider's fleet, and not the region's."""
-    average = footprint.filter(pue_basis="provider_average").select(
-        "provider", "region", average_pue="pue"
-    )
-    both = offer_table.join(average, on=["provider", "region"], how="left", maintain_order="left")
-    is_average = (pl.col("pue") == pl.col("average_pue")).fill_null(False)
-    with_flag = pl.col("flags").list.concat(pl.lit(["pue_provider_average"])).list.sort()
-    flags = pl.when(is_average).then(with_flag).otherwise("flags").alias("flags")
-    return both.with_columns(flags).drop("average_pue")
+AVERAGES = {
+    ("pue", "pue_basis", "provider_average"): "pue_provider_average",
+    ("pue", "pue_basis", "industry_average"): "pue_industry_average",
+    ("grid_gco2e_per_kwh", "grid_basis", "continent"): "grid_place_unknown",
+    ("grid_gco2e_per_kwh", "grid_basis", "world"): "grid_place_unknown",
+}
+"""A figure of the region_footprint sheet, its column of what it stands for and the value there:
+the flag of offers that have this figure."""
+
+
+def flag_averages(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.DataFrame:
+    """Flag the offers whose PUE or grid is an average, and not the region's own."""
+    key = ["provider", "region"]
+    for (figure, basis, value), flag in AVERAGES.items():
+        average = footprint.filter(pl.col(basis) == value).select(*key, average=figure)
+        both = offer_table.join(average, on=key, how="left", maintain_order="left")
+        # the vendor's own figure goes before the sheet's, and is no average
+        is_average = (pl.col(figure) == pl.col("average")).fill_null(False)
+        with_flag = pl.col("flags").list.concat(pl.lit([flag])).list.sort()
+        flags = pl.when(is_average).then(with_flag).otherwise("flags").alias("flags")
+        offer_table = both.with_columns(flags).drop("average")
+    return offer_table
 
 
 def build_offers(

@@ -170,9 +170,40 @@ def with_derived(table: pl.DataFrame) -> pl.DataFrame:
     ``uniform``, and the region's pue and grid_gco2e_per_kwh.
     """
     table = table.with_columns(*_best("1y"), *_best("3y"))
-    energy = formulas.energy_kwh_per_hour(pl.col("estimated_watts"), pl.col("pue"))
+    energy = formulas.energy_kwh_per_hour(_watts_of_energy(), pl.col("pue"))
     table = table.with_columns(*_discounts(), *_unit_prices(), energy.alias("energy_kwh_per_hour"))
-    return table.with_columns(*_carbon())
+    return _with_power_flags(table.with_columns(*_carbon()))
+
+
+def _watts_of_energy() -> pl.Expr:
+    """Return the watts that energy is computed from, the best known of three.
+
+    These are the published power, that with an estimated TDP, and the sum of the parts whose size
+    the vendor states. A machine whose accelerators or CPUs (without accelerators) have no power has
+    no energy.
+    """
+    return pl.coalesce("estimated_watts", "estimated_watts_from_tdp_estimate", _watts_of_parts())
+
+
+def _watts_of_parts() -> pl.Expr:
+    """Add up the parts whose watts are known, where the part that draws most is among them."""
+    host = ["cpu_watts", "memory_watts", "local_disk_watts"]
+    has_accelerators = pl.col("accelerator_count") > 0
+    main_part = pl.when(has_accelerators).then("accelerator_watts").otherwise("cpu_watts")
+    known = pl.sum_horizontal(*host, "accelerator_watts")
+    return pl.when(main_part.is_not_null()).then(known)
+
+
+def _with_power_flags(table: pl.DataFrame) -> pl.DataFrame:
+    """Flag the offers whose energy rests on an estimated TDP or lacks parts of the machine."""
+    without_published = pl.col("energy_kwh_per_hour").is_not_null() & (
+        pl.col("estimated_watts").is_null()
+    )
+    estimated = pl.col("estimated_watts_from_tdp_estimate").is_not_null()
+    flag = pl.when(estimated).then(pl.lit("power_from_tdp_estimate"))
+    added = pl.concat_list(flag.otherwise(pl.lit("power_partly_unknown")))
+    flags = pl.col("flags").list.concat(added).list.sort()
+    return table.with_columns(flags=pl.when(without_published).then(flags).otherwise("flags"))
 
 
 def _discounts() -> list[pl.Expr]:

@@ -37,13 +37,13 @@ def make(
         past: its history.
         titles: the providers' names for people.
     """
-    changes = past.changes
+    changes, intervals = past.changes, past.intervals
     prices = changes.filter(subject="price")
     return ReleaseNotes(
         version=moment.version,
         previous=moment.previous,
         providers={
-            source.provider: _provider(source, past.intervals.get(source.provider), titles)
+            source.provider: _provider(source, intervals.get(source.provider), titles)
             for source in sources
         },
         changes=dict(prices.group_by("change").len().sort("change").iter_rows()),
@@ -64,12 +64,12 @@ def make(
 
 
 def _provider(
-    source: Source, intervals: pl.DataFrame | None, titles: Mapping[str, str]
+    source: Source, intervals: pl.LazyFrame | None, titles: Mapping[str, str]
 ) -> ProviderNote:
     prices: dict[str, int] = {}
     if intervals is not None:
         current = intervals.filter(state="current").group_by("purchase_option").len()
-        prices = dict(current.sort("purchase_option").iter_rows())
+        prices = dict(current.sort("purchase_option").collect().iter_rows())
     starts = [file.observed_from for file in source.files if file.observed_from]
     ends = [file.observed_to for file in source.files if file.observed_to]
     return ProviderNote(

@@ -253,15 +253,18 @@ def power(row: dict[str, Any]) -> Power:
 def emissions(offers: pl.DataFrame) -> Emissions:
     """Give the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
-    SCI where it is known, else electricity alone, else electricity from an estimated TDP.
+    That of a machine whose power is published goes first, and SCI before electricity alone; then
+    electricity from an estimated TDP, and that of the parts whose power is known.
     """
     col = pl.col
-    energy = formulas.energy_kwh_per_hour(col.estimated_watts_from_tdp_estimate, col.pue)
-    from_estimate = formulas.operational_gco2e_per_hour(energy, col.grid_gco2e_per_kwh)
+    published = pl.when(col.estimated_watts.is_not_null())
+    estimated = pl.when(col.estimated_watts_from_tdp_estimate.is_not_null())
+    electricity = col.operational_gco2e_per_hour
     figures = [
-        (col.gco2e_per_hour, "SCI"),
-        (col.operational_gco2e_per_hour, "electricity alone"),
-        (from_estimate, "electricity alone, from an estimated TDP"),
+        (published.then(col.gco2e_per_hour), "SCI"),
+        (published.then(electricity), "electricity alone"),
+        (estimated.then(electricity), "electricity alone, from an estimated TDP"),
+        (electricity, "electricity alone, without the host"),
     ]
     for machine_gco2e, basis in figures:
         device_gco2e = machine_gco2e / formulas.known_positive(col.accelerator_count)

@@ -108,7 +108,7 @@ def _add(names: dict[str, list[str]], name: str, accelerator_id: str) -> None:
 def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> tuple[str, str]:
     """Give table and id of the device that ``name`` means.
 
-    An exact id or name (with or without the maker's) comes first, in any table; a machine type or
+    An id as it is written comes first, then a name (with or without the maker's); a machine type or
     family that a cloud sells means its accelerator, and where it is a device's name too, both are
     offered. Else it is the only device of a table that has all the words of the name.
 
@@ -120,6 +120,9 @@ def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> 
         raise HwpricesError(
             "no device was named", "Give an id or a name, such as nvidia-l4 or RTX 4090."
         )
+    for candidate in devices:
+        if candidate.device_id == name:
+            return candidate.table, candidate.device_id
     sold = sold_as.accelerators.get(squeezed, []) if sold_as else []
     for candidate in devices:
         if squeezed in candidate.full_names:

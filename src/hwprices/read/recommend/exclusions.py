@@ -5,8 +5,11 @@ from typing import Final
 import polars as pl
 
 from hwprices.read.recommend.job import Job, Limits
+from hwprices.read.recommend.machines import PRIVATE_HOSTS
 
 OVER_BUDGET: Final = "over_budget"
+
+PRIVATE_HOST: Final = "private_host"
 
 HOURS_PER_MONTH = 730  # 8760 / 12
 
@@ -41,7 +44,14 @@ def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
         conditions.append((lit(OVER_BUDGET), col.usd_per_month > limits.budget_per_month))
     if limits.budget_to_buy is not None:
         conditions.append((lit("too_dear_to_buy"), col.purchase_price_usd > limits.budget_to_buy))
+    conditions.append((lit(PRIVATE_HOST), private_host_unasked(limits)))
     return conditions
+
+
+def private_host_unasked(limits: Limits) -> pl.Expr:
+    """Tell whether a machine is a private person's, and neither those nor its place are asked."""
+    places = {region for _, region in PRIVATE_HOSTS}
+    return pl.col("private_host") & pl.lit(not limits.community and limits.region not in places)
 
 
 def sentences(job: Job) -> dict[str, pl.Expr]:
@@ -85,6 +95,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "no_on_demand_price": pl.format("no price: {}", col.on_demand_reason.fill_null("unknown")),
         "no_price": lit("no price"),
         "power_unknown": lit("its power is not known"),
+        PRIVATE_HOST: lit("it belongs to private people; ask with --community"),
         "too_dear_to_buy": pl.format(
             "costs {} USD to buy, over the budget", col.purchase_price_usd.cast(pl.Float64).round(0)
         ),

@@ -80,6 +80,8 @@ class Limits:
     country: str | None = None
     option: str = "on_demand"
     objective: str = "cost"
+    community: bool = False
+    """Whether hosts of private people are ranked with the others (see machines.PRIVATE_HOSTS)."""
     usd_per: Mapping[str, Any] = field(default_factory=dict)
     """Currency: USD that one unit of it is worth."""
     overlays: Any = None

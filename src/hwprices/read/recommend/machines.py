@@ -34,11 +34,17 @@ SHEET_COLUMNS = [
 ]
 """Columns of the accelerator sheet that are joined to each machine."""
 
+PRIVATE_HOSTS = (("runpod", "community"),)
+"""Provider and region whose machines belong to private people. The price is the lowest that any of
+them asked for, and whether one is free is not known: https://docs.runpod.io/references/faq"""
+
 COLUMNS = [
     "where",  # cloud or local
     "provider",  # for a local machine its vendor
     "region",
     "machine",  # instance_type or device_id
+    "private_host",  # belongs to private people: see PRIVATE_HOSTS
+    "availability_unknown",  # the vendor does not say whether it can be had
     "accelerator_id",
     "accelerator_count",
     "devices",  # that the job can be divided over
@@ -107,6 +113,8 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .with_columns(
             machine=col.instance_type,
             where=pl.lit("cloud"),
+            private_host=_private_host(),
+            availability_unknown=col.flags.list.contains("availability_unknown"),
             purchase_option=cheapest_option,
             usd_per_hour=cheapest,
             devices=devices,
@@ -123,6 +131,15 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .select(COLUMNS)
         .collect()
     )
+
+
+def _private_host() -> pl.Expr:
+    """Tell whether an offer is of a private person's machine."""
+    places = [
+        (pl.col("provider") == provider) & (pl.col("region") == region)
+        for provider, region in PRIVATE_HOSTS
+    ]
+    return pl.any_horizontal(places)
 
 
 def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
@@ -205,6 +222,8 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             provider=col.vendor,
             region=pl.lit(None, dtype=pl.String),
             machine=col.device_id,
+            private_host=pl.lit(False),
+            availability_unknown=pl.lit(False),
             purchase_option=pl.lit("tco"),
             usd_per_hour=col.tco_usd_per_hour,
             spot_usd_per_hour=no_money,

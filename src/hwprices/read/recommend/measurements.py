@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from hwprices import formulas
 from hwprices.specs import sheet_directory
 
 Kind = Literal["serving", "single_user", "prompt"]
@@ -37,6 +38,11 @@ SINGLE_USER_TOKENS = (1, 512)
 
 PROMPT_TOKENS = 1024
 
+
+OLDEST_ROUND = 4000
+"""Oldest round of MLPerf Inference that a speed is taken from, as ``benchmark_round_order`` numbers
+it: v4.0. From v3.1 to v4.0 the same systems with H100 went from 107 to 240 samples/s of GPT-J, by
+their software alone; what was measured before is a third to a half of what a device can do."""
 
 TUNED_MODEL = "Llama 2 70B"
 TUNING_BENCHMARK = "llama2_70b_lora"
@@ -106,7 +112,8 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
     ``benchmarks`` is the sheet. Systems of known size go before medians over unknown ones. Of them
     the newest round counts, in it official results before copies, of those the fastest software (by
     its median system), and of it the middle system. Benchmarks whose lengths are not known are left
-    out, as is the open division. ``by_size``: one for each number of accelerators.
+    out, as are the open division and rounds before OLDEST_ROUND. ``by_size``: one for each number
+    of accelerators.
     """
     rows = benchmarks.filter(
         pl.col("scenario").is_in(list(KINDS)),
@@ -114,6 +121,7 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
         pl.col("per_accelerator").is_not_null(),
         pl.col("division").ne_missing("open"),
         pl.col("model").is_in(list(workloads())),
+        formulas.benchmark_round_order(pl.col("round")) >= OLDEST_ROUND,
     )
     key = ["accelerator_id", "model", "scenario"]
     if by_size:

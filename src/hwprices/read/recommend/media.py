@@ -7,6 +7,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
+from hwprices.read.recommend.exclusions import PRIVATE_HOST, private_host_unasked
 from hwprices.read.recommend.job import Limits
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.recommend import OUTPUT, with_payback
@@ -102,6 +103,7 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         reason = pl.coalesce(
             reason, pl.when(col.usd_per_hour > limits.budget).then(lit("over_budget"))
         )
+    reason = pl.coalesce(reason, pl.when(private_host_unasked(limits)).then(lit(PRIVATE_HOST)))
     same_size = col.accelerator_count == col.measured_count
     samples = col.per_accelerator * col.accelerator_count
     thousand = formulas.divide(
@@ -121,6 +123,8 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         excluded=pl.when(reason.is_not_null()).then(
             pl.when(reason == "not_measured")
             .then(lit("this model was not measured on its accelerator"))
+            .when(reason == PRIVATE_HOST)
+            .then(lit("it belongs to private people; ask with --community"))
             .otherwise(pl.coalesce("obstacle", "no_price", lit("over the budget")))
         ),
     )
@@ -144,8 +148,12 @@ def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         "throughput": -col.samples_per_second,
         "hourly": col.usd_per_hour.cast(pl.Float64),
     }
-    best = frame.sort(
-        "where", ~fits, figures[limits.objective], "provider", "machine", "region", nulls_last=True
-    ).unique(["where", "provider", "machine"], keep="first", maintain_order=True)
+    order = ["where", ~fits, figures[limits.objective], "provider", "machine", "region"]
+    apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
+    best = (
+        frame.with_columns(apart=apart)
+        .sort(*order, nulls_last=True)
+        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
+    )
     rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
     return best.with_columns(rank=rank).sort(~fits, "where", "rank", "machine", nulls_last=True)

@@ -14,6 +14,7 @@ from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OVER_BUDGET,
+    PRIVATE_HOST,
     with_exclusions,
 )
 from hwprices.read.recommend.job import Job, Limits, Serving, assumptions, make_job
@@ -59,6 +60,7 @@ OUTPUT = [
     "provider",
     "region",
     "machine",
+    "availability_unknown",
     "nodes",
     "total_accelerators",
     "accelerator_id",
@@ -77,6 +79,7 @@ OUTPUT = [
 """Columns of an answer.
 
 - rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
+- availability_unknown: the vendor does not say whether the machine can be had.
 - nodes: machines used together; total_accelerators, memory and prices are of all of them.
 - precision, compute_format: how the weights are stored, and in which format they are computed.
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
@@ -256,8 +259,12 @@ def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Keep the best region of each machine, and add its rank; null for a machine left out."""
     fits = pl.col("excluded_reason").is_null()
     ties = ["usd", "where", "provider", "machine", "region"]
-    best = frame.sort("where", ~fits, _figure(job), *ties, nulls_last=True).unique(
-        ["where", "provider", "machine"], keep="first", maintain_order=True
+    # a private person's machine that is left out is shown apart from the vendor's own
+    apart = (pl.col("excluded_reason") == PRIVATE_HOST).fill_null(False)
+    best = (
+        frame.with_columns(apart=apart)
+        .sort("where", ~fits, _figure(job), *ties, nulls_last=True)
+        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
     )
     rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
     return best.with_columns(rank=rank)
@@ -290,10 +297,11 @@ def with_payback(frame: pl.DataFrame, cost: str, work_per_hour: pl.Expr) -> pl.D
 def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Drop the figures of a job that does not run: no fit, or no price.
 
-    A machine that is only over the budget keeps them. Inference has no hours.
+    A machine that is only over the budget, or a private person's, keeps them. Inference has no
+    hours.
     """
     reason = pl.col("excluded_reason")
-    kept = reason.is_null() | reason.is_in([OVER_BUDGET, "too_dear_to_buy"])
+    kept = reason.is_null() | reason.is_in([OVER_BUDGET, "too_dear_to_buy", PRIVATE_HOST])
     runs = pl.col("usd").is_not_null() & kept
     shown = dict.fromkeys(JOB_FIGURES, runs)
     shown["hours"] = runs & pl.lit(job.is_training)

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group, RenderableType
 
+from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
 
 
@@ -83,6 +84,7 @@ def render_recommendation(
     bought = recommended.filter(where="local")
     if rented.height:
         parts.append(_rented(rented, top, count))
+    parts += _private_hosts(left_out)
     if bought.height:
         parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
     if not recommended.height:
@@ -90,6 +92,30 @@ def render_recommendation(
     elif recommended["usd_per_million_output_tokens"].count():
         parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
     return Group(*parts, *notes, *reasons)
+
+
+WORK_PRICES = [
+    ("usd_per_million_tokens", "USD/M tok"),
+    ("usd_per_thousand_samples", "USD/1000"),
+    ("usd", "USD in all"),
+]
+"""Columns with the price of the work, and their units; the first that a machine has counts."""
+
+
+def _private_hosts(left_out: pl.DataFrame) -> list[str]:
+    """Name the cheapest machine of private people among those left out, in one line."""
+    private = left_out.filter(excluded_reason=PRIVATE_HOST)
+    for column, unit in WORK_PRICES:
+        if not private[column].count():
+            continue
+        row = private.sort(column, nulls_last=True).row(0, named=True)
+        return [
+            f"Private people's machines ({private.height}) are not ranked; the cheapest:"
+            f" {row['machine']}, {place(row, 'provider', 'region')},"
+            f" {money(row['usd_per_hour'])} USD/h, {money(row[column])} {unit}."
+            " --community ranks them."
+        ]
+    return []
 
 
 def _figures(shown: pl.DataFrame, omitted: tuple[str, ...]) -> list[Figure]:
@@ -111,13 +137,15 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     shown = machines.head(top)
     figures = _figures(shown, _omitted(machines))
     headings = [figure.heading for figure in figures]
+    unknown = "; ?: the vendor does not say whether it is free"
+    marked = unknown if shown["availability_unknown"].any() else ""
     return table(
         ["", "machine", "where", "×", "USD/h", *headings, "rests on"],
         [
             [
                 str(row["rank"]),
                 row["machine"],
-                place(row, "provider", "region"),
+                place(row, "provider", "region") + (" ?" if row["availability_unknown"] else ""),
                 str(row["nodes"]),
                 with_option(row),
                 *(figure.formatted(row[figure.column]) for figure in figures),
@@ -125,7 +153,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
             ]
             for row in shown.iter_rows(named=True)
         ],
-        title=f"To rent ({count})",
+        title=f"To rent ({count}){marked}",
         right=["", "×", "USD/h", *headings],
     )
 

@@ -205,7 +205,7 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
             raise _InconsistentError(f"the links run in a circle after {len(bodies)} pages")
         links.add(link)
         first = params if not bodies else None
-        room = MAX_LIST_BYTES - sum(body.content_bytes or 0 for body in bodies)
+        room = MAX_LIST_BYTES - sum(body.file.content_bytes for body in bodies)
         path = folder / f"{len(bodies)}.body"
         body = http.download(link, path, params=first, max_bytes=room)
         answer = _read_answer(body)

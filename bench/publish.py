@@ -1,0 +1,260 @@
+"""Measure validating and publishing: 10 million price rows of three clouds, and half a million.
+
+    python -m bench.publish
+
+The rows are those of the sample release, copied into made-up regions and, for systems other than
+Linux, made-up machine types, so that there are about as many rows for each offer as AWS has. Two
+releases are made; in the second 0.5 % of the prices have moved. Measured is the second, which goes
+through every check of the gate: each step of it, the share of the history and of the DuckDB file
+among them, and how the cost grows with the rows. The release of a month ago, with which the gate
+compares too, is the first one here, so that it is compared once.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+
+import hwprices
+from bench import measure
+from hwprices.publish import release
+from hwprices.read.dataset import Dataset
+from hwprices.read.root import sample_root
+from hwprices.rows import parquet
+from hwprices.rows.prices import price_id
+from hwprices.schemas.columns import key
+from hwprices.schemas.price import Prices
+from hwprices.stage import validate
+from hwprices.stage.stage import Staged, put_in_force
+from hwprices.storage import layout
+from hwprices.storage.release_manifest import Inputs, Reading, TableFile, UnitInput
+from hwprices.storage.store import Store
+from hwprices.units import Money
+
+FULL, SMALL = 10_000_000, 250_000
+
+PUBLISHED = measure.Goal(seconds=30, megabytes=2000)
+"""Gated, joined, with history and notes, without the DuckDB file."""
+
+VALIDATED = measure.Goal(seconds=60)
+LINEAR = measure.Goal(ratio=2.1)
+"""Twice the rows cost no more than so many times the time."""
+
+START = datetime(2026, 11, 1, 4, tzinfo=UTC)
+
+MOVED = 200
+"""One price in so many moves from the first release to the second."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """How much of all rows one cloud has, in how many regions, and the region that is copied."""
+
+    provider: str
+    share: float
+    regions: int
+    copied: str
+
+    def names(self) -> list[str]:
+        """List the made-up regions."""
+        return [f"region-{number}" for number in range(self.regions)]
+
+
+CLOUDS = (
+    Cloud("aws", 0.8, 34, "us-east-1"),
+    Cloud("azure", 0.1, 60, "westeurope"),
+    Cloud("gcp", 0.1, 44, "us-central1"),
+)
+"""Shares and regions of the three clouds' live price lists, in round figures."""
+
+
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure the steps at one size, and the whole at half of it."""
+    count = SMALL if is_small else FULL
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        half = published(f"{folder}/half", count // 2)
+        checked = measure.run_apart(prepare, f"{folder}/whole", count)
+        whole = published(f"{folder}/whole", count, is_prepared=True)
+        bare = measure.run_apart(rewrite_prices, f"{folder}/whole")
+    size = f"{count:,} rows"
+    validating = measure.Cost(checked.result["seconds"], checked.result["cpu_seconds"], 0)
+    common = {"baseline": bare, "baseline_name": "writing the price files again"}
+    yield measure.make_row(
+        "validate", size, validating, goal=VALIDATED, is_small=is_small, **common
+    )
+    yield measure.make_row("publish", size, whole, goal=PUBLISHED, is_small=is_small, **common)
+    for name, (seconds, megabytes) in whole.result.items():
+        yield measure.make_row(f"  {name}", size, measure.Cost(seconds, seconds, megabytes))
+    yield measure.make_row(
+        "publish, by the size",
+        size,
+        whole,
+        baseline=half,
+        baseline_name="half the rows",
+        goal=LINEAR,
+        is_small=is_small,
+    )
+
+
+def published(root: str, count: int, *, is_prepared: bool = False) -> measure.Cost:
+    """Make two releases and return what the second took, without the DuckDB file."""
+    if not is_prepared:
+        measure.run_apart(prepare, root, count)
+    measure.run_apart(publish, root, 1)
+    cost = measure.run_apart(publish, root, 2)
+    without = cost.seconds - cost.result["database"][0]
+    cpu = cost.cpu_seconds - cost.result["cpu of database"]
+    del cost.result["cpu of database"]
+    return measure.Cost(without, cpu, cost.megabytes, cost.result)
+
+
+def prepare(root: str, count: int) -> dict[str, float]:
+    """Stage two runs of all clouds; return the seconds that checking the first took."""
+    store, spent = Store(root), {"seconds": 0.0, "cpu_seconds": 0.0}
+    sample = hwprices.open(sample_root())
+    for cloud in CLOUDS:
+        _stage(store, sample, cloud, round(count * cloud.share), spent)
+    return spent
+
+
+def _stage(
+    store: Store, sample: Dataset, cloud: Cloud, count: int, spent: dict[str, float]
+) -> None:
+    """Stage two runs of one cloud; the pointer stays at the first."""
+    of_cloud = {name: sample.scan(name).filter(provider=cloud.provider) for name in COPIED}
+    base = of_cloud["prices"].filter(region=cloud.copied).collect()
+    one_region = _one_region(base, count // cloud.regions)
+    rest = [
+        (name, None, _inventory(of_cloud[name].collect(), cloud))
+        for name in ("instance_types", "regions", "availability")
+    ]
+    directories = [layout.staged_directory(cloud.provider, run) for run in RUNS]
+    files: list[list[TableFile]] = [[], []]
+    for name in cloud.names():
+        region = one_region.with_columns(pl.lit(name).alias("region")).with_columns(price_id())
+        began, cpu_began = time.perf_counter(), time.process_time()
+        good = validate.split(region, Prices, {}).good
+        spent["seconds"] += time.perf_counter() - began
+        spent["cpu_seconds"] += time.process_time() - cpu_began
+        for index, rows in enumerate((good, _moved(good))):
+            files[index].append(_write(store, directories[index], "prices", rows, cloud, name))
+    for index, directory in enumerate(directories):
+        files[index] += [
+            _write(store, directory, name, rows, cloud, region) for name, region, rows in rest
+        ]
+        staged = Staged(
+            cloud.provider, RUNS[index], "live", tuple(files[index]), inputs=_inputs(cloud, index)
+        )
+        store.put(layout.staged_manifest(cloud.provider, RUNS[index]), b"{}")
+        put_in_force(store, staged)
+    _point_at(store, cloud.provider, RUNS[0])
+
+
+COPIED = ("prices", "instance_types", "regions", "availability")
+
+RUNS = ("20261101T040000.000000Z", "20261102T040000.000000Z")
+
+
+def _one_region(base: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Repeat rows: first as they are, then with Windows and under other names."""
+    others = base.with_columns(pl.lit("windows").alias("os"))
+    others = others.unique(key(Prices), keep="first", maintain_order=True)
+    column = "instance_type"
+    copies = max(0, -((base.height - count) // others.height))
+    renamed = (
+        others.with_columns(pl.format("{}-{}", "instance_type", pl.lit(number)).alias(column))
+        for number in range(copies)
+    )
+    return pl.concat([base, *renamed]).head(count)
+
+
+def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
+    """Put the rows of the copied region into every made-up one; machine types have no region."""
+    if "region" not in table.columns:
+        return table
+    one = table.filter(region=cloud.copied)
+    return pl.concat(one.with_columns(pl.lit(name).alias("region")) for name in cloud.names())
+
+
+def _moved(prices: pl.DataFrame) -> pl.DataFrame:
+    """Let one price in MOVED rise by 3 %, and all be seen a day later."""
+    chosen = pl.int_range(pl.len()) % MOVED == 0
+    factor = pl.when(chosen).then(pl.lit(103)).otherwise(pl.lit(100)).cast(Money) / 100
+    amounts = pl.col("hourly", "upfront", "effective_hourly")
+    day = pl.col("observed_at").dt.offset_by("1d")
+    return prices.with_columns((amounts * factor).cast(Money), day)
+
+
+def _write(
+    store: Store, directory: str, table: str, rows: pl.DataFrame, cloud: Cloud, region: str | None
+) -> TableFile:
+    return parquet.write(store, directory, table, rows, provider=cloud.provider, region=region)
+
+
+def _inputs(cloud: Cloud, index: int) -> Inputs:
+    """Say of each region that its page was collected, another one in each run."""
+    units = tuple(UnitInput(f"prices/{name}", "ok", (f"{index:016}",)) for name in cloud.names())
+    return Inputs(Reading("code", "sheets", "corrections"), f"pages-{index}", units)
+
+
+def _point_at(store: Store, provider: str, run: str) -> None:
+    """Put a staged run in force."""
+    manifest = store.get(layout.staged_manifest(provider, run))
+    assert manifest is not None
+    store.put(layout.staged_latest(provider), manifest)
+
+
+def publish(root: str, number: int) -> dict[str, object]:
+    """Publish the first or second run; return seconds and peak of memory of each step."""
+    store = Store(root)
+    for cloud in CLOUDS:
+        _point_at(store, cloud.provider, RUNS[number - 1])
+    clock = Clock()
+    made = release.publish(
+        store,
+        now=lambda: START + timedelta(days=number),
+        progress=clock.begin,
+        with_database=True,
+    )
+    clock.begin("")
+    assert made.new, made.results
+    assert not made.held_back, made.held_back
+    return clock.steps
+
+
+class Clock:
+    """Times the steps that publishing reports, and the peak of memory in each, in MB."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, object] = {}
+        self._step = ""
+        self._began = self._cpu_began = 0.0
+
+    def begin(self, step: str) -> None:
+        """End the step before, and begin this one."""
+        now, cpu = time.perf_counter(), time.process_time()
+        if self._step:
+            self.steps[self._step] = (now - self._began, measure.peak_megabytes())
+        if self._step == "database":
+            self.steps["cpu of database"] = cpu - self._cpu_began
+        self._step, self._began, self._cpu_began = step, now, cpu
+
+
+def rewrite_prices(root: str) -> None:
+    """Read every price file of the newest release and write it again: what nobody can save."""
+    dataset = hwprices.open(root)
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        for file in dataset.release.tables["prices"].files:
+            path = Path(dataset.store.uri(layout.release_file(dataset.version, file.key)))
+            pl.read_parquet(path, hive_partitioning=False).write_parquet(
+                Path(folder) / "copy", row_group_size=parquet.ROW_GROUP
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(measure.run_script(rows))

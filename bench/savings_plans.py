@@ -1,0 +1,152 @@
+"""Measure reading AWS savings plans, beside a bare decode of the same file with ijson and msgspec.
+
+A file in the vendor's format: plans of both families with all terms and payments, each with a rate
+for every SKU of the region's price list. The bare decode with ijson goes through all rates one by
+one, as a reader in bounded memory must; msgspec's holds the whole file in memory.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import product
+
+import ijson
+import msgspec
+import polars as pl
+
+from bench import measure
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages
+from hwprices.providers.aws.kinds import SAVINGS_PLANS
+from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
+from hwprices.storage.packed import open_packed, packing_of
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+REGION = "us-east-1"
+SMALL, FULL = 2_000, 50_000  # SKUs
+FAMILIES = ("ComputeSavingsPlans", "EC2InstanceSavingsPlans")
+TERMS = ("1yr", "3yr")
+PAYMENTS = ("No Upfront", "Partial Upfront", "All Upfront")
+
+
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure both decoders and the reader."""
+    count = SMALL if is_small else FULL
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        size = land(folder, count)
+        costs = measure.compare(
+            {"ijson": (decode, folder), "msgspec": (load, folder), "rows": (read, folder, count)},
+            in_process=is_small,
+        )
+    rates = costs["rows"].result
+    text = f"{rates:,} rates, {size / 1e6:.0f} MB"
+    for decoder in ("ijson", "msgspec"):
+        yield measure.make_row(f"bare decode of savings plans, {decoder}", text, costs[decoder])
+    yield measure.make_row(
+        "read savings plans into price rows",
+        text,
+        costs["rows"],
+        baseline=costs["ijson"],
+        baseline_name="bare ijson",
+    )
+
+
+def land(folder: str, count: int) -> int:
+    """Land a file with the rates of so many SKUs; return its length."""
+    plans = list(enumerate(product(FAMILIES, TERMS, PAYMENTS)))
+    content = json.dumps(
+        {
+            "formatVersion": "v1.0",
+            "products": [plan(number, *what) for number, what in plans],
+            "terms": {"savingsPlan": [terms(number, count) for number, _ in plans]},
+        }
+    ).encode()
+    landing, unit = Landing(folder), Unit("aws", SAVINGS_PLANS, REGION)
+    page = landing.land_bytes(unit, content, url="https://bench.test/sp", retrieved_at=AT)
+    landing.write_run(Run("bench", "aws", "live", AT, "bench", (UnitResult(unit, "ok", (page,)),)))
+    return len(content)
+
+
+def plan(number: int, family: str, term: str, payment: str) -> dict[str, object]:
+    """Make one product."""
+    attributes = {"purchaseTerm": term, "purchaseOption": payment, "granularity": "hourly"}
+    return {"sku": f"PLAN{number:04}", "productFamily": family, "attributes": attributes}
+
+
+def terms(number: int, count: int) -> dict[str, object]:
+    """Make the rates of one plan."""
+    rates = [
+        {
+            "discountedSku": sku(at),
+            "discountedUsageType": f"BoxUsage:m{at % 9}.{at % 13}xlarge",
+            "discountedOperation": "RunInstances",
+            "discountedServiceCode": "AmazonEC2",
+            "rateCode": f"PLAN{number:04}.{sku(at)}",
+            "unit": "Hrs",
+            "discountedRate": {
+                "price": f"{0.01 + at * 0.0007 + number / 100:.4f}",
+                "currency": "USD",
+            },
+        }
+        for at in range(count)
+    ]
+    sku_of_plan = f"PLAN{number:04}"
+    return {"sku": sku_of_plan, "effectiveDate": "2026-10-01T00:00:00Z", "rates": rates}
+
+
+def sku(at: int) -> str:
+    """Name a SKU in 16 characters."""
+    return f"{at * 2_654_435_761 % 16**16:016X}"
+
+
+def skus(count: int) -> pl.LazyFrame:
+    """Make ``PriceList.skus`` of the same SKUs."""
+    numbers = range(count)
+    return pl.LazyFrame(
+        {
+            "sku_id": [sku(at) for at in numbers],
+            "instance_type": [f"m{at}.large" for at in numbers],
+            "region": REGION,
+            "os": "linux",
+            "software": "none",
+            "license_model": "included",
+            "tenancy": "shared",
+            "in_scope": True,
+        }
+    )
+
+
+def landed(folder: str) -> Pages:
+    """Open what was landed."""
+    landing = Landing(folder)
+    return Pages(landing.run("aws", "bench"), landing)
+
+
+def decode(folder: str) -> int:
+    """Go through all rates with ijson."""
+    pages = landed(folder)
+    with (
+        pages.file(pages.of(SAVINGS_PLANS)[0]) as path,
+        open_packed(path, packing_of(path.name)) as file,
+    ):
+        return sum(1 for _ in ijson.items(file, "terms.savingsPlan.item.rates.item"))
+
+
+def load(folder: str) -> int:
+    """Decode the whole file with msgspec."""
+    pages = landed(folder)
+    file = msgspec.json.decode(pages.read(pages.of(SAVINGS_PLANS)[0]))
+    return sum(len(term["rates"]) for term in file["terms"]["savingsPlan"])
+
+
+def read(folder: str, count: int) -> int:
+    """Read the file into price rows, and collect them; returns their number."""
+    pages = landed(folder)
+    prices = savings_plan_rows(pages, pages.of(SAVINGS_PLANS)[0], REGION, skus(count))
+    return prices.rows.collect().height
+
+
+if __name__ == "__main__":
+    sys.exit(measure.run_script(rows))

@@ -1,0 +1,125 @@
+"""Which releases, collections and pages stay when a dataset is pruned."""
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.helpers import make
+
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.publish import gate_history, release
+from hwprices.publish.prune import Policy, prune
+from hwprices.read.dataset import read_manifest, versions
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_manifest import CheckResult
+from hwprices.storage.store import Store
+
+NOW = datetime(2026, 12, 31, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def own_scratch(tmp_path_factory, monkeypatch):
+    """Prune deletes old folders of downloads too: these tests are ahead of the clock."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("scratch")))
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory):
+    """The manifest of a release with one provider."""
+    store = Store(tmp_path_factory.mktemp("one"))
+    make.stage_frames(store, "r0", make.world(3))
+    return release.publish(store, now=lambda: NOW).release
+
+
+def version(time):
+    return time.strftime("%Y%m%dT%H%M%SZ")
+
+
+def put(store, manifest, time, *, run="r0", outcome="pass"):
+    """Write a release that is its manifest alone, and point at it."""
+    entry = replace(manifest.providers["aws"], run_id=run)
+    entry = replace(entry, gate=(CheckResult("aws", "type_gone", outcome, ""),))
+    made = replace(manifest, version=version(time), previous=None, providers={"aws": entry})
+    store.put(layout.release_manifest(made.version), manifests.encode(made))
+    latest = manifests.encode({"version": made.version})
+    store.put(layout.LATEST_RELEASE, latest)
+
+
+def test_of_a_year_of_daily_releases_a_month_stays_and_the_first_of_each_month(tmp_path, manifest):
+    store = Store(tmp_path)
+    times = [NOW - number * DAY for number in reversed(range(365))]
+    for time in times:
+        put(store, manifest, time)
+    prune(store, Policy(), now=NOW)
+    firsts = {version(time) for time in times if time.day == 1}
+    last_month = {version(time) for time in times if NOW - time <= gate_history.MONTH}
+    assert set(versions(store)) == firsts | last_month | {version(times[0])}
+    assert prune(store, Policy(), now=NOW).releases == ()
+
+
+def test_hourly_releases_leave_one_a_day_for_the_gate_to_compare_with(tmp_path, manifest):
+    store = Store(tmp_path)
+    times = [NOW - timedelta(hours=number) for number in reversed(range(40 * 24))]
+    for time in times:
+        put(store, manifest, time)
+    prune(store, Policy(releases=5), now=NOW)
+    since = NOW - gate_history.MONTH
+    days = [version(time) for time in times if time >= since and (time.hour == 0 or time == since)]
+    assert len(days) == 32
+    month = version(times[0])
+    starts = {version(time) for time in times if (time.day, time.hour) == (1, 0)}
+    assert versions(store) == sorted({month, *starts, *days, *map(version, times[-5:])})
+    oldest = gate_history.of_last_month(store, NOW)[0].version
+    assert oldest == version(since)
+
+
+def test_a_release_that_somebody_let_through_stays_for_a_month(tmp_path, manifest):
+    """The gate compares with none before it."""
+    store = Store(tmp_path)
+    accepted = NOW - 3 * DAY
+    for hours, outcome in ((1, "pass"), (2, "accepted"), (3, "pass")):
+        put(store, manifest, accepted + timedelta(hours=hours), outcome=outcome)
+    put(store, manifest, NOW)
+    policy = Policy(releases=1)
+    prune(store, policy, now=NOW + timedelta(hours=2))
+    first, let_through = (version(accepted + timedelta(hours=hours)) for hours in (1, 2))
+    assert versions(store) == [first, let_through, version(NOW)]
+    prune(store, policy, now=NOW + 40 * DAY)
+    assert versions(store) == [first, version(NOW)]
+
+
+def land(store, run, content, *, origin="live"):
+    """Record a collection of one page."""
+    landing = Landing(layout.landing_root(store.root))
+    unit = Unit("aws", "prices", "us-east-1")
+    page = landing.land_bytes(unit, content, url="https://vendor.example", retrieved_at=NOW)
+    result = UnitResult(unit, "ok", (page,))
+    landing.write_run(Run(run, "aws", origin, NOW, "1", (result,)))
+    return store.local(f"{layout.RAW}/{page.key}")
+
+
+def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manifest):
+    store = Store(tmp_path)
+    put(store, manifest, NOW - DAY, run="r2")
+    pages = {
+        run: land(store, run, content, origin=origin)
+        for run, content, origin in (
+            ("r1", b"of the sample", "sample"),
+            ("r2", b"published", "live"),
+            ("r3", b"needed by nobody", "live"),
+            ("r4", b"the same as the newest", "live"),
+            ("r5", b"also needed by nobody", "live"),
+            ("r6", b"the same as the newest", "live"),
+        )
+    }
+    old = (datetime.now(UTC) - 3 * DAY).timestamp()
+    for path in pages.values():
+        os.utime(path, (old, old))
+    os.utime(pages["r5"])  # a run at work has just found it there
+    pruned = prune(store, Policy(runs=1))
+    assert pruned.runs == ("aws/r5", "aws/r4", "aws/r3")
+    assert {run for run, path in pages.items() if not path.exists()} == {"r3"}
+    assert Landing(layout.landing_root(store.root)).runs("aws") == ["r1", "r2", "r6"]
+    assert read_manifest(store, version(NOW - DAY)).providers["aws"].run_id == "r2"
