@@ -196,12 +196,14 @@ def _collect(
 ) -> Staged:
     """Plan, fetch, record and stage."""
     with Collector(attempt.provider, load(**flags)) as collector:
-        units = plan(collector, regions, kinds, return_state=True).result()
+        planned: Any = plan(collector, regions, kinds, return_state=True)
+        units: list[Unit] = planned.result()
         attempt.results = _fetch_all(collector, units)
         narrowed = bool(regions or kinds)
         run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)
     progress.report(attempt.provider, "normalise")
-    staged: Staged = stage(attempt.provider, run, flags, return_state=True).result()
+    ending: Any = stage(attempt.provider, run, flags, return_state=True)
+    staged: Staged = ending.result()
     return staged
 
 

@@ -1,6 +1,7 @@
 """How flows and tasks end when something stops them: a state with one line, and no traceback."""
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -32,6 +33,19 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
             return failed(error)
 
     return ending
+
+
+class _NoTraceback(logging.Filter):
+    """Leave out the traceback of a HwpricesError: its line has been logged."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and isinstance(record.exc_info[1], HwpricesError):
+            record.exc_info = None
+        return True
+
+
+# A process that runs a deployment logs once more what its flow ended with.
+logging.getLogger("prefect.flow_runs").addFilter(_NoTraceback())
 
 
 def failed(error: HwpricesError, name: str = "Failed") -> State[Any]:

@@ -14,6 +14,9 @@ DEFAULTS = {
     # programs used; Prefect's own limit is 20 s.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    # Without these two the server sends no log, and --watch shows events only.
+    "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
+    "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
     "DO_NOT_TRACK": "1",
 }
 """For every process that runs a flow."""

@@ -144,7 +144,8 @@ def publish(
             a name in ``accept`` is unknown.
     """
     progress.report("publish", "gate")
-    published: Published = gate_join_release(root, accept or [], return_state=True).result()
+    ending: Any = gate_join_release(root, accept or [], return_state=True)
+    published: Published = ending.result()
     if published.new:
         progress.report("publish", "report")
         write_report(published, root)

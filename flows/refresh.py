@@ -96,9 +96,10 @@ def _collect(
     """Collect one provider after the other; return a line for each that failed."""
     failed: dict[str, str] = {}
     for name in names:
-        state = collect(name, source, root, regions, kinds, return_state=True)
-        if state.is_failed() or state.is_crashed():
-            failed[name] = reports.failure(name, state.result(raise_on_failure=False))
+        try:
+            collect(name, source, root, regions, kinds)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others are collected
+            failed[name] = reports.failure(name, error)
             progress.finish(name, "failed")
     return failed
 

@@ -27,12 +27,15 @@ HOST = "127.0.0.1"
 PORT = "4200"
 """Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
 
-READY_SECONDS = 300
-"""A fresh database takes 12 s on two quiet cores, and took minutes on two that were overloaded."""
+READY_SECONDS = 600
+"""A fresh database takes 12 s on two quiet cores, and took five minutes on two overloaded ones."""
 
 STOP_SECONDS = 30
 """How long the worker with its flows, and then the server, may take to end before they are killed.
 Docker waits 10 s by default and systemd 90 s; a flow that is killed leaves no half release."""
+
+STILL_THERE = 0
+"""The signal that does nothing but fail where there is no process: kill(2)."""
 
 POOL = "hwprices"
 """The work pool's name, as in prefect.yaml."""
@@ -102,18 +105,45 @@ def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its group: ask first, then kill."""
+    """End a process and all that it started: ask first, then kill.
+
+    Prefect's worker starts each flow in a group of its own, and lets it run on when it is ended.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
     deadline = time.monotonic() + STOP_SECONDS
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-        while time.monotonic() < deadline:
-            process.poll()  # a process that ended counts until somebody has asked for its status
-            os.killpg(process.pid, 0)
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGKILL)
+    groups = _groups(process)
+    _signal(groups, signal.SIGTERM)
+    while _signal(groups, STILL_THERE) and time.monotonic() < deadline:
+        process.poll()  # a process that ended counts until somebody has asked for its status
+        time.sleep(0.1)
+    _signal(groups, signal.SIGKILL)
     process.wait()
+
+
+def _groups(process: subprocess.Popen[bytes]) -> set[int]:
+    """Return the process groups of a process and of its descendants."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # a slim container has no ps; all in it ends with its first process
+        return {process.pid}
+    rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    family, size = {process.pid}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {pid for pid, parent, _ in rows if parent in family}
+    return {process.pid, *(group for pid, _, group in rows if pid in family)}
+
+
+def _signal(groups: set[int], number: int) -> bool:
+    """Send a signal to process groups; say whether any of them still has a process."""
+    alive = False
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, number)
+            alive = True
+    return alive
 
 
 def prefect_file() -> Path:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def simulate(root: str, days: int) -> Iterator[list[str]]:
         for cloud in every:
             collect(store, cloud, at, generator)
         began = time.process_time()
-        made = release.publish(store, now=lambda at=at: at, with_database=True)
+        made = release.publish(store, now=partial(datetime.fromtimestamp, at.timestamp(), UTC), with_database=True)
         published = time.process_time()
         prune(store, Policy(), now=at)
         pruned = time.process_time()

@@ -4,7 +4,12 @@ The fixture ``prefect_server`` is ``hwprices serve`` itself, and ends it with SI
 """
 
 import ast
+import signal
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +58,52 @@ def test_no_deployment_runs_twice_at_once(project: Path) -> None:
     alone = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
     for deployment in deployments(project):
         assert deployment["concurrency_limit"] == alone, deployment["name"]
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Give this process its signal handlers back: serve ignores signals while it ends."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)
+
+
+STUBBORN_FAMILY = """
+import subprocess, sys, time
+deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
+for code in ("import time; time.sleep(300)", deaf):
+    child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    print(child.pid, flush=True)
+time.sleep(300)
+"""
+"""A process with two children in groups of their own, as Prefect's worker has; one is deaf."""
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_what_a_worker_started_ends_with_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
+    monkeypatch.setattr(serve, "STOP_SECONDS", 2)
+    children: list[str] = []
+    with serve._running() as process:
+        deadline = time.monotonic() + 60
+        while len(children) < 2 and time.monotonic() < deadline:
+            children += capfd.readouterr().out.split()
+            time.sleep(0.05)
+        time.sleep(0.5)  # until the deaf one is deaf
+    assert len(children) == 2
+    for number in (process.pid, *map(int, children)):
+        assert not is_running(number)
+
+
+def is_running(number: int) -> bool:
+    """Say whether a process is at work; one that has ended and is not yet reaped is not."""
+    command = ["ps", "-o", "stat=", "-p", str(number)]
+    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return bool(state) and not state.startswith("Z")
 
 
 def test_a_port_that_is_taken_is_said_at_once(

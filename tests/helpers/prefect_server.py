@@ -23,8 +23,8 @@ STOP_SECONDS = 120
 """More than ``hwprices serve`` takes to end its worker, and its server, or to kill them."""
 
 PREFECT = [sys.executable, "-m", "prefect"]
-READY_SECONDS = 300
-"""Prefect's server starts in 15 s on a quiet machine with two cores, in minutes on a busy one."""
+READY_SECONDS = 600
+"""`hwprices serve` is up in half a minute on two quiet cores, and took five on two busy ones."""
 
 
 @dataclass(frozen=True)

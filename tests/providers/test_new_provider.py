@@ -36,7 +36,39 @@ for name in ("toycloud", "{OTHER}"):
 release.publish(Store(sys.argv[1]))
 """
 
-COMMAND = "from hwprices.cli import main; main()"
+RUN_COMMANDS = """
+import json, sys
+from typer.testing import CliRunner
+from hwprices.cli import app
+
+results = {name: CliRunner().invoke(app, words) for name, words in json.load(sys.stdin).items()}
+assert all(result.exit_code == 0 for result in results.values()), results
+print(json.dumps({name: result.stdout for name, result in results.items()}))
+"""
+
+PRICES = (
+    "select region, instance_type, purchase_option, hourly from prices "
+    "where provider = 'toycloud' order by all"
+)
+OFFERS = (
+    "select accelerator_id, usd_per_accelerator_hour from offers "
+    "where accelerator_count = 1 and provider = 'toycloud'"
+)
+REFUSED = "select reason, message from quarantine where provider = 'toycloud'"
+
+COMMANDS = {
+    "prices": ["query", PRICES, "--json"],
+    "offers": ["query", OFFERS, "--json"],
+    "refused": ["query", REFUSED, "--json"],
+    "show": ["show"],
+    "explain": ["explain", "gpu-h100-1", "--region", "eu-1", "--option", "on_demand"],
+    "device": ["device", "nvidia-h100-sxm5-80gb", "--json"],
+}
+"""Commands that are asked of the release, in one process: each would import all of it anew."""
+
+CONTRACT = "tests/providers/test_contract.py"
+FAULTS = "tests/providers/test_faults.py"
+DOCS = "tests/docs/test_docs.py"
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +81,9 @@ def tracked_files(project: Path) -> list[str]:
     return [name for name in names if (project / name).exists()]
 
 
-def run(tree: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def run(
+    tree: Path, *command: str, check: bool = True, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Run Python in the tree, with the tree's own hwprices."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HWPRICES_")}
     environment["PYTHONPATH"] = str(tree / "src")
@@ -57,6 +91,7 @@ def run(tree: Path, *command: str, check: bool = True) -> subprocess.CompletedPr
         [sys.executable, *command],
         cwd=tree,
         env=environment,
+        input=given,
         capture_output=True,
         text=True,
         check=False,
@@ -82,24 +117,18 @@ def tree(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def root(tree: Path) -> Path:
-    """Make a release of the toy and one other provider."""
-    root = tree / "data/local"
-    run(tree, "-c", MAKE_RELEASE, str(root))
-    return root
+def answers(tree: Path) -> dict[str, str]:
+    """Make a release of the toy and one other provider, and ask it all commands."""
+    root = str(tree / "data/local")
+    run(tree, "-c", MAKE_RELEASE, root)
+    commands = {name: [*words, "--root", root] for name, words in COMMANDS.items()}
+    done = run(tree, "-c", RUN_COMMANDS, given=json.dumps(commands))
+    printed: dict[str, str] = json.loads(done.stdout)
+    return printed
 
 
-def command(tree: Path, root: Path, *arguments: str) -> str:
-    """Run ``hwprices`` on the release."""
-    return run(tree, "-c", COMMAND, *arguments, "--root", str(root)).stdout
-
-
-def test_its_prices_are_in_the_release(tree: Path, root: Path) -> None:
-    sql = (
-        "select region, instance_type, purchase_option, hourly from prices "
-        "where provider = 'toycloud' order by all"
-    )
-    rows = [tuple(row.values()) for row in json.loads(command(tree, root, "query", sql, "--json"))]
+def test_its_prices_are_in_the_release(answers: dict[str, str]) -> None:
+    rows = [tuple(row.values()) for row in json.loads(answers["prices"])]
     assert [(*names, float(price)) for *names, price in rows] == [
         ("eu-1", "cpu-8", "on_demand", 0.2),
         ("eu-1", "gpu-h100-1", "on_demand", 2.49),
@@ -108,37 +137,30 @@ def test_its_prices_are_in_the_release(tree: Path, root: Path) -> None:
     ]
 
 
-def test_its_offers_are_joined_with_the_spec_sheets(tree: Path, root: Path) -> None:
-    sql = "select accelerator_id, usd_per_accelerator_hour from offers where accelerator_count = 1"
-    rows = json.loads(command(tree, root, "query", f"{sql} and provider = 'toycloud'", "--json"))
+def test_its_offers_are_joined_with_the_spec_sheets(answers: dict[str, str]) -> None:
+    rows = json.loads(answers["offers"])
     assert [row["accelerator_id"] for row in rows] == ["nvidia-h100-sxm5-80gb"]
     assert float(rows[0]["usd_per_accelerator_hour"]) == 2.49
 
 
-def test_what_it_refused_is_in_quarantine(tree: Path, root: Path) -> None:
-    sql = "select reason, message from quarantine where provider = 'toycloud'"
-    refused = json.loads(command(tree, root, "query", sql, "--json"))
+def test_what_it_refused_is_in_quarantine(answers: dict[str, str]) -> None:
+    refused = json.loads(answers["refused"])
     assert refused == [{"reason": "unknown_price_type", "message": "billing is loyalty"}]
 
 
-def test_show_lists_it(tree: Path, root: Path) -> None:
-    shown = command(tree, root, "show").lower().replace(" ", "")
-    assert "toycloud" in shown
+def test_show_lists_it(answers: dict[str, str]) -> None:
+    assert "toycloud" in answers["show"].lower().replace(" ", "")
 
 
-def test_explain_leads_to_the_line_of_its_price_list(tree: Path, root: Path) -> None:
-    explained = command(
-        tree, root, "explain", "gpu-h100-1", "--region", "eu-1", "--option", "on_demand"
-    )
-    assert "TC-102" in explained
-    assert "payg" in explained  # only the landed page has this word
-    assert "2.49" in explained
+def test_explain_leads_to_the_line_of_its_price_list(answers: dict[str, str]) -> None:
+    assert "TC-102" in answers["explain"]
+    assert "payg" in answers["explain"]  # only the landed page has this word
+    assert "2.49" in answers["explain"]
 
 
-def test_device_counts_it_among_the_clouds_that_sell_an_h100(tree: Path, root: Path) -> None:
-    answer = command(tree, root, "device", "nvidia-h100-sxm5-80gb", "--json")
-    assert "toycloud" in answer
-    assert "gpu-h100-1" in answer  # 2.49 USD is less than Google Cloud asks
+def test_device_counts_it_among_the_clouds_that_sell_an_h100(answers: dict[str, str]) -> None:
+    assert "toycloud" in answers["device"]
+    assert "gpu-h100-1" in answers["device"]  # 2.49 USD is less than Google Cloud asks
 
 
 @pytest.fixture
@@ -151,38 +173,33 @@ def readme_without_settings(tree: Path) -> Iterator[None]:
     readme.write_text(text)
 
 
-def check_readme(tree: Path) -> subprocess.CompletedProcess[str]:
-    """Run the test of its README in the tree."""
-    return run_tests(tree, "tests/docs/test_docs.py", "-k", "readme and toycloud", check=False)
-
-
 def run_tests(tree: Path, *tests: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run some tests of the tree."""
-    return run(tree, "-m", "pytest", "-q", "-p", "no:xdist", *tests, check=check)
+    """Run some tests of the tree, and list each with its outcome."""
+    return run(tree, "-m", "pytest", "-q", "-rA", "-p", "no:xdist", *tests, check=check)
 
 
-def test_its_settings_are_checked_against_its_readme(tree: Path) -> None:
-    done = check_readme(tree)
-    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+@pytest.fixture(scope="module")
+def outcomes(tree: Path) -> list[str]:
+    """Run its tests of README, contract and faults; return a line for each, outcome first."""
+    choice = "toycloud and (readme or test_contract or test_faults)"
+    printed = run_tests(tree, DOCS, CONTRACT, FAULTS, "-k", choice, check=False).stdout
+    return [line for line in printed.splitlines() if line.startswith(("PASSED", "FAILED", "ERROR"))]
+
+
+@pytest.mark.parametrize("file", [DOCS, CONTRACT, FAULTS])
+def test_its_readme_its_contract_and_faults_of_a_server_are_checked(
+    file: str, outcomes: list[str]
+) -> None:
+    of_file = [line for line in outcomes if file in line]
+    assert of_file
+    assert [line for line in of_file if not line.startswith("PASSED")] == []
 
 
 @pytest.mark.usefixtures("readme_without_settings")
 def test_a_setting_missing_in_its_readme_is_reported(tree: Path) -> None:
-    done = check_readme(tree)
+    done = run_tests(tree, DOCS, "-k", "readme and toycloud", check=False)
     assert (done.returncode, "1 failed" in done.stdout) == (1, True), done.stdout
     assert "HWPRICES_TOYCLOUD_URL" in done.stdout
-
-
-def test_the_contract_holds_for_it(tree: Path) -> None:
-    done = run_tests(tree, "tests/providers/test_contract.py", "-k", "toycloud")
-    assert " passed" in done.stdout
-    assert " failed" not in done.stdout
-
-
-def test_it_is_tried_with_the_faults_of_a_server(tree: Path) -> None:
-    done = run_tests(tree, "tests/providers/test_faults.py", "-k", "toycloud")
-    assert " passed" in done.stdout
-    assert " failed" not in done.stdout
 
 
 @pytest.mark.skipif(
