@@ -31,7 +31,12 @@ PurchaseOption = Annotated[
         help="Only this purchase option: on_demand, spot, reserved …",
     ),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="How many ways to buy it are shown.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="How many ways to buy it are shown, else 10; of --json and --csv how many rows."
+    ),
+]
 Rebuild = Annotated[
     bool,
     typer.Option(
@@ -40,6 +45,8 @@ Rebuild = Annotated[
     ),
 ]
 
+SHOWN = 10  # ways to buy, a table that is read at a glance
+
 
 def history(
     name: Name = "",
@@ -47,7 +54,7 @@ def history(
     region: Region = None,
     purchase_option: PurchaseOption = None,
     os: System = "linux",
-    limit: Limit = 10,
+    limit: Limit = None,
     rebuild: Rebuild = False,
     root: Root = "",
     version: Release = "latest",
@@ -81,7 +88,7 @@ def history(
         plain=not (as_json or as_csv),
     )
     if as_json or as_csv:
-        print_frame(rows, as_json, lambda _: "", as_csv=as_csv)
+        print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
         return
     from hwprices.read.terminal import history as terminal
 
@@ -91,7 +98,7 @@ def history(
         )
     is_type = rows["instance_type"].n_unique() == 1
     draw = terminal.of_type if is_type else terminal.of_accelerator
-    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit))
+    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
 
 
 def is_screen() -> bool:

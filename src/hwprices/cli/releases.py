@@ -14,6 +14,7 @@ from hwprices.cli.common import (
     default_root,
     open_dataset,
     print_csv,
+    print_frame,
     print_json,
     print_table,
 )
@@ -33,14 +34,21 @@ Unsafe = Annotated[
     ),
 ]
 
+Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
+
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
 
-def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
+def show(
+    version: ReleaseArgument = "latest",
+    root: Root = "",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
     """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
-    figures were fetched, and commands to try next.
+    figures were fetched, and commands to try next. --csv gives a line for each provider.
 
     Example:
 
@@ -48,7 +56,13 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     """
     from hwprices.read import summary
 
-    print_table(summary.render(open_dataset(root, version)))
+    dataset = open_dataset(root, version)
+    if as_json and not as_csv:
+        print_json(summary.to_json(dataset))
+        return
+    print_frame(
+        summary.providers(dataset), as_json, lambda _: summary.render(dataset), as_csv=as_csv
+    )
 
 
 def query(
@@ -107,7 +121,9 @@ def _print_result(
         print_table(render_result(result.columns, result.limit(shown + 1).fetchall(), shown))
 
 
-def releases(root: Root = "", as_json: AsJson = False) -> None:
+def releases(
+    limit: Newest = None, root: Root = "", as_json: AsJson = False, as_csv: AsCsv = False
+) -> None:
     """List the releases of a dataset, newest last.
 
     Prints for each its version, how many prices and offers it has, and for each provider whether
@@ -118,32 +134,22 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
         hwprices releases --root s3://bucket/hwprices
     """
     from hwprices.read import dataset
-    from hwprices.read.terminal.tables import table
+    from hwprices.read.terminal.releases import as_frame, render_releases
 
     place = root or default_root()
     entries = dataset.releases(place)
-    if as_json:
-        print_json(entries)
-        return
-    if not entries:
+    if not entries and not as_json:
         raise HwpricesError(
             f"no release in {place}", "Run the refresh flow (make run), or give --root."
         )
-    rows = [
-        [
-            entry["version"],
-            f"{entry['rows'].get('prices', 0):,}",
-            f"{entry['rows'].get('offers', 0):,}",
-            "; ".join(f"{name} ({state})" for name, state in entry["providers"].items()),
-            "latest" if entry["latest"] else "",
-        ]
-        for entry in entries
-    ]
-    headings = ["version", "prices", "offers", "providers", ""]
-    print_table(table(headings, rows, right=["prices", "offers"], wrap=["providers"]))
+    newest = entries[-limit:] if limit else entries
+    if as_json and not as_csv:
+        print_json(newest)
+        return
+    print_frame(as_frame(newest), as_json, lambda _: render_releases(newest), as_csv=as_csv)
 
 
-def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
+def verify(version: ReleaseArgument = "latest", root: Root = "", as_json: AsJson = False) -> None:
     """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest, and ends with
@@ -157,9 +163,13 @@ def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
 
     dataset = open_dataset(root, version)
     faults = dataset.verify()
-    for fault in faults:
-        typer.echo(escaped(fault), err=True)
+    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
+    if as_json:
+        print_json({"version": dataset.version, "files": count, "faults": faults})
+    else:
+        for fault in faults:
+            typer.echo(escaped(fault), err=True)
     if faults:
         raise typer.Exit(1)
-    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
-    typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")
+    if not as_json:
+        typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")

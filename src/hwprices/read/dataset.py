@@ -494,7 +494,7 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
     Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
     origin (live or sample) and status (fresh or kept).
     """
-    store = Store(root)
+    store = Store(resolve(str(root)))
     latest = latest_version(store)
     entries = []
     for version in versions(store):

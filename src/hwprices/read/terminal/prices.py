@@ -17,7 +17,7 @@ from hwprices.read.terminal.words import purchase, system
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
 
-def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
+def render_prices(prices: pl.DataFrame, top: int) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
     hint = "narrow it with --region, --os, --purchase-option"
