@@ -10,6 +10,7 @@ from hwprices.cli.common import (
     Limit,
     Release,
     Root,
+    check_one_format,
     open_dataset,
     print_frame,
     print_json,
@@ -61,6 +62,7 @@ def explain(
     from hwprices.read import explain as tracing
     from hwprices.read.terminal.prices import render_explanation, render_prices
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     prices = tracing.find_prices(
         dataset, price, region=region, os=os, purchase_option=purchase_option
@@ -75,7 +77,7 @@ def explain(
         )
         return
     explanation = tracing.explain(dataset, prices["price_id"][0])
-    if as_json and not as_csv:
+    if as_json:
         print_json(tracing.to_json(explanation))
         return
     parts = explanation.components if explanation.components.height else prices

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 ASKED = "What is asked"
 SERVING = "Serving"
@@ -186,7 +186,16 @@ Grid = Annotated[
         "--grid", help="gCO2e/kWh of your electricity, for its emissions.", rich_help_panel=OWNING
     ),
 ]
-Top = Annotated[int, typer.Option(min=1, help="How many machines to show.")]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        "--top",
+        min=1,
+        help="How many machines; without it 8, and all with --csv, --json.",
+    ),
+]
+SHOWN = 8  # machines: those worth a second look
 Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
@@ -224,11 +233,12 @@ def recommend(
     overlays: filters.OverlayFile = None,
     utilisation: Utilisation = 0.5,
     grid: Grid = None,
-    top: Top = 8,
+    top: Top = None,
     excluded: Excluded = 0,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -288,10 +298,13 @@ def recommend(
             **{name: values[name] for name in names},
         )
         frame = ranking.answer(asked, dataset, ownership)
-    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(top))
+    shown = top or SHOWN
+    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown))
     print_frame(
         frame,
         as_json,
-        lambda ranked: render_recommendation(ranked, top, excluded, notes),
+        lambda ranked: render_recommendation(ranked, shown, excluded, notes),
+        as_csv=as_csv,
+        limit=top,
         notes=notes,
     )

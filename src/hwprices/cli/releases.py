@@ -11,6 +11,7 @@ from hwprices.cli.common import (
     Release,
     ReleaseArgument,
     Root,
+    check_one_format,
     default_root,
     open_dataset,
     print_csv,
@@ -56,8 +57,9 @@ def show(
     """
     from hwprices.read import summary
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
-    if as_json and not as_csv:
+    if as_json:
         print_json(summary.to_json(dataset))
         return
     print_frame(
@@ -89,6 +91,7 @@ def query(
 
     from hwprices.read.sql import mistake, refusal
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     try:
@@ -136,6 +139,7 @@ def releases(
     from hwprices.read import dataset
     from hwprices.read.terminal.releases import as_frame, render_releases
 
+    check_one_format(as_json, as_csv)
     place = root or default_root()
     entries = dataset.releases(place)
     if not entries and not as_json:
@@ -143,13 +147,18 @@ def releases(
             f"no release in {place}", "Run the refresh flow (make run), or give --root."
         )
     newest = entries[-limit:] if limit else entries
-    if as_json and not as_csv:
+    if as_json:
         print_json(newest)
         return
     print_frame(as_frame(newest), as_json, lambda _: render_releases(newest), as_csv=as_csv)
 
 
-def verify(version: ReleaseArgument = "latest", root: Root = "", as_json: AsJson = False) -> None:
+def verify(
+    version: ReleaseArgument = "latest",
+    root: Root = "",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
     """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest, and ends with
@@ -159,17 +168,22 @@ def verify(version: ReleaseArgument = "latest", root: Root = "", as_json: AsJson
 
         hwprices verify
     """
+    import polars
+
     from hwprices.read.terminal.tables import escaped
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     faults = dataset.verify()
     count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
     if as_json:
         print_json({"version": dataset.version, "files": count, "faults": faults})
+    elif as_csv:
+        print_csv(polars.DataFrame({"fault": faults}, schema={"fault": polars.String}))
     else:
         for fault in faults:
             typer.echo(escaped(fault), err=True)
     if faults:
         raise typer.Exit(1)
-    if not as_json:
+    if not (as_json or as_csv):
         typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")
