@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame
-from hwprices.cli.history import print_lines, screen_width
+from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame, print_table
 
 Older = Annotated[
     str,
@@ -47,5 +46,4 @@ def diff(
         return
     before = older or dataset.release.previous or ""
     shown = limit or SHOWN
-    lines = terminal.of_diff(rows, before, dataset.version, width=screen_width(), limit=shown)
-    print_lines(lines)
+    print_table(terminal.of_diff(rows, before, dataset.version, shown))
