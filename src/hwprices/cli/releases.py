@@ -136,12 +136,12 @@ def releases(
 
         hwprices releases --root s3://bucket/hwprices
     """
-    from hwprices.read import dataset
+    from hwprices.read import releases as reading
     from hwprices.read.terminal.releases import as_frame, render_releases
 
     check_one_format(as_json, as_csv)
     place = root or default_root()
-    entries = dataset.releases(place)
+    entries = reading.releases(place)
     if not entries and not as_json:
         raise HwpricesError(
             f"no release in {place}", "Run the refresh flow (make run), or give --root."

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hwprices.landing.pages import Landing
 from hwprices.publish import pointer
-from hwprices.read.dataset import latest_version, versions
+from hwprices.read.releases import latest_version, versions
 from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import LEFTOVER_AGE, Store

@@ -4,9 +4,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 """
 
 import contextlib
-import hashlib
 import importlib.util
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
-from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import (
-    LatestRelease,
-    ReleaseManifest,
-    SchemaVersion,
-    check_latest,
-    check_release,
-)
 from hwprices.storage.store import Store, storage_options
 
 if TYPE_CHECKING:
@@ -33,78 +24,6 @@ if TYPE_CHECKING:
     from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
-
-
-def versions(store: Store) -> list[str]:
-    """List the versions of the complete releases, oldest first.
-
-    A directory whose name is not that of a release is none.
-    """
-    of_manifests = (
-        layout.release_version(key)
-        for key in store.keys(layout.RELEASES)
-        if layout.is_release_manifest(key)
-    )
-    return sorted(version for version in of_manifests if version and layout.is_version(version))
-
-
-def read_manifest(store: Store, version: str) -> ReleaseManifest:
-    """Read the manifest of a release.
-
-    Raises:
-        HwpricesError: there is no such release, its manifest is damaged or has a value that it may
-            not have, or its schema is newer than this reader's.
-    """
-    key = layout.release_manifest(version)
-    data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
-    if data is None:
-        available = versions(store)
-        hint = (
-            f"There are: {', '.join(available[-5:])}."
-            if available
-            else "There are none yet: run the refresh flow (make run)."
-        )
-        raise HwpricesError(f"no release {version} in {store.root}", hint)
-    file = f"the manifest {store.uri(key)}"
-    remedy = "Open another release, or publish again."
-    schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
-    if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
-        raise HwpricesError(
-            f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
-            "Upgrade: pip install -U hwprices.",
-        )
-    manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
-    check_release(manifest, version, file=file, remedy=remedy)
-    return manifest
-
-
-def _schema_number(schema: str | int, file: str, remedy: str) -> int:
-    """Read the schema version of a manifest as a number.
-
-    Raises:
-        HwpricesError: it is none.
-    """
-    text = str(schema)
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        fault = f"schema_version: {text[:20]!a} is no number"
-        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
-    return int(text)
-
-
-def latest_version(store: Store) -> str | None:
-    """Name the version of the release in force, or None.
-
-    Raises:
-        HwpricesError: the pointer is damaged, or names no release.
-    """
-    data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
-    if data is None:
-        return None
-    file = store.uri(layout.LATEST_RELEASE)
-    remedy = "Give a version; hwprices releases lists them."
-    latest = manifests.decode(data, LatestRelease, file=file, remedy=remedy)
-    check_latest(latest, file=file, remedy=remedy)
-    return latest.version
 
 
 class Dataset:
@@ -302,19 +221,6 @@ class Dataset:
             )
         connection.register(table, self.scan(table))
 
-    def _altered_notes(self) -> list[str]:
-        """List the release notes that are missing or altered."""
-        faults = []
-        for name, sha256 in self.release.notes.items():
-            key = layout.release_file(self.version, name)
-            data = self.store.get(key)
-            if data is None:
-                faults.append(f"{self.store.uri(key)} is missing")
-            elif hashlib.sha256(data).hexdigest() != sha256:
-                fault = "was altered: its checksum does not match the manifest"
-                faults.append(f"{self.store.uri(key)} {fault}")
-        return faults
-
     def find(
         self,
         text: str = "",
@@ -434,37 +340,14 @@ class Dataset:
         """List each file that is missing, altered, or not in the manifest; none means complete.
 
         The report is left out: it is made after the release, and ``hwprices report`` makes it anew.
+
+        >>> import hwprices
+        >>> hwprices.open("sample").verify()
+        []
         """
-        faults = []
-        expected = {
-            layout.release_manifest(self.version),
-            layout.release_datapackage(self.version),
-            layout.release_croissant(self.version),
-            *(layout.release_file(self.version, name) for name in self.release.notes),
-        }
-        faults += self._altered_notes()
-        listed = [entry["files"] for entry in self.manifest["tables"].values()]
-        for files in (*listed, self.manifest.get("derived", [])):
-            for file in files:
-                key = layout.release_file(self.version, file["key"])
-                expected.add(key)
-                if self.store.leads_out(key):
-                    faults.append(f"{self.store.uri(key)} is a link out of {self.store.root}")
-                    continue
-                data = self.store.get(key)
-                if data is None:
-                    faults.append(f"{self.store.uri(key)} is missing")
-                elif hashlib.sha256(data).hexdigest() != file["sha256"]:
-                    faults.append(
-                        f"{self.store.uri(key)} was altered: "
-                        "its checksum does not match the manifest"
-                    )
-        faults += [
-            f"{self.store.uri(key)} is not in the manifest"
-            for key in self.store.keys(layout.release_directory(self.version))
-            if key not in expected and not key.startswith(layout.release_report(self.version))
-        ]
-        return faults
+        from hwprices.read.verify import faults
+
+        return faults(self.store, self.release)
 
 
 def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
@@ -486,30 +369,3 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
             what to do.
     """
     return Dataset(Store(resolve(str(root))), version)
-
-
-def releases(root: str | Path) -> list[dict[str, Any]]:
-    """Describe every complete release, oldest first.
-
-    Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
-    origin (live or sample) and status (fresh or kept).
-    """
-    store = Store(resolve(str(root)))
-    latest = latest_version(store)
-    entries = []
-    for version in versions(store):
-        manifest = read_manifest(store, version)
-        rows = {name: entry.rows for name, entry in manifest.tables.items()}
-        providers = {
-            name: f"{entry.origin}, {entry.status}" for name, entry in manifest.providers.items()
-        }
-        entries.append(
-            {
-                "version": version,
-                "created_at": manifest.created_at,
-                "latest": version == latest,
-                "rows": rows,
-                "providers": providers,
-            }
-        )
-    return entries

@@ -9,7 +9,7 @@ from rich.table import Table
 from hwprices.read.terminal.tables import table
 
 Entry = Mapping[str, Any]
-"""A release as ``read.dataset.releases`` describes it."""
+"""A release as ``read.releases.releases`` describes it."""
 
 HEADINGS = ["version", "prices", "offers", "providers", ""]
 
