@@ -46,11 +46,18 @@ class Dataset:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables of this release."""
+        """Names of the tables of this release.
+
+        >>> open("sample").tables[:3]
+        ['regions', 'zones', 'instance_types']
+        """
         return list(self.manifest["tables"])
 
     def files(self, table: str) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
+
+        >>> [Path(file).name for file in open("sample").files("offers")]
+        ['offers.parquet']
 
         Raises:
             HwpricesError: the release has no such table, or a file is a link out of the root.
@@ -73,7 +80,12 @@ class Dataset:
         return [self.store.uri(key) for key in keys]
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame; nothing is read until it is collected."""
+        """Give a table as a lazy frame; nothing is read until it is collected.
+
+        >>> p5 = open("sample").scan("instance_types").filter(instance_type="p5.48xlarge")
+        >>> p5.select("vcpus", "memory_gib").collect().rows()
+        [(192, 2048.0)]
+        """
         return pl.scan_parquet(
             self.files(table),
             hive_partitioning=False,
@@ -84,6 +96,10 @@ class Dataset:
         """Open the release that was in force at a day, time or version.
 
         A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
+
+        >>> data = open("sample")
+        >>> data.at("2026-12-31").version == data.version
+        True
 
         Raises:
             HwpricesError: no release that is kept is so old.
@@ -107,6 +123,10 @@ class Dataset:
         ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
         price_history and per_accelerator_hour.
 
+        >>> moves = open("sample").history("p5.48xlarge", purchase_option="on_demand")
+        >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
+        [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
+
         Raises:
             HwpricesError: no release has had a price of this name; the line names the nearest.
         """
@@ -126,6 +146,10 @@ class Dataset:
         """List the prices of this release that differ from those at an earlier time.
 
         Without ``since`` from those of the release before. The earlier release need not be kept.
+
+        >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
+        >>> moves.select("change", "change_percent").rows()
+        [('price_down', -44.0195)]
 
         Raises:
             HwpricesError: the history does not go back so far, or there is no release before.
@@ -161,6 +185,9 @@ class Dataset:
 
         Its queries read the tables of this release, and no other file, no network and no extension;
         tables that they create are in memory. ``unsafe_duckdb`` has no such bounds.
+
+        >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
+        [(42,)]
         """
         import duckdb
 
@@ -176,6 +203,10 @@ class Dataset:
 
         Its queries read and write any file that you may, and load extensions from the network: for
         ``copy … to``, and for programs that need DuckDB's own class. Run your own queries only.
+
+        >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
+        >>> open("sample").unsafe_duckdb().sql(sql).fetchall()
+        [(4,)]
         """
         import duckdb
 
@@ -232,6 +263,10 @@ class Dataset:
     ) -> pl.DataFrame:
         """Find offers, in words or by options: one row for each price, the cheapest first.
 
+        >>> offers = open("sample").find("8xH100 europe 1y")
+        >>> offers.select("instance_type", "region", pl.col("usd_per_hour").round(2)).rows()[0]
+        ('a3-highgpu-8g', 'europe-west4', Decimal('78.0700000000'))
+
         Args:
             text: such as "8xH100 europe 1y".
             sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
@@ -239,7 +274,7 @@ class Dataset:
             overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
             options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
                 continent, option, term, os, tenancy, max_price, usd_per …: those of
-                ``read.find.request.request``.
+                ``read.find.request.Options``.
 
         Raises:
             HwpricesError: a word or option is not understood; the line names near ones.
@@ -259,6 +294,10 @@ class Dataset:
 
         The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
         ``find``; without them all systems and tenancies are given.
+
+        >>> prices = open("sample").price("d4s_v5", option="on_demand", region="westeurope")
+        >>> prices.select("os", pl.col("effective_hourly").cast(float)).rows()
+        [('linux', 0.23), ('windows', 0.414)]
 
         Raises:
             HwpricesError: there is no such machine type, or it has no price; the line says whether
@@ -282,6 +321,10 @@ class Dataset:
         ``equals``: add the machine of every other provider that is most like the first one.
         ``options`` as in ``find``.
 
+        >>> rows = open("sample").compare("g6.xlarge", "g2-standard-4")
+        >>> rows.select("instance_type", "memory_gib").rows()
+        [('g6.xlarge', 16.0), ('g2-standard-4', 16.0)]
+
         Raises:
             HwpricesError: a name or option is not understood, or there is nothing to compare.
         """
@@ -291,13 +334,21 @@ class Dataset:
         return compare(self, *names, equals=equals, overlays=rules, **options).rows
 
     def coverage(self) -> pl.DataFrame:
-        """Give one row for each region: how many prices it has, of which kinds, how old."""
+        """Give one row for each region: how many prices it has, of which kinds, how old.
+
+        >>> open("sample").coverage().filter(pl.col("prices") > 0, provider="aws")["region"].item()
+        'us-east-1'
+        """
         from hwprices.read.find import overview
 
         return overview.coverage(self)
 
     def refused(self) -> pl.DataFrame:
-        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them."""
+        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them.
+
+        >>> open("sample").refused().filter(provider="azure").select("reason", "rows").rows()
+        [('no_size_name', 4)]
+        """
         from hwprices.read.find import overview
 
         return overview.quarantine(self)
@@ -311,6 +362,11 @@ class Dataset:
     ) -> Path:
         """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
 
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     pl.read_csv(open("sample").export(f"{folder}/cpus.csv", ["cpus"])).columns[0]
+        'cpu_id'
+
         Raises:
             HwpricesError: see ``read.export.files.export``.
         """
@@ -319,13 +375,23 @@ class Dataset:
         return files.export(self, target, tables, overlays=_overlays(overlays))
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft."""
+        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft.
+
+        >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
+        True
+        """
         from hwprices.read.export import files
 
         return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
+
+        The release that comes with the program has never been tried:
+
+        >>> open("sample").status()
+        Traceback (most recent call last):
+        hwprices.errors.HwpricesError: ...
 
         Raises:
             HwpricesError: the dataset has no ``status.json``.
@@ -341,8 +407,7 @@ class Dataset:
 
         The report is left out: it is made after the release, and ``hwprices report`` makes it anew.
 
-        >>> import hwprices
-        >>> hwprices.open("sample").verify()
+        >>> open("sample").verify()
         []
         """
         from hwprices.read.verify import faults
@@ -363,6 +428,9 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 
     ``open("sample")`` opens the small release that comes with the package.
+
+    >>> "price_history" in open("sample").tables
+    True
 
     Raises:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says

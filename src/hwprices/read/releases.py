@@ -95,6 +95,9 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
 
     Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
     origin (live or sample) and status (fresh or kept).
+
+    >>> [entry["latest"] for entry in releases("sample")]
+    [True]
     """
     store = Store(resolve(str(root)))
     latest = latest_version(store)
