@@ -56,6 +56,7 @@ class Prices(Table):
     os: pl.String = column(
         "Operating system the price includes, or for byol the one it is meant for.",
         values=OPERATING_SYSTEMS,
+        focus="SkuPriceDetails.OperatingSystem",
     )
     software: pl.String = column(
         "Software whose license the price includes, or for byol is meant for.", values=SOFTWARE

@@ -2,7 +2,9 @@
 
 import functools
 import http.server
+import importlib.util
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +45,20 @@ def test_the_examples_over_a_folder_run(
     assert len(found["tables"]) > 10  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
+    reason="Spark is not here",
+)
+def test_the_example_over_spark_runs(data: Path) -> None:
+    (release,) = (data / "releases").glob("*/")
+    (example,) = blocks("python over spark")
+    found = run(example, release=release)
+    try:
+        assert [row["region"] for row in found["p5"].collect()] == ["us-east-1"] * 2  # type: ignore[attr-defined]
+    finally:
+        found["spark"].stop()  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def web(data: Path) -> Iterator[str]:
     """A web server with the folder that holds ``data``."""
@@ -61,7 +77,8 @@ def web(data: Path) -> Iterator[str]:
 def test_the_example_over_http_runs(web: str) -> None:
     (example,) = blocks("python over http")
     assert "http://localhost:8000" in example
-    run(example.replace("http://localhost:8000", web))
+    found = run(example.replace("http://localhost:8000", web))
+    assert len(found["same"]) == found["machines"].height > 0  # type: ignore[arg-type,attr-defined]
 
 
 def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +102,9 @@ def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -
     options = {"aws_endpoint_url": url, "aws_allow_http": "true"}
     endpoint = {"endpoint_override": f"{host}:{port}", "scheme": "http"}
     try:
-        run(example.replace("s3://bucket", "s3://cookbook"), options=options, endpoint=endpoint)
+        found = run(
+            example.replace("s3://bucket", "s3://cookbook"), options=options, endpoint=endpoint
+        )
+        assert found["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]
     finally:
         server.stop()
