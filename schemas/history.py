@@ -10,7 +10,7 @@ import polars as pl
 
 from hwprices.schemas import columns
 from hwprices.schemas.columns import HASH_PATTERN, Table, column
-from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.vocabulary import (
     BASES,
     CHANGE_SUBJECTS,

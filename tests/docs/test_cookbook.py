@@ -11,8 +11,8 @@ from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 from tests.helpers import market
+from tests.helpers.object_store import s3
 
 COOKBOOK = Path(__file__).parents[2] / "docs" / "cookbook.md"
 
@@ -82,29 +82,15 @@ def test_the_example_over_http_runs(web: str) -> None:
 
 
 def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": url,
-    }.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
-    client.create_bucket(Bucket="cookbook")
-    for file in data.rglob("*"):
-        if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
-            client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
-    (example,) = blocks("python over s3")
-    options = {"aws_endpoint_url": url, "aws_allow_http": "true"}
-    endpoint = {"endpoint_override": f"{host}:{port}", "scheme": "http"}
-    try:
+    with s3(monkeypatch, "cookbook") as url:
+        client = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
+        for file in data.rglob("*"):
+            if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
+                client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
+        (example,) = blocks("python over s3")
         found = run(
-            example.replace("s3://bucket", "s3://cookbook"), options=options, endpoint=endpoint
+            example.replace("s3://bucket", "s3://cookbook"),
+            options={"aws_endpoint_url": url, "aws_allow_http": "true"},
+            endpoint={"endpoint_override": url.removeprefix("http://"), "scheme": "http"},
         )
         assert found["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]
-    finally:
-        server.stop()

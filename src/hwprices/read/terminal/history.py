@@ -12,6 +12,7 @@ from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.terminal.chart import Span, steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.words import purchase, system
+from hwprices.read.wording import counted
 
 SERIES = [
     "provider",
@@ -111,11 +112,11 @@ def _heading(rows: pl.DataFrame) -> str:
     row = rows.sort("valid_from").row(-1, named=True)
     device = row["accelerator_id"] if len(types) == 1 else None
     with_device = f", {row['accelerator_count']:g} × {device}" if device else ""
-    prices = rows["price_id"].n_unique()
+    prices = counted(rows["price_id"].n_unique(), "price")
     providers = ", ".join(rows["provider"].unique().sort())
     currencies = ", ".join(rows["currency"].unique().sort())
     return (
-        f"{', '.join(types)} ({providers}{with_device}): {prices:,} price{'s' * (prices != 1)} "
+        f"{', '.join(types)} ({providers}{with_device}): {prices} "
         f"since {_begin(rows):%Y-%m-%d}, {currencies} an hour"
     )
 
