@@ -66,6 +66,16 @@ def test_a_family_is_all_its_types(release):
     assert set(intervals.history(release, "cpu")["instance_type"]) == {"cpu-2"}
 
 
+def test_an_accelerator_goes_before_a_family_of_that_name(release):
+    """OVH's h100-380 begins with the accelerator's name."""
+    rows = release.scan("price_history").collect()
+    named = rows.with_columns(pl.col("instance_type").str.replace("gpu-1", "h100-1"))
+    assert set(intervals.history(Release({"price_history": named}), "h100")["instance_type"]) == {
+        "h100-1",
+        "gpu-8",
+    }
+
+
 @pytest.mark.parametrize("name", ["h100", "nvidia-h100-sxm5-80gb", "H100 SXM5"])
 def test_an_accelerator_is_found_by_words(release, name):
     rows = intervals.history(release, name)

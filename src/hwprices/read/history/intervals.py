@@ -82,17 +82,19 @@ def _named(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
     types = names["instance_type"].unique().sort().to_list()
     wanted = name.strip().casefold()
     same = [one for one in types if wanted in (one.casefold(), _short(one))]
-    chosen = same or [one for one in types if is_of_family(one, wanted)]
-    if chosen:
-        return rows.filter(pl.col("instance_type").is_in(chosen))
+    if same:
+        return rows.filter(pl.col("instance_type").is_in(same))
     devices = names["accelerator_id"].drop_nulls().unique().sort().to_list()
     words = wanted.replace(" ", "-").split("-")
     matching = [one for one in devices if one == wanted] or [
         one for one in devices if set(words) <= set(one.split("-")) and any(words)
     ]
-    if not matching:
+    if matching:
+        return rows.filter(pl.col("accelerator_id").is_in(matching))
+    family = [one for one in types if is_of_family(one, wanted)]
+    if not family:
         raise _unknown(name, [*types, *devices])
-    return rows.filter(pl.col("accelerator_id").is_in(matching))
+    return rows.filter(pl.col("instance_type").is_in(family))
 
 
 def is_of_family(instance_type: str, name: str) -> bool:

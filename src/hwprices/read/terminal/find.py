@@ -356,7 +356,11 @@ def _age(row: Mapping[str, Any], now: datetime) -> str:
     oldest, newest = (
         ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
     )
-    return newest if oldest == newest else f"{newest} to {oldest}"
+    if oldest == newest:
+        return newest
+    number, _, unit = newest.partition(" ")
+    same_unit = unit and oldest.endswith(unit)
+    return f"{number if same_unit else newest} to {oldest}"
 
 
 def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:

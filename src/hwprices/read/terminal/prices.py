@@ -69,7 +69,8 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     facts = {
         "what": _terms(price),
         "flags": ", ".join(price["flags"]),
-        "seen": f"{_seen(price['observed_at'])} at {price['source_url']}",
+        "seen": _seen(price["observed_at"]),
+        "at": price["source_url"],
         "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
     }

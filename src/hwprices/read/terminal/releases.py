@@ -47,4 +47,8 @@ def render_releases(entries: Sequence[Entry]) -> Table:
 
 
 def _providers(entry: Entry) -> str:
-    return "; ".join(f"{name} ({state})" for name, state in entry["providers"].items())
+    """List the providers by where their figures are from: ``sample, fresh: aws, gcp``."""
+    by_state: dict[str, list[str]] = {}
+    for name, state in entry["providers"].items():
+        by_state.setdefault(state, []).append(name)
+    return "; ".join(f"{state}: {', '.join(names)}" for state, names in by_state.items())
