@@ -20,7 +20,7 @@ PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 GENERATORS := data_dictionary cli_reference questions calibration spec_crosscheck others_crosscheck \
               providers_table
 
-.PHONY: help run live test test-fast check bench serve docs lock clean
+.PHONY: help run live test test-fast check bench bench-check serve docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 19
@@ -65,11 +65,11 @@ docs: $(VENV)/.synced  ## write the generated pages, and build the documentation
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
 	@if test -f data/latest.json; then $(BIN)/hwprices report --root data --out site/report; fi
 
-bench: $(VENV)/.synced  ## performance: every script of bench/, then which of them missed its target
-	@missed=; for script in bench/*.py; do \
-	  echo "== $$script"; $(BIN)/python $$script || missed="$$missed $$script"; \
-	done; \
-	if test -n "$$missed"; then echo "missed its target, or failed:$$missed" >&2; exit 1; fi
+bench: $(VENV)/.synced  ## performance: every script of bench/ at full size, and one table
+	@$(BIN)/python -m bench
+
+bench-check: $(VENV)/.synced  ## the small sizes, their ratios compared with the recorded ones
+	@$(BIN)/python -m bench --check
 
 serve: $(VENV)/.synced  ## a Prefect server, the scheduled flows and a worker, on this machine
 	@$(BIN)/hwprices serve

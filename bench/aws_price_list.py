@@ -1,33 +1,33 @@
 """Measure the normaliser on a full-size AWS price list, beside a bare copy of the same columns.
 
-    python bench/aws_price_list.py [--gigabytes 1.2] [--runs 3]
-
 Writes a CSV in the vendor's format (90 columns, every SKU on demand and with 12 reserved terms,
-other capacities between), lands it as a live run would, and measures, each in a process of its own:
-(a) the least a reader must do, polars' scan of the landed file, projected to the columns that the
-normaliser reads and written as Parquet; (b) the normaliser, its rows written as Parquet. Prints
-seconds, peak memory and the ratio (b) / (a) with its limit. Fails above the limit of the ratio
-or of memory, never by seconds. The file is deleted afterwards.
+other capacities between), lands it as a live run would, and measures: the least a reader must do,
+polars' scan of the landed file, projected to the columns that the normaliser reads and written as
+Parquet; and the normaliser, its rows written as Parquet. The files are deleted afterwards.
 """
 
-import argparse
 import itertools
-import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-RATIO_LIMIT = 1.5
-MEMORY_LIMIT = 1000  # MB: a region is normalised beside others on a machine of 4 GB
+import polars as pl
+
+from bench import measure
+from hwprices.landing.download import Downloaded
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages
+from hwprices.providers.aws.normalise import normalise as parts
+from hwprices.providers.aws.prices.price_list import COLUMNS
+
+GOAL = measure.Goal(ratio=1.2, megabytes=800)
 
 REGION = "us-east-1"
-GIGABYTE = 1e9
+SMALL = 0.05e9
+FULL = 1.2e9  # bytes of the CSV: us-east-1 with all terms
 
 FAMILIES = [
     f"{letter}{generation}{more}"
@@ -60,52 +60,41 @@ SKU_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 CAPACITIES = ["Used", "UnusedCapacityReservation", "AllocatedCapacityReservation"]
 
 
-def main() -> int:
-    """Measure both steps, print the ratio, and return 1 above a limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--gigabytes", type=float, default=1.2, help="size of the CSV")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each; the fastest counts")
-    parser.add_argument("--step", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.step:
-        {"project": project, "normalise": normalise}[options.step](Path(options.folder))
-        return 0
+def rows(is_small: bool) -> Iterator[measure.Row]:
+    """Measure the copy of the columns and the normaliser."""
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
-        rows = generate(Path(folder) / "index.csv", options.gigabytes * GIGABYTE)
-        size = (Path(folder) / "index.csv").stat().st_size / GIGABYTE
+        csv = Path(folder) / "index.csv"
+        lines_written = generate(csv, SMALL if is_small else FULL)
+        size = f"{csv.stat().st_size / 1e9:.2f} GB, {lines_written:,} lines"
         land(Path(folder))
-        (Path(folder) / "index.csv").unlink()
-        best = {
-            step: min(measure(step, folder) for _ in range(options.runs))
-            for step in ("project", "normalise")
-        }
-    print(f"price list of {size:.2f} GB, {rows:,} lines, {os.cpu_count()} cores")
-    for step, (seconds, peak) in best.items():
-        print(f"{step:10} {seconds:6.2f} s   peak {peak:6.0f} MB")
-    ratio, peak = best["normalise"][0] / best["project"][0], best["normalise"][1]
-    print(f"ratio {ratio:.2f} (limit {RATIO_LIMIT}), peak {peak:.0f} MB (limit {MEMORY_LIMIT})")
-    return 0 if ratio <= RATIO_LIMIT and peak < MEMORY_LIMIT else 1
+        csv.unlink()
+        costs = measure.compare({"project": (project, folder), "normalise": (normalise, folder)})
+    yield measure.make_row("bare projection of an AWS price list", size, costs["project"])
+    yield measure.make_row(
+        "normalise an AWS price list",
+        size,
+        costs["normalise"],
+        baseline=costs["project"],
+        baseline_name="bare projection",
+        goal=GOAL,
+        is_small=is_small,
+    )
 
 
 def generate(path: Path, size: float) -> int:
     """Write a CSV of at least ``size`` bytes; return the number of its lines."""
-    from hwprices.providers.aws.prices.price_list import COLUMNS
-
     header = [*COLUMNS, *(f"Attribute {n}" for n in range(90 - len(COLUMNS)))]
-    rows = 0
+    count = 0
     with path.open("w", buffering=1 << 20) as file:
         for name in ("FormatVersion", "Disclaimer", "Publication Date", "Version", "OfferCode"):
             file.write(f'"{name}","x"\n')
         file.write(",".join(f'"{name}"' for name in header) + "\n")
         for line in lines(header):
             file.write(line)
-            rows += 1
-            if rows % 10_000 == 0 and file.tell() >= size:
-                return rows
-    return rows
+            count += 1
+            if count % 10_000 == 0 and file.tell() >= size:
+                return count
+    return count
 
 
 def lines(header: list[str]) -> Iterator[str]:
@@ -210,9 +199,6 @@ def dimensions(price: float, *, is_reserved: bool) -> Iterator[dict[str, str]]:
 
 def land(folder: Path) -> None:
     """Land the CSV and write the manifest of a run that has it."""
-    from hwprices.landing.download import Downloaded
-    from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-
     unit, now = Unit("aws", "prices", REGION), datetime(2026, 7, 20, tzinfo=UTC)
     url = "https://bench.test/index.csv"
     body = Downloaded(folder / "index.csv", "identity", url, {}, 200, "text/csv", now)
@@ -221,57 +207,23 @@ def land(folder: Path) -> None:
     landing.write_run(Run("bench", "aws", "live", now, "bench", (UnitResult(unit, "ok", (page,)),)))
 
 
-def measure(step: str, folder: str) -> tuple[float, float]:
-    """Run one step in a process of its own; return its seconds, without imports, and peak MB."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--step", step, "--folder", folder],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    seconds, peak = done.stdout.split()[-2:]
-    return float(seconds), float(peak)
-
-
-def report(began: float) -> None:
-    """Print seconds since ``began`` and the peak of memory in MB, for ``measure``."""
-    print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-
-
-def project(folder: Path) -> None:
+def project(folder: str) -> None:
     """Copy the columns that are read to Parquet."""
-    import polars as pl
-
-    from hwprices.landing.pages import Landing
-    from hwprices.providers.aws.prices.price_list import COLUMNS
-
-    landing = Landing(folder / "raw")
+    landing = Landing(f"{folder}/raw")
     page = landing.run("aws", "bench").of("prices")[0]
-    began = time.perf_counter()
     path = landing.store.local(page.key)
     assert path is not None
-    pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS)).sink_parquet(
-        folder / "projected.parquet"
-    )
-    report(began)
+    list_of_columns = pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS))
+    list_of_columns.sink_parquet(f"{folder}/projected.parquet")
 
 
-def normalise(folder: Path) -> None:
+def normalise(folder: str) -> None:
     """Normalise the run and write its rows as Parquet."""
-    import polars as pl
-
-    from hwprices.landing.pages import Landing
-    from hwprices.providers import Pages
-    from hwprices.providers.aws.normalise import normalise as parts
-
-    landing = Landing(folder / "raw")
+    landing = Landing(f"{folder}/raw")
     run = landing.run("aws", "bench")
-    began = time.perf_counter()
     for part in parts(Pages(run, landing)):
-        frame = part.frame if isinstance(part.frame, pl.LazyFrame) else part.frame.lazy()
-        frame.sink_parquet(folder / f"{part.table}.parquet")
-    report(began)
+        part.frame.lazy().sink_parquet(f"{folder}/{part.table}.parquet")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measure.run_script(rows))

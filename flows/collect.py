@@ -1,12 +1,13 @@
 """The flow ``collect``: one provider, from the vendor (or the sample) to staged tables."""
 
 import os
+from asyncio import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
@@ -14,7 +15,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
-from hwprices.flows import progress, reports
+from hwprices.flows import limits, progress, reports
+from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.publish import status
 from hwprices.settings import load
@@ -22,6 +24,8 @@ from hwprices.stage.stage import Staged, stage_run
 from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
+
+DASK_SCHEDULER = "HWPRICES_DASK_SCHEDULER"
 
 THREADS = 16
 """Tasks at once on this machine. Each provider limits further how many of them fetch."""
@@ -37,7 +41,7 @@ def _runner() -> Any:
     Raises:
         HwpricesError: a cluster is named, but prefect-dask is not installed.
     """
-    scheduler = os.environ.get("HWPRICES_DASK_SCHEDULER")
+    scheduler = os.environ.get(DASK_SCHEDULER)
     if not scheduler:
         return ThreadPoolTaskRunner(max_workers=THREADS)
     try:
@@ -51,18 +55,25 @@ def _runner() -> Any:
 
 
 @task(task_run_name="plan {collector.provider.name}", cache_policy=NO_CACHE)
+@in_one_line
 def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | None) -> list[Unit]:
-    """List the units to fetch."""
+    """List the units to fetch.
+
+    Raises:
+        HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
+    """
     return collector.plan(regions, kinds)
 
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
-def fetch(collector: Collector, unit: Unit) -> UnitResult:
-    """Fetch and land one unit's pages."""
-    return collector.fetch(unit)
+def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
+    """Fetch and land one unit's pages, within a limit of the server if one is named."""
+    with limits.place(limit):
+        return collector.fetch(unit)
 
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
+@in_one_line
 def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
     """Turn landed pages into checked, staged tables.
 
@@ -79,21 +90,51 @@ def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
 def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     """Fetch units side by side and report progress; return the results sorted by unit name."""
     name = collector.provider.name
+    logger = get_run_logger()
+    logger.info("%d units to fetch", len(units))
     progress.report(name, "fetch", done=0, total=len(units))
-    futures: list[PrefectFuture[UnitResult]] = [fetch.submit(collector, unit) for unit in units]
+    limit = _shared_limit(collector)
+    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
     results: list[UnitResult] = []
-    for future in as_completed(futures):
-        results.append(future.result())
+    for future in as_completed(list(futures)):
+        result = _result(future, futures[future])
+        if result.status != "ok":
+            logger.warning("%s %s: %s", result.unit.name, result.status, result.reason)
+        results.append(result)
         progress.report(name, "fetch", done=len(results), total=len(units))
+    ok = sum(result.status == "ok" for result in results)
+    logger.info("%d of %d units fetched", ok, len(units))
     return sorted(results, key=lambda result: result.unit.name)
+
+
+def _shared_limit(collector: Collector) -> str | None:
+    """Limit the provider's units over all workers of a cluster; return the limit's name.
+
+    The threads of one process share the collector and its own limit, and need no other.
+    """
+    if not os.environ.get(DASK_SCHEDULER):
+        return None
+    places = collector.provider.units_at_once(collector.settings)
+    return limits.make_limit(f"hwprices units {collector.provider.name}", places)
+
+
+def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
+    """Return what a task gave. A task that was lost with its worker fails its unit, not the run."""
+    future.wait()
+    given: Any = future.result(raise_on_failure=False)
+    if isinstance(given, UnitResult):
+        return given
+    return UnitResult(unit, "failed", reason=f"the task was lost: {type(given).__name__}: {given}")
 
 
 @flow(
     name="collect",
     task_runner=_runner(),
     flow_run_name="collect {provider}",
+    timeout_seconds=limits.COLLECT_SECONDS,
     validate_parameters=False,
 )
+@in_one_line
 def collect(
     provider: str,
     source: Source | None = None,
@@ -104,7 +145,8 @@ def collect(
     """Collect one provider: fetch its units, keep the raw pages, normalise, check and stage them.
 
     A unit that fails keeps its last good pages and is reported. Regions or kinds that were not
-    requested stay as they were.
+    requested stay as they were. A run waits while another one collects from the same provider, and
+    fails after ``limits.COLLECT_SECONDS``.
 
     Args:
         provider: a provider's name, such as aws.
@@ -118,16 +160,24 @@ def collect(
     """
     flags = {"source": source, "root": root}
     attempt = _Attempt(provider, datetime.now(UTC))
+    progress.report(provider, "plan")
     try:
-        staged = _collect(attempt, flags, regions, kinds)
+        with limits.one_at_a_time(provider):
+            staged = _collect(attempt, flags, regions, kinds)
+    except CancelledError:  # which Prefect raises here at the time limit
+        too_long = HwpricesError(f"took longer than {limits.COLLECT_SECONDS / 3600:g} hours")
+        _record_failure(attempt, flags, too_long)
+        raise
     except Exception as error:
         _record_failure(attempt, flags, error)
         raise
+    line = reports.staged_line(staged)
     create_markdown_artifact(
         key=f"collect-{provider}",
         markdown=reports.collected(staged),
-        description=f"What was collected from {provider}",
+        description=f"{reports.title(provider)}: {line}",
     )
+    get_run_logger().info("%s", line)
     progress.finish(provider, f"{staged.rows('prices'):,} prices staged")
     return staged
 
@@ -145,14 +195,14 @@ def _collect(
     attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
 ) -> Staged:
     """Plan, fetch, record and stage."""
-    progress.report(attempt.provider, "plan")
     with Collector(attempt.provider, load(**flags)) as collector:
-        units = plan(collector, regions, kinds)
+        units = plan(collector, regions, kinds, return_state=True).result()
         attempt.results = _fetch_all(collector, units)
         narrowed = bool(regions or kinds)
         run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)
     progress.report(attempt.provider, "normalise")
-    return stage(attempt.provider, run, flags)
+    staged: Staged = stage(attempt.provider, run, flags, return_state=True).result()
+    return staged
 
 
 def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:

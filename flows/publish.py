@@ -1,14 +1,18 @@
 """The flow ``publish``: check what is staged, join it with the spec sheets, release it."""
 
+from typing import Any
+
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.states import Failed
+from prefect.runtime import flow_run
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import progress, reports
+from hwprices.flows import limits, progress, reports
+from hwprices.flows.endings import failed, in_one_line
 from hwprices.publish import release
+from hwprices.publish.pointer import BusyError
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
 from hwprices.read.report import report
@@ -32,7 +36,24 @@ class HeldBackError(HwpricesError):
         self.published = published
 
 
-@task(cache_policy=NO_CACHE)
+WAITS = (30, 60, 120, 240)
+"""Seconds before another try while another publisher is at work: the hourly publish and that of the
+daily refresh may meet. A release of the sample takes seconds, one of ten million prices 30 s."""
+
+
+def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
+    """Say whether another publisher was at work: what else stops a release stops it again."""
+    return isinstance(state.data, BusyError)
+
+
+@task(
+    task_run_name="gate, join and release",
+    cache_policy=NO_CACHE,
+    retries=len(WAITS),
+    retry_delay_seconds=list(WAITS),
+    retry_condition_fn=_is_busy,
+)
+@in_one_line
 def gate_join_release(root: str | None, accept: list[str]) -> Published:
     """Return the new release, or the one in force if nothing has changed.
 
@@ -47,7 +68,7 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published:
     )
 
 
-@task(cache_policy=NO_CACHE)
+@task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
 def write_report(published: Published, root: str | None) -> None:
     """Write the pages of a new release, which is in force already.
 
@@ -67,11 +88,20 @@ def ended(published: Published) -> Published | State[HeldBackError]:
     """What a flow returns: the release, or the state HeldBack if the gate held a provider back."""
     if not published.held_back:
         return published
-    error = HeldBackError(published)
-    return Failed(name=HELD_BACK, message=error.message, data=error)
+    return failed(HeldBackError(published), HELD_BACK)
 
 
-@flow(name="publish", validate_parameters=False)
+def _run_name() -> str:
+    return f"publish {load(root=flow_run.parameters.get('root')).root}"
+
+
+@flow(
+    name="publish",
+    flow_run_name=_run_name,
+    timeout_seconds=limits.PUBLISH_SECONDS,
+    validate_parameters=False,
+)
+@in_one_line
 def publish(
     root: str | None = None, accept: list[str] | None = None
 ) -> Published | State[HeldBackError]:
@@ -89,7 +119,7 @@ def publish(
             a name in ``accept`` is unknown.
     """
     progress.report("publish", "gate")
-    published = gate_join_release(root, accept or [])
+    published: Published = gate_join_release(root, accept or [], return_state=True).result()
     if published.new:
         progress.report("publish", "report")
         write_report(published, root)
@@ -97,5 +127,19 @@ def publish(
     create_markdown_artifact(
         key="publish", markdown=reports.published(published), description=headline
     )
+    _log(published, headline)
     progress.finish("publish", headline)
     return ended(published)
+
+
+def _log(published: Published, headline: str) -> None:
+    """Log what stopped or warned, the rows of a new release, and the headline."""
+    logger = get_run_logger()
+    for result in published.results:
+        if result.outcome != "pass":
+            text = "%s: %s %s: %s"
+            logger.warning(text, result.provider, result.check, result.outcome, result.detail)
+    if published.new:
+        rows = published.release.tables["prices"].rows
+        logger.info("%s prices of %d providers", f"{rows:,}", len(published.release.providers))
+    logger.info("%s", headline)

@@ -12,14 +12,16 @@ if __name__ == "__main__":
 
 from typing import cast
 
-from prefect import flow
+from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 
 from hwprices import providers as provider_registry
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
+from hwprices.flows.endings import in_one_line
 from hwprices.flows.publish import HeldBackError, ended, publish
 from hwprices.publish.release import Published
 from hwprices.settings import load
@@ -39,7 +41,16 @@ class ProvidersFailedError(HwpricesError):
         self.published = published
 
 
-@flow(name="refresh", validate_parameters=False)
+def _run_name() -> str:
+    """Name a run by its source, and by the providers if it asks only some."""
+    parameters = flow_run.parameters
+    names = parameters.get("providers") or []
+    chosen = f": {', '.join(names)}" if names else ""
+    return f"refresh {load(source=parameters.get('source')).source}{chosen}"
+
+
+@flow(name="refresh", flow_run_name=_run_name, validate_parameters=False)
+@in_one_line
 def refresh(
     source: Source | None = None,
     root: str | None = None,
@@ -66,27 +77,46 @@ def refresh(
             one keeps its rows of the last release.
         HwpricesError: nothing could be published and no provider is to blame.
     """
+    names = providers or provider_registry.names()
+    failed = _collect(names, source, root, regions, kinds)
+    published = _publish(root, accept, failed)
+    _report(published, failed, names, load(root=root).root)
+    if failed or published is None:
+        raise ProvidersFailedError(failed, published)
+    return ended(published)
+
+
+def _collect(
+    names: list[str],
+    source: Source | None,
+    root: str | None,
+    regions: list[str] | None,
+    kinds: list[str] | None,
+) -> dict[str, str]:
+    """Collect one provider after the other; return a line for each that failed."""
     failed: dict[str, str] = {}
-    for name in providers or provider_registry.names():
+    for name in names:
         state = collect(name, source, root, regions, kinds, return_state=True)
         if state.is_failed() or state.is_crashed():
             failed[name] = reports.failure(name, state.result(raise_on_failure=False))
             progress.finish(name, "failed")
-    published = _publish(root, accept, failed)
-    create_markdown_artifact(
-        key="refresh",
-        markdown=reports.refreshed(published, failed),
-        description=reports.headline(published, failed),
-    )
+    return failed
+
+
+def _report(
+    published: Published | None, failed: dict[str, str], names: list[str], root: str
+) -> None:
+    """Write the run's artifact and, of a new release, one with its notes; log the headline."""
+    headline = reports.headline(published, failed)
+    markdown = reports.refreshed(published, failed, names, root)
+    create_markdown_artifact(key="refresh", markdown=markdown, description=headline)
     if published is not None and published.new:
         create_markdown_artifact(
-            key="release-notes",
-            markdown=reports.release_notes(published, Store(load(root=root).root)),
+            key=reports.RELEASE_NOTES,
+            markdown=reports.release_notes(published, Store(root)),
             description=f"What is new in release {published.version}",
         )
-    if failed or published is None:
-        raise ProvidersFailedError(failed, published)
-    return ended(published)
+    get_run_logger().info("%s", headline)
 
 
 def _publish(

@@ -1,38 +1,58 @@
-"""Say what a run did: in a line for the screen, as Markdown for Prefect's artifact pages."""
+"""Say what a run did: in a line for the screen and the log, as Markdown for Prefect's artifacts.
 
-from collections.abc import Iterable, Mapping
+Texts of vendors (reasons, names of units) are escaped: an artifact is a page in a browser.
+"""
 
+from collections.abc import Collection, Iterable, Mapping
+
+from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
+from hwprices.read.dataset import Dataset
+from hwprices.read.history import news
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.provider_status import ProviderStatus
 from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
+RELEASE_NOTES = "release-notes"
+"""The key of the artifact with the release notes. Prefect shows it below /artifacts/key/."""
+
+
+def title(provider: str) -> str:
+    """Return a provider's name for people; of what is no provider (publish), its id."""
+    return providers.get(provider).about.title if provider in providers.names() else provider
+
 
 def collected(staged: Staged) -> str:
     """Describe a collection: what was staged, what was refused, which units gave trouble."""
     tables = sorted({file.table for file in staged.files})
-    units = ", ".join(
-        f"{count} {status.replace('_', ' ')}" for status, count in staged.units.items()
-    )
     lines = [
-        f"# {staged.provider}: run {staged.run_id} ({staged.origin})",
-        *_counts("table", "rows", ((name, staged.rows(name)) for name in tables)),
+        f"# {title(staged.provider)}: {staged_line(staged)}",
         "",
-        f"Units: {units}.",
+        f"Run {staged.run_id} ({staged.origin}). Units: {_unit_counts(staged.units)}.",
     ]
-    if staged.troubles:
-        lines += [
-            "",
-            "| unit | status | reason |",
-            "|---|---|---|",
-            *(f"| {t.unit} | {_status(t)} | {t.reason} |" for t in staged.troubles),
-        ]
+    troubles = [[trouble.unit, _status(trouble), trouble.reason] for trouble in staged.troubles]
+    lines += _table(["unit", "status", "reason"], troubles)
     lines += _counts("refused because", "rows", staged.quarantined.items())
-    lines += _counts("not ours", "vendor rows", staged.accounted.items())
+    lines += _counts("left out on purpose", "vendor rows", staged.accounted.items())
+    lines += _counts("table", "rows", ((name, staged.rows(name)) for name in tables))
     return "\n".join(lines)
+
+
+def staged_line(staged: Staged) -> str:
+    """Say in a line what was staged: ``21 prices of 21 machine types staged, 3 rows refused``."""
+    refused = sum(staged.quarantined.values())
+    line = f"{staged.rows('prices'):,} prices of {staged.rows('instance_types'):,} machine types"
+    return f"{line} staged" + (f", {refused:,} rows refused" if refused else "")
+
+
+def _unit_counts(units: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{count} {status.replace('_', ' ')}" for status, count in units.items() if count
+    )
 
 
 def _status(trouble: Trouble) -> str:
@@ -46,15 +66,15 @@ def failure(provider: str, error: object) -> str:
 
 
 def held_back(outcome: Published) -> str:
-    """Name the providers that the gate held back, with the checks: ``held back: aws (…)``."""
-    providers = outcome.status.providers
-    named = [f"{name} ({providers[name].reason})" for name in outcome.held_back]
+    """Name the providers that the gate held back, with the checks: ``held back: AWS (…)``."""
+    reasons = outcome.status.providers
+    named = [f"{title(name)} ({reasons[name].reason})" for name in outcome.held_back]
     return f"held back: {'; '.join(named)}"
 
 
 def headline(outcome: Published | None, failed: Mapping[str, str] | None = None) -> str:
     """Say what came of a run in one line, what needs a person first."""
-    parts = [f"failed: {', '.join(failed)}"] if failed else []
+    parts = [f"failed: {', '.join(map(title, failed))}"] if failed else []
     if outcome is None:
         return "; ".join([*parts, "nothing published"])
     if outcome.held_back:
@@ -68,49 +88,100 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
     return "; ".join(parts)
 
 
-def refreshed(outcome: Published | None, failed: Mapping[str, str]) -> str:
-    """Describe a refresh: the headline, how each provider fares, and the failures in full."""
-    lines = [f"# {headline(outcome, failed)}"]
-    if outcome is not None:
-        lines += ["", "| provider | outcome | origin | units | reason |", "|---|---|---|---|---|"]
-        lines += [
-            f"| {entry.title or name} | {entry.outcome} | {entry.origin or ''} | {_units(entry)}"
-            f" | {entry.reason} |"
-            for name, entry in outcome.status.providers.items()
-        ]
-    if failed:
-        lines += ["", "Failures:", "", *(f"- {line}" for line in failed.values())]
-    return "\n".join(lines)
+def refreshed(
+    outcome: Published | None, failed: Mapping[str, str], collected: Collection[str], root: str
+) -> str:
+    """Describe a refresh on one page: how each provider fared, what changed, what the gate saw.
+
+    Args:
+        outcome: the release in force and how each provider fares; None if there is no release.
+        failed: one line for each provider that failed, and for publish if that did.
+        collected: the providers that this run asked.
+        root: where the release lies.
+    """
+    lines = [f"# {escaped(headline(outcome, failed))}"]
+    if outcome is None:
+        return "\n".join([*lines, *_failures(failed)])
+    entries = outcome.status.providers
+    rows = [_provider_row(name, entries[name], outcome) for name in collected if name in entries]
+    lines += _table(["provider", "outcome", "prices in the release", "units", "why"], rows)
+    others = [title(name) for name in entries if name not in collected]
+    if others:
+        lines += ["", f"Not asked in this run, and as before: {', '.join(others)}."]
+    lines += _failures({name: line for name, line in failed.items() if name not in entries})
+    if outcome.new:
+        lines += _changes(Dataset(Store(root), outcome.version))
+    return "\n".join([*lines, *_gate(outcome)])
 
 
-def _units(entry: ProviderStatus) -> str:
-    counts = vars(entry.units).items()
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if count)
+def _provider_row(name: str, entry: ProviderStatus, outcome: Published) -> list[str]:
+    published = outcome.release.providers.get(name)
+    prices = f"{published.rows.get('prices', 0):,}" if published else "none"
+    well = entry.outcome in ("published", "unchanged")
+    verdict = entry.outcome.replace("_", " ")
+    return [
+        entry.title or name,
+        verdict if well else f"**{verdict}**",
+        prices,
+        _unit_counts(vars(entry.units)),
+        escaped(entry.reason),
+    ]
+
+
+def _failures(failed: Mapping[str, str]) -> list[str]:
+    return ["", *(f"- {escaped(line)}" for line in failed.values())] if failed else []
+
+
+def _changes(release: Dataset) -> list[str]:
+    """Say what is new in a release, in the lines that begin its notes, with a link to all of it."""
+    notes = news.read(release)
+    if notes is None:
+        return []
+    before = f"against {notes.previous}" if notes.previous else "the first release"
+    folder = f"{release.store.root}/{layout.release_directory(release.version)}"
+    return [
+        "",
+        f"## What changed ({before})",
+        "",
+        *(f"- {line}" for line in news.lines(notes, escaped)),
+        "",
+        f"[Release notes](/artifacts/key/{RELEASE_NOTES}). Release and report: `{folder}`",
+    ]
+
+
+def _gate(outcome: Published) -> list[str]:
+    """List the gate's checks that did not pass, those that stopped first."""
+    order = ("stop", "accepted", "warn")
+    rows = [
+        [title(result.provider), result.check, result.outcome, escaped(result.detail)]
+        for wanted in order
+        for result in outcome.results
+        if result.outcome == wanted
+    ]
+    if not rows:
+        return ["", f"All {len(outcome.results):,} checks of the gate passed."]
+    passed = len(outcome.results) - len(rows)
+    heading = f"## The gate: {len(rows)} checks did not pass, {passed:,} did"
+    return ["", heading, *_table(["provider", "check", "outcome", "what it saw"], rows)]
 
 
 def published(outcome: Published) -> str:
-    """Describe a release: the rows of its tables and the results of the gate's checks."""
-    manifest = outcome.manifest
-    lines = [
-        f"# {headline(outcome)}",
-        *_counts(
-            "table", "rows", ((name, table["rows"]) for name, table in manifest["tables"].items())
-        ),
-        "",
-        "| provider | origin | partition | check | outcome | detail |",
-        "|---|---|---|---|---|---|",
-    ]
-    for result in outcome.results:
-        entry = manifest["providers"].get(result.provider, {})
-        lines.append(
-            f"| {result.provider} | {entry.get('origin', '')} | {entry.get('status', 'left out')}"
-            f" | {result.check}"
-            f" | {result.outcome} | {result.detail} |"
-        )
-    if manifest["unmatched_accelerators"]:
-        unmatched = ", ".join(map(str, manifest["unmatched_accelerators"]))
-        lines += ["", f"Accelerators without a spec sheet: {unmatched}"]
-    return "\n".join(lines)
+    """Describe a release: what the gate saw, and the rows of its tables."""
+    manifest = outcome.release
+    lines = [f"# {escaped(headline(outcome))}", *_gate(outcome)]
+    lines += _table(
+        ["accelerator without a spec sheet", "provider", "machine types"],
+        [
+            [
+                escaped(each.vendor_name or each.accelerator_id or "?"),
+                title(each.provider),
+                escaped(", ".join(each.instance_types)),
+            ]
+            for each in manifest.unmatched_accelerators
+        ],
+    )
+    rows = ((name, table.rows) for name, table in manifest.tables.items())
+    return "\n".join([*lines, *_counts("table", "rows", rows)])
 
 
 def release_notes(outcome: Published, store: Store) -> str:
@@ -120,6 +191,12 @@ def release_notes(outcome: Published, store: Store) -> str:
 
 
 def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:
-    """Write the lines of a table with two columns; none if there are no rows."""
-    lines = [f"| {name} | {count:,} |" for name, count in rows]
-    return ["", f"| {heading} | {unit} |", "|---|---:|", *lines] if lines else []
+    """Write the lines of a table of names and numbers; none if there are no rows."""
+    return _table([heading, unit], [[name, f"{count:,}"] for name, count in rows])
+
+
+def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
+    """Write the lines of a table, after an empty one; none if there are no rows."""
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
+    rule = f"|{'---|' * len(headings)}"
+    return ["", f"| {' | '.join(headings)} |", rule, *lines] if lines else []

@@ -1,15 +1,20 @@
-"""The command ``hwprices serve``: run the schedules of prefect.yaml on this machine, until Ctrl-C.
+"""The command ``hwprices serve``: run the schedules of prefect.yaml on this machine.
 
-Starts a Prefect server, makes a process work pool and the deployments, and starts a worker.
-The flows run in the working directory.
+Starts a Prefect server, makes a process work pool and the deployments, and starts a worker. The
+flows run in the working directory. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all
+of it, flows that are at work too.
 """
 
 import contextlib
 import os
+import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import httpx
 
@@ -18,36 +23,97 @@ from hwprices.flows import environment
 from hwprices.settings import load
 
 PREFECT = [sys.executable, "-m", "prefect"]
-URL = "http://127.0.0.1:4200"
+HOST = "127.0.0.1"
+PORT = "4200"
+"""Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
+
 READY_SECONDS = 300
 """A fresh database takes 12 s on two quiet cores, and took minutes on two that were overloaded."""
+
+STOP_SECONDS = 30
+"""How long the worker with its flows, and then the server, may take to end before they are killed.
+Docker waits 10 s by default and systemd 90 s; a flow that is killed leaves no half release."""
 
 POOL = "hwprices"
 """The work pool's name, as in prefect.yaml."""
 
 
 def main() -> None:
-    """Start everything and wait for Ctrl-C. The schedules of prefect.yaml are then in force.
+    """Start everything and wait for Ctrl-C or SIGTERM. The schedules are in force meanwhile.
 
     Raises:
-        HwpricesError: Prefect's folder cannot be made, or the server does not answer.
-        subprocess.CalledProcessError: Prefect could not make the work pool or the deployments; its
-            own message is on the screen.
+        HwpricesError: the port is taken, Prefect's folder cannot be made, or a part does not come
+            up; its own message is on the screen.
     """
+    port = os.environ.get("PREFECT_SERVER_API_PORT", PORT)
+    _check_port(port)
     environment.set_home(load().root)
-    os.environ["PREFECT_API_URL"] = f"{URL}/api"
-    listen = ["server", "start", "--host", "127.0.0.1", "--port", "4200"]
-    server = subprocess.Popen([*PREFECT, *listen])
-    try:
-        _wait_for_server()
+    url = f"http://{HOST}:{port}"
+    os.environ["PREFECT_API_URL"] = f"{url}/api"
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    print(f"Starting Prefect's server at {url}, about 15 s …", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        _serve(url, port)
+
+
+def _serve(url: str, port: str) -> None:
+    with _running("server", "start", "--host", HOST, "--port", port) as server:
+        _wait_for_server(url, server)
+        print("Making the work pool and the deployments …", flush=True)
         _prefect("work-pool", "create", "--type", "process", "--overwrite", POOL)
         _prefect("deploy", "--all", "--prefect-file", str(prefect_file()))
-        print(_invitation())
-        with contextlib.suppress(KeyboardInterrupt):
-            subprocess.run([*PREFECT, "worker", "start", "--pool", POOL], check=False)
+        with _running("worker", "start", "--pool", POOL) as worker:
+            print(_invitation(url), flush=True)
+            worker.wait()
+    raise HwpricesError("Prefect's worker ended", "Its own output above says why.")
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _check_port(port: str) -> None:
+    """Refuse a port at which something listens: Prefect would go on with the other server.
+
+    Raises:
+        HwpricesError: something does.
+    """
+    with socket.socket() as probe:
+        probe.settimeout(2)
+        taken = probe.connect_ex((HOST, int(port))) == 0
+    if taken:
+        raise HwpricesError(
+            f"port {port} of this machine is taken",
+            "End what listens there, perhaps another hwprices serve, or set"
+            " PREFECT_SERVER_API_PORT.",
+        )
+
+
+@contextlib.contextmanager
+def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of Prefect until the block ends, and end it with all that it started."""
+    # A group of its own: Ctrl-C comes to this process alone, which ends the others in their order.
+    process = subprocess.Popen([*PREFECT, *arguments], start_new_session=True)
+    try:
+        yield process
     finally:
-        server.terminate()
-        server.wait(timeout=30)
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its group: ask first, then kill."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
+    deadline = time.monotonic() + STOP_SECONDS
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            process.poll()  # a process that ended counts until somebody has asked for its status
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def prefect_file() -> Path:
@@ -65,23 +131,34 @@ def prefect_file() -> Path:
     )
 
 
-def _invitation() -> str:
-    command = " ".join([f"PREFECT_API_URL={URL}/api", *PREFECT, "deployment run refresh/refresh"])
+def _invitation(url: str) -> str:
+    command = " ".join([f"PREFECT_API_URL={url}/api", *PREFECT, "deployment run refresh/refresh"])
     return (
-        f"\nOpen {URL}. A run now, in another terminal:\n"
+        f"\nOpen {url}. A run now, in another terminal:\n"
         f"  {command} --param source=sample --param root=data --watch\n"
     )
 
 
 def _prefect(*arguments: str) -> None:
-    subprocess.run([*PREFECT, "--no-prompt", *arguments], check=True)
+    """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
+
+    Raises:
+        HwpricesError: it failed.
+    """
+    command = [*PREFECT, "--no-prompt", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+        raise HwpricesError(
+            f"prefect {' '.join(arguments)} failed", "Its own output above says why."
+        )
 
 
-def _wait_for_server() -> None:
+def _wait_for_server(url: str, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and server.poll() is None:
         with contextlib.suppress(httpx.HTTPError):
-            if httpx.get(f"{URL}/api/health", timeout=2).is_success:
+            if httpx.get(f"{url}/api/health", timeout=2).is_success:
                 return
         time.sleep(0.5)
     raise HwpricesError("the Prefect server did not come up", "Its own output above says why.")

@@ -180,6 +180,7 @@ PRICE_REASONS = Vocabulary(
         "floor_price": "The vendor states only the lowest of several prices: from 1.82.",
         "listed_at_zero": "The vendor lists the machine at 0, which is no price.",
         "no_price_on_page": "In place of the price, the vendor's page has nothing, a dash or N/A.",
+        "tpu_catalog_not_fetched": "The catalog with the prices of TPUs could not be fetched.",
     },
     {
         rf"(?:{_PRICED_PARTS})_sku_missing": "The vendor has no SKU for this part in the region.",

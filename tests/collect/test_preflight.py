@@ -1,5 +1,7 @@
 """The checks before a run, against servers on this machine and roots of several kinds."""
 
+import importlib.util
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,11 @@ import pytest
 from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
 
+from hwprices import providers
 from hwprices.cli import app
 from hwprices.collect import preflight
 from hwprices.providers import Check
-from hwprices.settings import load
+from hwprices.settings import load, own_endpoints, variable
 
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYCANARYKEY000"
 
@@ -115,6 +118,49 @@ def test_googles_catalog_is_read_with_what_there_is(
     checks = checks_of("Google Cloud", tmp_path, "gcp")
     assert checks["billing catalog"].outcome == outcome
     assert checks["project"].outcome == "absent"
+
+
+@pytest.mark.parametrize("name", providers.names())
+def test_every_provider_says_what_is_had(
+    name: str, server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As somebody without an account sees it: each endpoint answers, and something is had."""
+    provider = providers.get(name)
+    endpoints = own_endpoints(provider.settings(load(root=str(tmp_path))))
+    for field in provider.settings_class.model_fields:
+        if getattr(provider.settings(load()), field) in endpoints:
+            monkeypatch.setenv(variable(provider.settings_class, field), server.url)
+    for variable_name in [each for each in os.environ if each.startswith(("AWS_", "AZURE_"))]:
+        monkeypatch.delenv(variable_name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    server.on("/*", Reply.json({"skus": []}))
+    checks = checks_of(provider.about.title, tmp_path, name)
+    assert all(check.detail for check in checks.values())
+    assert endpoints == [] or checks[server.url].outcome == "ok"
+    accounts = set(checks) - {server.url}
+    assert accounts
+    if importlib.util.find_spec(f"{provider.package}.access") is None:
+        assert provider.about.without_account in checks["account"].detail
+    else:
+        absent = [check for check in checks.values() if check.outcome == "absent"]
+        assert absent
+        assert all(check.remedy for check in absent)
+
+
+def test_the_last_line_says_whether_a_run_can_begin(
+    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.on("/*", Reply.json({}))
+    arguments = ["preflight", "--provider", "scaleway", "--root", str(tmp_path)]
+    for url, exit_code, line in (
+        (server.url, 0, "Nothing failed: a live run can begin."),
+        ("http://127.0.0.1:9", 1, "Failed checks: Scaleway (1)"),
+    ):
+        monkeypatch.setenv("HWPRICES_SCALEWAY_URL", url)
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == exit_code
+        assert result.output.rstrip().endswith(line)
 
 
 def test_a_root_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:

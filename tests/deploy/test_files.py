@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from hwprices import providers
+from hwprices.providers.gcp import kinds
 from hwprices.settings import load_as
 
 PINNED = re.compile(r"[^:]+:(RELEASE\.)?\d[\w.-]*$")
@@ -107,6 +108,26 @@ def test_the_ecs_role_has_the_least_rights_of_the_docs(project: Path) -> None:
     actions = documented["Statement"][0]["Action"]
     template = (project / "deploy/ecs/worker.yaml").read_text()
     assert set(re.findall(r"ec2:\w+", template)) == set(actions)
+
+
+def test_the_google_role_has_a_right_for_each_list_and_no_other(project: Path) -> None:
+    """Google names a right after the list: machine_types is compute.machineTypes.list."""
+    role = yaml.safe_load((project / "docs/gcp-role.yaml").read_text())
+    lists = {kind.replace("_", "") for kind in kinds.PROJECT_KINDS if kind != kinds.TPU_TYPES}
+    needed = {f"compute.{name}.list" for name in lists}
+    needed |= {"tpu.acceleratortypes.list", "tpu.locations.list"}
+    assert {right.lower() for right in role["includedPermissions"]} == needed
+
+
+def test_the_azure_role_reads_what_is_landed_and_nothing_else(project: Path) -> None:
+    role = json.loads((project / "docs/azure-role.json").read_text())
+    assert role["Actions"] == [
+        "Microsoft.Compute/skus/read",
+        "Microsoft.Resources/subscriptions/locations/read",
+    ]
+    code = (project / "src/hwprices/providers/azure/api/resource_manager.py").read_text()
+    landed = re.findall(r'_land\(context, unit, .*"([\w./]+)"\)', code)
+    assert landed == ["providers/Microsoft.Compute/skus", "locations"]
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")

@@ -1,13 +1,89 @@
-"""One Prefect server for the tests of this folder."""
+"""One Prefect server, and one refresh of the whole sample on it, for the tests of this folder."""
 
+import shlex
+import subprocess
+import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.helpers.prefect_server import Server, running_server
 
+CANARY = "c4n4ry4711k4n4r13nv0g3l"
+
+CREDENTIALS = {
+    name: f"{CANARY}-{name}"
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AZURE_CLIENT_SECRET",
+        "AZURE_SUBSCRIPTION_ID",
+        "HWPRICES_GCP_API_KEY",
+    )
+}
+"""Credentials in the environment of the worker and the flows."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of the bundled sample, and what the screen showed while it was made."""
+
+    root: Path
+    output: str
+    intruders: list[str]
+    """Ids of runs of the same deployment that were started meanwhile."""
+
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator[Server]:
-    with running_server(project, tmp_path_factory.mktemp("prefect")) as server:
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("prefect")
+
+
+@pytest.fixture(scope="session")
+def prefect_server(prefect_home: Path, project: Path) -> Iterator[Server]:
+    with running_server(project, prefect_home, **CREDENTIALS) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def release(
+    prefect_server: Server, tmp_path_factory: pytest.TempPathFactory, project: Path
+) -> Release:
+    """Run the main job once, for all providers, with the README's command for a deployment.
+
+    While it runs, a second run of the deployment is started.
+    """
+    root = tmp_path_factory.mktemp("root")
+    intruders: list[str] = []
+    intruding = threading.Thread(target=start_another, args=(prefect_server, intruders))
+    intruding.start()
+    done = run_deployment(prefect_server, project, root)
+    intruding.join()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Release(root, done.stdout + done.stderr, intruders)
+
+
+def start_another(server: Server, intruders: list[str]) -> None:
+    """Wait until a run of the deployment refresh is at work, start another, and note its id."""
+    [deployment] = [each for each in server.filter("deployments") if each["name"] == "refresh"]
+    at_work = {"state": {"type": {"any_": ["RUNNING"]}}}
+    deadline = time.monotonic() + 300
+    while not server.filter("flow_runs", flow_runs=at_work) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    url = f"{server.api}/deployments/{deployment['id']}/create_flow_run"
+    started = httpx.post(url, json={"parameters": {"source": "sample"}}, timeout=30)
+    intruders.append(started.raise_for_status().json()["id"])
+
+
+def run_deployment(server: Server, project: Path, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run the README's command that starts a deployment, with this root."""
+    text = (project / "README.md").read_text()
+    command = text.partition(".venv/bin/prefect ")[2].partition("```")[0]
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[:3] == ["deployment", "run", "refresh/refresh"]
+    assert words[-2:] == ["root=data", "--watch"]
+    return server.prefect(*words[:-2], f"root={root}", "--watch")

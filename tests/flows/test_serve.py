@@ -1,12 +1,18 @@
-"""The deployments of prefect.yaml, without starting Prefect."""
+"""The deployments of prefect.yaml, and ``hwprices serve`` as far as it goes without Prefect.
+
+The fixture ``prefect_server`` is ``hwprices serve`` itself, and ends it with SIGTERM.
+"""
 
 import ast
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from hwprices import providers
+from hwprices.errors import HwpricesError
 from hwprices.flows import serve
 
 
@@ -30,6 +36,36 @@ def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None
 def test_scheduled_runs_do_not_write_where_the_sample_is(project: Path) -> None:
     for deployment in deployments(project):
         assert deployment["parameters"]["root"] == "data/live", deployment["name"]
+
+
+def test_every_provider_that_is_asked_has_a_schedule_of_its_own(project: Path) -> None:
+    """Price sheets change with the package, and the daily refresh reads them."""
+    registered = {name: providers.get(name).about.is_price_sheet for name in providers.names()}
+    expected = {f"collect-{name}" for name, is_sheet in registered.items() if not is_sheet}
+    planned = {each["name"]: each["parameters"] for each in deployments(project)}
+    assert set(planned) == {"refresh", "publish", *expected}, (
+        "prefect.yaml and the providers differ"
+    )
+    assert all(planned[name]["provider"] == name.removeprefix("collect-") for name in expected)
+
+
+def test_no_deployment_runs_twice_at_once(project: Path) -> None:
+    alone = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
+    for deployment in deployments(project):
+        assert deployment["concurrency_limit"] == alone, deployment["name"]
+
+
+def test_a_port_that_is_taken_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setenv("PREFECT_SERVER_API_PORT", str(other.getsockname()[1]))
+        with pytest.raises(HwpricesError, match=r"port \d+ of this machine is taken.*another"):
+            serve.main()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("flow", ["refresh", "publish"])

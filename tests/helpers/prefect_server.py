@@ -7,13 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from tests.helpers.flows_environment import clean_environment
+
+LOG = "serve.log"
+"""What ``hwprices serve`` and its processes print, in the home of ``running_server``."""
+
+STOP_SECONDS = 120
+"""More than ``hwprices serve`` takes to end its worker, and its server, or to kill them."""
 
 PREFECT = [sys.executable, "-m", "prefect"]
 READY_SECONDS = 300
@@ -22,7 +29,7 @@ READY_SECONDS = 300
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. ``prefect`` runs Prefect's command against it, in the checkout."""
+    """A running ``hwprices serve``. ``prefect`` runs Prefect's command against its server."""
 
     environment: dict[str, str]
     project: Path
@@ -32,6 +39,11 @@ class Server:
     @property
     def api(self) -> str:
         return self.environment["PREFECT_API_URL"]
+
+    def filter(self, records: str, **body: Any) -> Any:
+        """Ask the server for its flow_runs, artifacts, logs …, as ``body`` narrows it."""
+        answer = httpx.post(f"{self.api}/{records}/filter", json=body, timeout=30)
+        return answer.raise_for_status().json()
 
     def prefect(self, *arguments: str, timeout: float = 500) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -46,25 +58,26 @@ class Server:
 
 
 @contextmanager
-def running_server(project: Path, home: Path) -> Iterator[Server]:
-    """Start a server, deployments and a worker on a free port; ``home`` gets state and logs."""
+def running_server(project: Path, home: Path, **variables: str) -> Iterator[Server]:
+    """Run ``hwprices serve`` on a free port; ``home`` gets Prefect's state, the log and the flows.
+
+    ``variables`` are added to the environment of the server, the worker and the flows. No vendor
+    can be reached: https goes to a proxy that is not there.
+    """
     port = free_port()
     api = f"http://127.0.0.1:{port}/api"
-    server = Server({**clean_environment(home), "PREFECT_API_URL": api}, project)
-    with ExitStack() as processes:
-        listen = ["server", "start", "--host", "127.0.0.1", "--port", str(port)]
-        processes.enter_context(background(server, listen, home / "server.log"))
-        wait_until_ready(api, home / "server.log")
-        for arguments in (
-            ["work-pool", "create", "--type", "process", "hwprices"],
-            ["deploy", "--all"],
-        ):
-            done = server.prefect(*arguments)
-            assert done.returncode == 0, done.stdout + done.stderr
+    environment = {
+        **clean_environment(home),
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        **variables,
+        "PREFECT_API_URL": api,
+        "PREFECT_SERVER_API_PORT": str(port),
+    }
+    server = Server(environment, project)
+    with serving(server, home) as process:
+        wait_until_ready(process, home / LOG)
         scheduled = scheduled_runs(api)
         pause_schedules(api)
-        worker = ["worker", "start", "--pool", "hwprices"]
-        processes.enter_context(background(server, worker, home / "worker.log"))
         yield replace(server, scheduled=scheduled)
 
 
@@ -75,38 +88,52 @@ def free_port() -> int:
 
 
 @contextmanager
-def background(server: Server, arguments: list[str], log: Path) -> Iterator[None]:
-    """Run Prefect's command until the block ends."""
-    with log.open("wb") as output:
-        # A process group of its own: SIGKILL to the parent alone would leave uvicorn running.
+def serving(server: Server, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``hwprices serve`` until the block ends, and end it with SIGTERM.
+
+    Raises:
+        AssertionError: a process of it is left then.
+    """
+    with (home / LOG).open("wb") as output:
         process = subprocess.Popen(
-            [*PREFECT, *arguments],
+            [sys.executable, "-m", "hwprices", "serve"],
             env=server.environment,
-            cwd=server.project,
+            cwd=home,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     try:
-        yield
+        yield process
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.terminate()
+        process.wait(timeout=STOP_SECONDS)
+        left = processes_of(server)
+        for number in left:
+            os.kill(number, signal.SIGKILL)
+    assert left == {}
 
 
-def wait_until_ready(api: str, log: Path) -> None:
+def processes_of(server: Server) -> dict[int, str]:
+    """List the processes that have the server's address in their environment, by number."""
+    variable = f"PREFECT_API_URL={server.api}".encode()
+    processes = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                processes[int(folder.name)] = command
+    return processes
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for the line that ``hwprices serve`` prints when all is up."""
     deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{api}/health", timeout=2).is_success:
-                return
-        except httpx.HTTPError:
-            time.sleep(0.3)
-    raise AssertionError(f"the Prefect server did not come up:\n{log.read_text()[-2000:]}")
+    while time.monotonic() < deadline and process.poll() is None:
+        if "A run now" in log.read_text():
+            return
+        time.sleep(0.3)
+    raise AssertionError(f"hwprices serve did not come up:\n{log.read_text()[-2000:]}")
 
 
 def scheduled_runs(api: str) -> dict[str, int]:

@@ -4,6 +4,7 @@ The faults are those of known wrong number R3 (docs/known-wrong-numbers.md).
 """
 
 import gzip
+import hashlib
 import json
 import time
 
@@ -12,6 +13,7 @@ from tests.helpers.stub_server import Reply
 
 from hwprices.landing.download import FetchError, Http, check_endpoint, check_same_host, public_url
 from hwprices.settings import load
+from hwprices.storage.packed import pack
 
 BODY = json.dumps({"items": list(range(5000))}).encode()
 
@@ -28,17 +30,18 @@ def http(waits):
     client.close()
 
 
-def content(page):
-    data = page.path.read_bytes()
-    return gzip.decompress(data) if page.encoding == "gzip" else data
-
-
-@pytest.mark.parametrize("reply", [Reply(BODY), Reply.gzipped(BODY)], ids=["plain", "gzip"])
-def test_a_complete_body_is_kept_as_the_server_sent_it(http, stub, tmp_path, reply):
+@pytest.mark.parametrize(
+    ("reply", "packed"),
+    [(Reply(BODY), pack(BODY)), (Reply.gzipped(BODY), Reply.gzipped(BODY).body)],
+    ids=["plain", "gzip"],
+)
+def test_a_complete_body_is_kept_packed_and_described(http, stub, tmp_path, reply, packed):
     server = stub().on("/a", reply)
     page = http.download(f"{server.url}/a", tmp_path / "page", params={"region": "us-east-1"})
-    assert page.path.read_bytes() == reply.body
-    assert content(page) == BODY
+    assert page.file.path.read_bytes() == packed
+    assert page.file.sha256 == hashlib.sha256(packed).hexdigest()
+    assert (page.file.stored_bytes, page.file.content_bytes) == (len(packed), len(BODY))
+    assert page.read() == BODY
     assert (page.status, page.params, page.content_type) == (
         200,
         {"region": "us-east-1"},
@@ -66,7 +69,7 @@ FAULTS = {
 def test_after_a_fault_the_next_answer_is_taken(http, stub, tmp_path, fault):
     server = stub().on("/a", [*fault, Reply(BODY)])
     page = http.download(f"{server.url}/a", tmp_path / "page")
-    assert content(page) == BODY
+    assert page.read() == BODY
     assert len(server.requests) == 2
 
 

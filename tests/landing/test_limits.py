@@ -87,7 +87,7 @@ def test_content_is_counted_decompressed(stub, tmp_path):
 def test_a_page_that_compresses_well_is_accepted(stub, tmp_path):
     server = stub().on("/a", Reply(bomb(10), headers={"Content-Encoding": "gzip"}))
     page = client().download(f"{server.url}/a", tmp_path / "page")
-    assert page.content_bytes == 10 * MEGABYTE
+    assert page.file.content_bytes == 10 * MEGABYTE
 
 
 def test_an_error_page_without_end_is_quoted_in_a_line(stub, tmp_path):

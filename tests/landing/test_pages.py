@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing import pages, strict_json
 from hwprices.landing.download import Downloaded
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult, carry_over
+from hwprices.storage.packed import Writer, pack
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
 UNIT = Unit("aws", "prices", "us-east-1", {"version_url": "https://x.example/v1"})
@@ -35,25 +37,33 @@ def test_a_page_is_named_by_its_checksum_and_read_back(tmp_path):
     landing = Landing(tmp_path)
     page = land(landing)
     stored = (tmp_path / page.key).read_bytes()
-    assert page.key == f"aws/prices/us-east-1/{hashlib.sha256(stored).hexdigest()}.json.gz"
-    assert gzip.decompress(stored) == landing.read(page) == b'{"price": 0.10}'
+    assert page.key == f"aws/prices/us-east-1/{hashlib.sha256(stored).hexdigest()}.json.zst"
+    unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(stored)
+    assert unpacked == landing.read(page) == b'{"price": 0.10}'
     assert landing.read_json(page) == {"price": Decimal("0.10")}
 
 
 def test_the_same_content_is_stored_once(tmp_path):
     landing = Landing(tmp_path)
     assert land(landing) == land(landing)
-    assert len(list(tmp_path.rglob("*.gz"))) == 1
+    assert len(list(tmp_path.rglob("*.zst"))) == 1
 
 
-def test_a_gzip_body_is_not_compressed_again(tmp_path):
-    packed = gzip.compress(b"a,b\n1,2\n", compresslevel=1)
-    (tmp_path / "body").write_bytes(packed)
-    body = Downloaded(tmp_path / "body", "gzip", "https://x.example/p", {}, 200, "text/csv", AT)
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_body_is_landed_as_it_was_packed(tmp_path, packing):
+    content = b"a,b\n1,2\n"
+    arrived = gzip.compress(content, compresslevel=1) if packing == "gzip" else content
+    with Writer(tmp_path / "body", packing) as writer:
+        writer.write(arrived)
+        file = writer.finish(len(content))
+    body = Downloaded(file, "https://x.example/p", {}, 200, "text/csv", AT)
     landing = Landing(tmp_path / "raw")
     page = landing.land(UNIT, body, suffix="csv")
-    assert (tmp_path / "raw" / page.key).read_bytes() == packed
-    assert page.content_bytes == 8
+    stored = (tmp_path / "raw" / page.key).read_bytes()
+    assert stored == (arrived if packing == "gzip" else pack(content))
+    assert page.key.endswith(".csv.gz" if packing == "gzip" else ".csv.zst")
+    assert (page.sha256, page.bytes) == (hashlib.sha256(stored).hexdigest(), len(stored))
+    assert (landing.read(page), page.content_bytes) == (content, len(content))
 
 
 @pytest.mark.parametrize(

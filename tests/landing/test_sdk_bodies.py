@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply
 
 from hwprices import providers
@@ -49,7 +50,7 @@ def fetch(stub, tmp_path, monkeypatch):
         context = Context(made, Landing(tmp_path / "raw"), http, lambda: datetime.now(UTC))
         with pytest.raises((FetchError, providers.SkippedError)) as raised:
             provider.fetch(context, UNITS[name])
-        assert list(tmp_path.rglob("*.gz")) == []
+        assert landed_pages(tmp_path) == []
         assert server.url in str(raised.value) or UNITS[name].name in str(raised.value)
         return str(raised.value), server
 

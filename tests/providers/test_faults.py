@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, StubServer
 from tests.providers.fuzz.pages import DEEP
 
@@ -81,7 +82,7 @@ def test_a_fault_lands_nothing_and_names_the_server(
         with pytest.raises(FetchError, match=r"127\.0\.0\.1"):
             step()
     http.close()
-    assert list(tmp_path.rglob("*.gz")) == []
+    assert landed_pages(tmp_path) == []
 
 
 def test_there_are_such_providers() -> None:

@@ -7,7 +7,6 @@ the terminal, the texts of Prefect's artifacts, and what was raised with its who
 """
 
 import base64
-import gzip
 import json
 import logging
 import traceback
@@ -32,6 +31,7 @@ from hwprices.landing.secrets import redact
 from hwprices.publish import release, status
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
+from hwprices.storage import layout, packed
 from hwprices.storage.store import Store
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"
@@ -161,8 +161,9 @@ def stored(folder: Path) -> dict[str, str]:
         if not path.is_file():
             continue
         data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
+        if layout.is_page(path.name):
+            with packed.open_packed(path, packed.packing_of(path.name)) as content:
+                data = packed.read_all(content)
         if path.suffix == ".parquet":
             data += str(pl.read_parquet(path, hive_partitioning=False).to_dicts()).encode()
         texts[str(path.relative_to(folder))] = data.decode("latin-1")

@@ -32,7 +32,7 @@ FULL_AFTER = 64
 """Bytes that a file gets before the disk is full. Every file written here is longer."""
 
 KEYS = {
-    "landed page": r"aws/prices/.*\.gz",
+    "landed page": r"aws/prices/.*\.(gz|zst)",
     "manifest of a run": r"aws/runs/.*",
     "staged table": r"staged/.*/prices/.*",
     "staged manifest": r"staged/aws/r\d+/manifest\.json",

@@ -12,7 +12,7 @@ NAMES = st.from_regex(r"[a-z0-9_-]{1,20}", fullmatch=True).filter(lambda name: n
 def test_keys_are_where_readers_of_older_releases_look():
     """These paths are public: a change breaks every reader and every dataset on disk."""
     assert layout.landing_root("data/") == "data/raw"
-    assert layout.page("aws", "prices", "us-east-1", "ab12", "csv") == (
+    assert layout.page("aws", "prices", "us-east-1", "ab12", "csv", "gzip") == (
         "aws/prices/us-east-1/ab12.csv.gz"
     )
     assert layout.run_manifest("aws", "r1") == "aws/runs/r1.json"
@@ -82,7 +82,10 @@ def test_run_and_page_keys_are_parsed_back():
         "20260801T041700.000000Z"
     )
     assert layout.run_id("aws/runs/.DS_Store") is None
-    assert layout.page_sha256(layout.page("aws", "prices", "us-east-1", "ab12", "csv")) == "ab12"
+    page = layout.page("aws", "prices", "us-east-1", "ab12", "csv", "zstd")
+    assert page == "aws/prices/us-east-1/ab12.csv.zst"
+    assert (layout.page_sha256(page), layout.page_format(page)) == ("ab12", "csv")
+    assert layout.is_page(page)
 
 
 @given(table=st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True), provider=NAMES, region=NAMES)

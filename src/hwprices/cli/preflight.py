@@ -8,6 +8,7 @@ from hwprices.cli.common import AsJson, Root, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.text import Text
 
     from hwprices.collect.preflight import Subject
 
@@ -50,8 +51,24 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
             print_table(_render(subject))
     if as_json:
         print_json([asdict(subject) for subject in subjects])
-    if any(check.outcome == "failed" for subject in subjects for check in subject.checks):
+    else:
+        print_table(_summary(subjects))
+    if any(map(_failures, subjects)):
         raise typer.Exit(1)
+
+
+def _failures(subject: "Subject") -> int:
+    return sum(check.outcome == "failed" for check in subject.checks)
+
+
+def _summary(subjects: "list[Subject]") -> "Text":
+    """Say in a line whether a run can begin, or what failed."""
+    from rich.text import Text
+
+    failed = [f"{each.title} ({_failures(each)})" for each in subjects if _failures(each)]
+    if failed:
+        return Text(f"\nFailed checks: {', '.join(failed)}", STYLES["failed"])
+    return Text("\nNothing failed: a live run can begin.", STYLES["ok"])
 
 
 def _render(subject: "Subject") -> "Group":
@@ -64,6 +81,4 @@ def _render(subject: "Subject") -> "Group":
         mark = Text(MARKS[check.outcome], style=STYLES[check.outcome])
         remedy = f"\n→ {check.remedy}" if check.remedy else ""
         table.add_row(mark, f"{check.what}: {check.detail}{remedy}")
-    if not subject.checks:
-        table.add_row(Text(MARKS["ok"], style=STYLES["ok"]), "needs no endpoint and no account")
     return Group(Text(subject.title, style="bold"), table)

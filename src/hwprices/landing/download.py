@@ -1,9 +1,10 @@
 """Download pages completely, or fail with one clear line.
 
-The body goes to a file as the server sent it. It is accepted only if its length is the one
-announced, a gzip body ends with its trailer, and its type is the expected one. 429, 5xx and
-connections that break or stall are tried again (``landing.retry``). Time and size are bounded
-while the body is received (``landing.limits``); of a page that is refused no file is left.
+The body goes to a file while it arrives: a gzip body as the server sent it, any other packed with
+zstd. In the same pass it is hashed, its content counted, and checked: it is accepted only if its
+length is the one announced, a gzip body ends with its trailer, and its type is the expected one.
+429, 5xx and connections that break or stall are tried again (``landing.retry``). Time and size are
+bounded while the body is received (``landing.limits``); of a page that is refused no file is left.
 """
 
 import copy
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Literal, Self
+from typing import Literal, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -24,6 +25,7 @@ from hwprices.landing import retry
 from hwprices.landing.limits import Gunzip, Limits, PageLimits
 from hwprices.landing.secrets import redact
 from hwprices.settings import Settings, is_loopback
+from hwprices.storage.packed import PackedFile, Writer
 
 __all__ = [
     "Downloaded",
@@ -51,19 +53,18 @@ SECRET_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A body on disk as the server sent it, and what the response said about it.
+    """A body on disk, packed as it is landed, and what the response said about it."""
 
-    ``content_bytes`` is its length decompressed, None where nobody has counted it.
-    """
-
-    path: Path
-    encoding: Encoding
+    file: PackedFile
     url: str
     params: Mapping[str, str]
     status: int
     content_type: str
     retrieved_at: datetime
-    content_bytes: int | None = None
+
+    def read(self) -> bytes:
+        """Return the body's content, unpacked."""
+        return self.file.read()
 
 
 class _TryAgain(Exception):
@@ -251,28 +252,25 @@ class Http:
                 _check_status(response)
                 encoding = _encoding(response)
                 _check_type(response, expect)
-                with into.open("wb") as file:
-                    content_bytes = _receive(response, file, encoding, page)
+                file = _receive(response, into, encoding, page)
         except httpx.HTTPError as error:
             is_stall = isinstance(error, httpx.TimeoutException)
             reason = f"{type(error).__name__} {error}".strip()
             raise _TryAgain(reason, retry.TryAgain(is_stall=is_stall)) from None
         return Downloaded(
-            path=into,
-            encoding=encoding,
+            file=file,
             url=public_url(url),
             params={k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS},
             status=response.status_code,
             content_type=_content_type(response).split(";")[0].strip(),
             retrieved_at=self.now(),
-            content_bytes=content_bytes,
         )
 
 
 def _receive(
-    response: httpx.Response, file: IO[bytes], encoding: Encoding, page: PageLimits
-) -> int:
-    """Write a body to a file as it arrives; return the length of its content.
+    response: httpx.Response, into: Path, encoding: Encoding, page: PageLimits
+) -> PackedFile:
+    """Write a body to a file as it arrives, packed.
 
     A gzip body is decompressed along the way, to count its content and to see its trailer.
 
@@ -282,22 +280,23 @@ def _receive(
     """
     gunzip = Gunzip() if encoding == "gzip" else None
     received = content = 0
-    try:
-        for chunk in response.iter_raw():
-            received += len(chunk)
-            page.check(received, content)
-            for piece in gunzip.feed(chunk) if gunzip else (chunk,):
-                content += len(piece)
+    with Writer(into, "gzip" if gunzip else "zstd") as writer:
+        try:
+            for chunk in response.iter_raw():
+                received += len(chunk)
                 page.check(received, content)
-            file.write(chunk)
-    except zlib.error as error:
-        raise _TryAgain(f"the gzip body is damaged ({error})") from None
-    finally:
-        page.unit.add_bytes(content)
-    _check_length(response, received, encoding)
-    if gunzip and not gunzip.is_complete:
-        raise _TryAgain("the gzip body is cut: it has no trailer")
-    return content
+                for piece in gunzip.feed(chunk) if gunzip else (chunk,):
+                    content += len(piece)
+                    page.check(received, content)
+                writer.write(chunk)
+        except zlib.error as error:
+            raise _TryAgain(f"the gzip body is damaged ({error})") from None
+        finally:
+            page.unit.add_bytes(content)
+        _check_length(response, received, encoding)
+        if gunzip and not gunzip.is_complete:
+            raise _TryAgain("the gzip body is cut: it has no trailer")
+        return writer.finish(content)
 
 
 def _check_status(response: httpx.Response) -> None:

@@ -3,7 +3,6 @@
 A page that is none, such as an empty list or an error in JSON, must not replace the last good one.
 """
 
-import gzip
 from typing import Any
 
 from hwprices.errors import FetchError
@@ -17,9 +16,8 @@ def read_json(body: Downloaded) -> Any:
     Raises:
         FetchError: it is not JSON; names the address.
     """
-    raw = body.path.read_bytes()
     try:
-        return strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+        return strict_json.loads(body.read())
     except ValueError as error:
         raise other_format(body, f"is not JSON ({error})") from None
 

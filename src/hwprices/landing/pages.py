@@ -1,12 +1,13 @@
-"""Keep raw pages as the vendors sent them: named by content, compressed, checked on every read.
+"""Keep raw pages as the vendors sent them: named by content, packed, checked on every read.
+
+What came as gzip stays as it came, everything else is packed with zstd (``storage.packed``).
 
 A page's key holds the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A
 run's manifest lists its units and their pages. The bundled sample is a landing root like any other:
 what replays it is what reads a live run. ``storage.layout`` spells the keys.
 """
 
-import gzip
-import shutil
+import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,8 +19,8 @@ from typing import Any, Literal
 from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
 from hwprices.landing.download import Downloaded, public_url
-from hwprices.landing.limits import CHUNK, MAX_READ_BYTES
-from hwprices.storage import layout, manifests
+from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.storage import layout, manifests, packed
 from hwprices.storage.checksum import sha256_of
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
@@ -27,8 +28,6 @@ from hwprices.storage.store import Store
 MAX_NAME_BYTES = 200
 """Longest kind or region in the key of a page. File systems take 255 bytes, and the longest region
 of a vendor has 20 characters."""
-
-COMPRESS_LEVEL = 6  # zlib's own default; a price list of 1 GB shrinks to about 6 %
 
 CONTENT_TYPES = {"json": "application/json", "xml": "text/xml", "csv": "text/csv"}
 
@@ -56,7 +55,7 @@ class Unit:
 class Page:
     """One landed page: its key, and when and from where it was downloaded.
 
-    ``sha256`` and ``bytes`` are of the stored (compressed) file, ``content_bytes`` of the content.
+    ``sha256`` and ``bytes`` are of the stored (packed) file, ``content_bytes`` of the content.
     ``url`` and ``params`` never hold a credential.
     """
 
@@ -130,34 +129,24 @@ class Landing:
         self.store = root if isinstance(root, Store) else Store(root)
 
     def land(self, unit: Unit, body: Downloaded, *, suffix: str) -> Page:
-        """Keep a downloaded body unparsed; a gzip body stays as it came, others are compressed.
+        """Keep a downloaded body unparsed, packed as it is.
 
         Raises:
             HwpricesError: the landing root cannot be written, or the unit's name is no name.
         """
-        check_name(unit)
-        with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
-            if body.encoding == "gzip":
-                stored = body.path
-                content_bytes = body.content_bytes or _content_bytes(body.path)
-            else:
-                stored = _compress(body.path, Path(scratch) / "page.gz")
-                content_bytes = body.path.stat().st_size
-            sha256 = sha256_of(stored)
-            key = layout.page(unit.provider, unit.kind, unit.region, sha256, suffix)
-            if not self.store.renew(key):
-                self.store.put(key, stored)
-            return Page(
-                key=key,
-                sha256=sha256,
-                bytes=stored.stat().st_size,
-                content_bytes=content_bytes,
-                url=body.url,
-                params=dict(body.params),
-                status=body.status,
-                content_type=body.content_type,
-                retrieved_at=body.retrieved_at,
-            )
+        file = body.file
+        page = Page(
+            key=_key(unit, file.sha256, suffix, file.packing),
+            sha256=file.sha256,
+            bytes=file.stored_bytes,
+            content_bytes=file.content_bytes,
+            url=body.url,
+            params=dict(body.params),
+            status=body.status,
+            content_type=body.content_type,
+            retrieved_at=body.retrieved_at,
+        )
+        return self._keep(page, file.path)
 
     def land_bytes(
         self,
@@ -175,18 +164,32 @@ class Landing:
         Raises:
             HwpricesError: the landing root cannot be written.
         """
-        content_type = CONTENT_TYPES.get(suffix, "application/octet-stream")
-        with tempfile.NamedTemporaryFile(prefix="hwprices-") as file:
-            file.write(content)
-            file.flush()
-            body = Downloaded(
-                Path(file.name), "identity", url, params or {}, status, content_type, retrieved_at
-            )
-            return self.land(unit, body, suffix=suffix)
+        stored = packed.pack(content)
+        sha256 = hashlib.sha256(stored).hexdigest()
+        page = Page(
+            key=_key(unit, sha256, suffix, "zstd"),
+            sha256=sha256,
+            bytes=len(stored),
+            content_bytes=len(content),
+            url=url,
+            params=dict(params or {}),
+            status=status,
+            content_type=CONTENT_TYPES.get(suffix, "application/octet-stream"),
+            retrieved_at=retrieved_at,
+        )
+        return self._keep(page, stored)
+
+    def _keep(self, page: Page, stored: bytes | Path) -> Page:
+        """Write a page where it is not kept already."""
+        if not self.store.renew(page.key):
+            self.store.put(page.key, stored)
+        return page
 
     @contextmanager
     def file(self, page: Page) -> Iterator[Path]:
-        """Give the stored (compressed) page as a local file, its checksum verified.
+        """Give the stored (packed) page as a local file, its checksum verified.
+
+        ``packed.open_packed`` reads its content, and polars scans it as it is.
 
         Of a page on an object store this is a copy that is deleted at the end of the block.
 
@@ -211,8 +214,9 @@ class Landing:
         Raises:
             HwpricesError: it is altered or missing, or larger than MAX_READ_BYTES.
         """
-        with self.file(page) as path, gzip.open(path) as plain:
-            content = plain.read(MAX_READ_BYTES + 1)
+        packing = packed.packing_of(page.key)
+        with self.file(page) as path, packed.open_packed(path, packing) as plain:
+            content = packed.read_all(plain, MAX_READ_BYTES)
         if len(content) > MAX_READ_BYTES:
             raise HwpricesError(
                 f"landed page {self.store.uri(page.key)} is larger than {MAX_READ_BYTES} bytes,"
@@ -301,6 +305,16 @@ def check_name(unit: Unit) -> None:
             )
 
 
+def _key(unit: Unit, sha256: str, suffix: str, packing: packed.Packing) -> str:
+    """Make the key of a unit's page.
+
+    Raises:
+        HwpricesError: the unit's name is no name.
+    """
+    check_name(unit)
+    return layout.page(unit.provider, unit.kind, unit.region, sha256, suffix, packing)
+
+
 def _without_secrets(unit: Unit) -> Unit:
     """Return a unit whose URLs have no credentials: an endpoint may be a signed link."""
     params = {name: public_url(v) if name == "url" else v for name, v in unit.params.items()}
@@ -327,23 +341,3 @@ def _carried(failed: UnitResult, earlier: UnitResult, previous_run: str) -> Unit
     """Return the failed result with the earlier pages, and the run that fetched them."""
     fetched_by = earlier.carried_from or previous_run
     return replace(failed, status="carried", pages=earlier.pages, carried_from=fetched_by)
-
-
-def _content_bytes(packed: Path) -> int:
-    """Return the length of a gzip file's content."""
-    total = 0
-    with gzip.open(packed) as plain:
-        while chunk := plain.read(CHUNK):
-            total += len(chunk)
-    return total
-
-
-def _compress(source: Path, target: Path) -> Path:
-    """Compress a file with no name and no time in the gzip header: equal content, equal bytes."""
-    with (
-        source.open("rb") as plain,
-        target.open("wb") as raw,
-        gzip.GzipFile("", "wb", COMPRESS_LEVEL, raw, mtime=0) as packed,
-    ):
-        shutil.copyfileobj(plain, packed, CHUNK)
-    return target

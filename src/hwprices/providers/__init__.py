@@ -212,7 +212,7 @@ class Pages:
             self.unreadable.extend(UnreadablePage(page.key, error.message) for page in pages)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
-        """Give a local, verified ``.gz`` file of the page, to scan."""
+        """Give a local, verified file of the page, packed as it is landed, to scan."""
         return self.landing.file(page)
 
 

@@ -16,6 +16,10 @@ LOCK_SECONDS = 10
 """A publisher that has to wait longer says so instead of queueing."""
 
 
+class BusyError(HwpricesError):
+    """Another publisher is at work, or was faster: the same publication may succeed later."""
+
+
 @contextmanager
 def lock(store: Store) -> Iterator[None]:
     """Let one publisher work at a time in a folder.
@@ -23,7 +27,8 @@ def lock(store: Store) -> Iterator[None]:
     An object store needs no lock: ``move`` compares and swaps there.
 
     Raises:
-        HwpricesError: another publisher holds the lock, or the folder cannot be written.
+        BusyError: another publisher holds the lock.
+        HwpricesError: the folder cannot be written.
     """
     with lock_file(store, layout.PUBLISH_LOCK):
         yield
@@ -34,7 +39,8 @@ def lock_file(store: Store, key: str) -> Iterator[None]:
     """Hold the lock file of this key in a folder; do nothing on an object store.
 
     Raises:
-        HwpricesError: another publisher holds the lock, or the folder cannot be written.
+        BusyError: another publisher holds the lock.
+        HwpricesError: the folder cannot be written.
     """
     path = store.local(key)
     if path is None:
@@ -53,7 +59,7 @@ def _acquire(path: Path, root: str) -> filelock.BaseFileLock:
         file_lock = filelock.FileLock(path, timeout=LOCK_SECONDS)
         file_lock.acquire()
     except filelock.Timeout:
-        raise HwpricesError(
+        raise BusyError(
             f"another publisher is at work in {root}", "Wait for it to end and try again."
         ) from None
     except OSError as error:
@@ -91,7 +97,8 @@ def move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
     """Point at a release, if nobody has moved the pointer since its tag was read.
 
     Raises:
-        HwpricesError: somebody has, or it cannot be written.
+        BusyError: somebody has.
+        HwpricesError: it cannot be written.
     """
     pointer = LatestRelease(
         version=release.version,
@@ -100,7 +107,7 @@ def move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
         schema_version=release.schema_version,
     )
     if not store.swap(layout.LATEST_RELEASE, manifests.encode(pointer), tag):
-        raise HwpricesError(
+        raise BusyError(
             f"another publisher moved {store.uri(layout.LATEST_RELEASE)} first",
             "Its release stands; run publish again to go on from it.",
         )

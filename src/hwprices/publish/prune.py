@@ -122,7 +122,7 @@ def _pages_of_no_run(store: Store, at: datetime) -> list[str]:
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
         names = _keys_of_runs(landing, provider)
-        pages = [key for key in store.keys(layout.raw(provider)) if key.endswith(".gz")]
+        pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
         unnamed = [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
         orphans += [key for key in unnamed if store.are_old([key], at)]
     return orphans

@@ -1,7 +1,6 @@
 """Trace a price back to the vendor: how it is computed, from which SKUs, on which landed pages."""
 
 import csv
-import gzip
 import hashlib
 import io
 import json
@@ -16,7 +15,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import machines
-from hwprices.storage import layout
+from hwprices.storage import layout, packed
 from hwprices.units import HOURS_PER_MONTH
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
@@ -182,12 +181,13 @@ def _line(data: bytes, key: str, sku: str) -> tuple[str, Fields]:
     Lines are read one by one: a price list unpacks to more than a gigabyte. A line that has the SKU
     as a cell goes before one that only contains it.
     """
-    if key.endswith(".json.gz"):
-        item = _object_with(json.loads(gzip.decompress(data)), sku)
+    content = packed.open_packed(io.BytesIO(data), packed.packing_of(key))
+    if layout.page_format(key) == "json":
+        item = _object_with(json.loads(packed.read_all(content)), sku)
         if item is None:
             return "", ()
         return json.dumps(item, ensure_ascii=False), tuple(_leaves(item))
-    with gzip.open(io.BytesIO(data), "rt", encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
         containing: tuple[str, Fields] = "", ()
         for line in lines:

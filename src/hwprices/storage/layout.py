@@ -1,6 +1,6 @@
 """Spell and parse every key: the only module that knows where a file lies below the root.
 
-    raw/<provider>/<kind>/<region>/<sha256>.<suffix>.gz     landed pages
+    raw/<provider>/<kind>/<region>/<sha256>.<suffix>.zst    landed pages; .gz where gzip came
     raw/<provider>/runs/<run_id>.json                       the manifest of a collection run
     staged/<provider>/latest.json                           the staged tables in force
     staged/<provider>/<run_id>/manifest.json                and a table file beside it for each part
@@ -18,6 +18,8 @@ and below a release alike. Older ones have ``provider=aws`` in place of ``aws``.
 """
 
 import re
+
+from hwprices.storage.packed import SUFFIXES, Packing
 
 RAW = "raw"
 STAGED = "staged"
@@ -50,9 +52,19 @@ def landing_root(root: str) -> str:
     return f"{root.rstrip('/')}/{RAW}"
 
 
-def page(provider: str, kind: str, region: str, sha256: str, suffix: str) -> str:
+def page(provider: str, kind: str, region: str, sha256: str, suffix: str, packing: Packing) -> str:
     """Return the key of a landed page, below the landing root."""
-    return f"{provider}/{kind}/{region}/{sha256}.{suffix}.gz"
+    return f"{provider}/{kind}/{region}/{sha256}.{suffix}{SUFFIXES[packing]}"
+
+
+def is_page(key: str) -> bool:
+    """Tell whether a key is that of a landed page."""
+    return key.endswith(tuple(SUFFIXES.values()))
+
+
+def page_format(key: str) -> str:
+    """Parse the format in the key of a landed page: ``json``, ``csv``, ``xml``."""
+    return key.rpartition(".")[0].rpartition(".")[2]
 
 
 def page_sha256(key: str) -> str:

@@ -16,6 +16,7 @@ from tests.helpers.aws_pages import (
     savings_plans,
     xml,
 )
+from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.landing.download import FetchError, Http
@@ -182,7 +183,7 @@ def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
         one, (page,), _ = fetch_prices(stub, tmp_path / name, reply)
         assert one.landing.read(page) == BODY
         assert page.key.startswith("aws/prices/us-east-1/")
-        assert page.key.endswith(".csv.gz")
+        assert page.key.endswith(".csv.gz" if name == "gzip" else ".csv.zst")
         if name == "gzip":
             assert (tmp_path / name / "raw" / page.key).read_bytes() == zipped.body
 
@@ -209,7 +210,7 @@ def test_r3_a_fault_is_tried_again_and_nothing_half_read_is_landed(stub, tmp_pat
     assert sum(r.path == PATH for r in server.requests) == 2
     with pytest.raises(FetchError, match=r"us-east-1/index\.csv failed"):
         fetch_prices(stub, tmp_path / "broken", fault, attempts=2)
-    assert list((tmp_path / "broken").rglob("*.gz")) == []
+    assert landed_pages(tmp_path / "broken") == []
 
 
 def test_a_savings_plan_that_is_not_there_yet_fails_its_unit(stub, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.helpers.azure_pages import NOW, RETAIL, RetailServer, answer, context, item
+from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.landing.download import FetchError
@@ -43,7 +44,7 @@ def fetch(folder: Path, server: StubServer, unit: Unit = UNIT, **settings: Any) 
 
 
 def landed(folder: Path) -> list[Path]:
-    return list((folder / "raw").rglob("*.gz")) if (folder / "raw").exists() else []
+    return landed_pages(folder / "raw")
 
 
 def remember(folder: Path, server: StubServer, pages: list[Page]) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -407,6 +408,13 @@ def test_with_a_project_machines_zones_and_tpus_are_live(
     }
     assert str(linux["v5litepod-16"]) == "19.2000000000"  # 16 chips × 1.2
     assert tables["availability"].height == 2
+
+    without = replace(run, results=tuple(r for r in run.results if r.unit.kind != "tpu_skus"))
+    parts = list(providers.get("gcp").normalise(Pages(without, context.landing)))
+    [prices] = [part.frame for part in parts if part.table == "prices"]
+    reasons = dict(prices.select("instance_type", "price_reason").rows())
+    assert reasons["v5litepod-16"] == "tpu_catalog_not_fetched"
+    assert reasons["n2-standard-2"] is None
 
 
 def test_the_documented_settings_are_enough(

@@ -52,6 +52,14 @@ def test_win_is_the_same_machine_with_windows() -> None:
     }
 
 
+def test_plans_of_one_flavor_that_describe_two_machines_are_refused() -> None:
+    smaller = plan("h100-380.consumption.3AZ", technical=B3_8)
+    tables = read(plan(), smaller, plan("b3-8.consumption", 5 * 10**6, technical=B3_8))
+    assert tables.rows["prices"]["instance_type"].to_list() == ["b3-8"]
+    assert tables.rows["instance_types"]["instance_type"].to_list() == ["b3-8"]
+    assert [reason for reason, _ in tables.refused] == ["duplicate_key"] * 2
+
+
 def test_a_managed_service_with_a_gpu_is_no_machine() -> None:
     """An ai-serving plan has a whole GPU and a price by the minute."""
     tables = read(plan(), plan("ai-app-l4-1.consumption", 1500000, product="ai-serving"))

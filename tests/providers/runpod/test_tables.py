@@ -99,6 +99,13 @@ def test_zero_is_not_a_price(sample: Read) -> None:
     assert sample.parts["prices"].counts["out_of_scope:not_in_cloud=secure"] > 0
 
 
+def test_a_gpu_type_listed_twice_makes_the_page_unreadable(read) -> None:
+    """Which of the two prices holds is not known."""
+    made = read({}, {"securePrice": 0.01})
+    (page,) = made.pages.unreadable
+    assert "a GPU type is listed twice" in page.reason
+
+
 @pytest.mark.parametrize("price", [0, None, 0.0])
 def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
     made = read({"securePrice": price, "secureSpotPrice": price})

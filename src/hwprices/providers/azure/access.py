@@ -19,7 +19,8 @@ def check_access(context: Context) -> Iterator[Check]:
             "subscription",
             "absent",
             "AZURE_SUBSCRIPTION_ID is not set: sizes and zones come from the bundled table",
-            "Set it, and log in (az login, or a service principal) with the role Reader.",
+            "Set it, and log in (az login, or a service principal) with the role Reader, or the"
+            " least rights, docs/azure-role.json.",
         )
         return
     try:

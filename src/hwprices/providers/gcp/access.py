@@ -29,8 +29,8 @@ def check_access(context: Context) -> Iterator[Check]:
             "project",
             "absent",
             "HWPRICES_GCP_PROJECT is not set: machine types and zones come from the bundled table",
-            "Set it to a project with the Compute Engine API enabled, and log in with the role"
-            " roles/compute.viewer.",
+            "Set it to a project with the Compute Engine API enabled, and log in with the"
+            " least rights, docs/gcp-role.yaml.",
         )
         return
     problem = _problem(context, kinds.ZONES)

@@ -41,7 +41,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
 
     catalog = read_skus(pages)
     rates = build_rates(catalog, sheets)
-    linux = compose(machines, rates)
+    linux = compose(machines, rates, _unfetched_parts(pages))
     licensed = add_licenses(machines, rates, linux)
     prices = rows.price_rows(linux, licensed, machines)
     lines = rows.price_component_rows(prices, linux, licensed)
@@ -50,6 +50,11 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
     yield from rows.by_region("price_components", lines, requested)
     yield from rows.by_region("component_prices", components, requested)
+
+
+def _unfetched_parts(pages: Pages) -> frozenset[str]:
+    """Name the kinds of machine parts whose SKU catalog has no page: TPUs have one of their own."""
+    return frozenset() if pages.of(kinds.TPU_SKUS) else frozenset({"tpu"})
 
 
 def _check_catalog(pages: Pages) -> None:

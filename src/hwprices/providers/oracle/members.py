@@ -1,24 +1,9 @@
-"""Read members of Oracle's JSON, and refuse what cannot be one."""
+"""Check the numbers of Oracle's JSON."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 DECIMALS = 10
 """Decimals of the tables. Oracle's figures have four."""
-
-
-def text(item: Mapping[str, Any], name: str) -> str:
-    """Return a member that is a word.
-
-    Raises:
-        KeyError: there is none.
-        ValueError: it is empty or something else.
-    """
-    value = item[name]
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}")
-    return value
 
 
 def exact(number: Decimal) -> Decimal:

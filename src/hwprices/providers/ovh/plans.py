@@ -6,8 +6,8 @@ A plan (``addons`` of the catalog) is one way to buy one flavor: by the hour
 What a plan is, its code says: the unit of its price is "none" in the catalog of the US.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -18,6 +18,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.ovh import kinds
 from hwprices.rows import quarantine
+from hwprices.rows.members import RefusedItemError, text
 from hwprices.rows.origin import origin
 
 PRODUCT = "publiccloud-instance"
@@ -65,15 +66,6 @@ class Catalog:
     counts: Mapping[str, int]
 
 
-class _Refusal(Exception):
-    """A plan that is not understood: the code and the sentence of its quarantine row."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-
-
 def read_catalog(pages: Pages) -> Catalog:
     """Read every plan of the run's catalogs.
 
@@ -86,23 +78,42 @@ def read_catalog(pages: Pages) -> Catalog:
     for page in pages.of(kinds.CATALOG):
         with pages.parsing(page):
             content = pages.read_json(page)
-            currency = _text(content["locale"], "currencyCode")
+            currency = text(content["locale"], "currencyCode")
             for addon in content["addons"]:
                 if reason := _out_of_scope(addon):
                     counts[reason] += 1
                     continue
                 try:
                     plans.append(_plan(addon, currency, page))
-                except _Refusal as refusal:
+                except RefusedItemError as refusal:
                     refused.append(_refused(addon, refusal, page))
+    plans, disagreeing = _split_disagreeing(plans)
+    refused += disagreeing
     return Catalog(plans, quarantine.merge_refused(refused), dict(sorted(counts.items())))
+
+
+def _split_disagreeing(plans: Sequence[Plan]) -> tuple[list[Plan], list[pl.DataFrame]]:
+    """Refuse all plans of a flavor that do not describe the same machine."""
+    machines: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for plan in plans:
+        machine = tuple(plan.technical.get(name) for name in ("cpu", "memory", "gpu"))
+        if machine not in machines[plan.flavor]:
+            machines[plan.flavor].append(machine)
+    refusal = RefusedItemError("duplicate_key", "the flavor's plans describe different machines")
+    agreeing = [plan for plan in plans if len(machines[plan.flavor]) == 1]
+    refused = [
+        _refused({"planCode": plan.code}, refusal, plan.page)
+        for plan in plans
+        if len(machines[plan.flavor]) > 1
+    ]
+    return agreeing, refused
 
 
 def _out_of_scope(addon: dict[str, Any]) -> str | None:
     """Say why a plan is left out: it is no machine, or not by the hour."""
     if addon.get("product") != PRODUCT:
         return "out_of_scope:product=not an instance"
-    if HOURLY not in _text(addon, "planCode"):
+    if HOURLY not in text(addon, "planCode"):
         return "out_of_scope:planCode=not hourly"
     return None
 
@@ -111,14 +122,14 @@ def _plan(addon: dict[str, Any], currency: str, page: Page) -> Plan:
     """Read one hourly plan.
 
     Raises:
-        _Refusal: it describes no machine, or has not one price.
+        RefusedItemError: it describes no machine, or has not one price.
     """
-    code = _text(addon, "planCode")
+    code = text(addon, "planCode")
     flavor, _, zone_kind = code.partition(HOURLY)
     blobs = addon.get("blobs") or {}
     technical = blobs.get("technical") or {}
     if not technical.get("cpu") or not technical.get("memory"):
-        raise _Refusal("unknown_product", "the plan describes no machine")
+        raise RefusedItemError("unknown_product", "the plan describes no machine")
     is_windows = flavor.startswith(WINDOWS_PREFIX)
     return Plan(
         code=code,
@@ -137,35 +148,22 @@ def _hourly(pricings: list[dict[str, Any]]) -> Decimal | None:
     """Return the price of an hour, net of tax; None for 0, which is no price.
 
     Raises:
-        _Refusal: there is none, or there are several.
+        RefusedItemError: there is none, or there are several.
         ValueError: it is not a whole number, or no price.
     """
     prices = {pricing["price"] for pricing in pricings}
     if not prices:
-        raise _Refusal("no_price", "the plan has no price")
+        raise RefusedItemError("no_price", "the plan has no price")
     if len(prices) > 1:
-        raise _Refusal("tiered_price", f"the plan has {len(prices)} prices")
+        raise RefusedItemError("tiered_price", f"the plan has {len(prices)} prices")
     (price,) = prices
     if isinstance(price, bool) or not isinstance(price, int) or not 0 <= price <= LARGEST_PRICE:
         raise ValueError(f"{str(price)[:40]} is no price in units of 1e-8")
     return Decimal(price) / UNITS_PER_CURRENCY or None
 
 
-def _text(item: Mapping[str, Any], name: str) -> str:
-    """Return a member that is a word.
-
-    Raises:
-        KeyError: there is none.
-        ValueError: it is empty or something else.
-    """
-    value = item[name]
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}")
-    return value
-
-
-def _refused(addon: dict[str, Any], refusal: _Refusal, page: Page) -> pl.DataFrame:
-    code = _text(addon, "planCode")
+def _refused(addon: dict[str, Any], refusal: RefusedItemError, page: Page) -> pl.DataFrame:
+    code = text(addon, "planCode")
     frame = pl.LazyFrame([{"provider": "ovh", "region": STANDARD, "planCode": code}])
     return quarantine.refused(
         frame.with_columns(*origin(page)),

@@ -3,7 +3,6 @@
 https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html
 """
 
-import gzip
 import json
 import re
 import zlib
@@ -15,7 +14,6 @@ from typing import Any
 from urllib.parse import urljoin
 
 from hwprices.landing.download import (
-    Downloaded,
     Expect,
     FetchError,
     check_link,
@@ -124,18 +122,13 @@ def _json(context: Context, url: str) -> Any:
     with TemporaryDirectory(prefix="hwprices-") as scratch:
         path = Path(scratch) / "body"
         body = context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES)
-        content = _content(body)
+        content = body.read()
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FetchError(
             f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting."
         ) from None
-
-
-def _content(body: Downloaded) -> bytes:
-    content = body.path.read_bytes()
-    return gzip.decompress(content) if body.encoding == "gzip" else content
 
 
 def _at(body: Any, url: str, *path: str) -> Any:

@@ -6,7 +6,7 @@ Columns are looked up by name, because their number and order change. A region h
 million lines, so the file is scanned once and nothing here loops over lines.
 """
 
-import gzip
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.prices import classify, rows
 from hwprices.rows.prices import PriceRows, read_money
+from hwprices.storage.packed import open_packed, packing_of
 
 COLUMNS = {
     "SKU": "sku_id",
@@ -142,7 +143,8 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _lines_before_header(path: Path) -> int:
-    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as text:
+    content = open_packed(path, packing_of(path.name))
+    with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as text:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
             if line.startswith(('"SKU"', "SKU,")):
                 return number

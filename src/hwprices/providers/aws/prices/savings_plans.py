@@ -6,7 +6,6 @@ it discounts; what that SKU is, the region's price list says. Rates are per hour
 upfront: the upfront part pays for the commitment, not for a rate.
 """
 
-import gzip
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import PriceRows, read_money
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
+from hwprices.storage.packed import open_packed, packing_of
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}
@@ -134,7 +134,7 @@ def savings_plan_rows(
 
 
 def read_savings_plans(path: Path) -> SavingsPlans:
-    """Read a gzipped file plan by plan, so that memory holds one plan's rates at a time.
+    """Read a packed file plan by plan, so that memory holds one plan's rates at a time.
 
     Raises:
         ValueError: it is not a JSON object, ends early, is nested too deep, or has a name twice in
@@ -143,10 +143,11 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     counts: Counter[str] = Counter()
     repeated: list[str] = []
     members = mapping_that_notes(repeated)
+    packing = packing_of(path.name)
     try:
-        with gzip.open(path) as file:
+        with open_packed(path, packing) as file:
             plans = [_plan(product) for product in _products(DepthLimited(file), members)]
-        with gzip.open(path) as file:
+        with open_packed(path, packing) as file:
             path_of_plans = "terms.savingsPlan.item"
             terms = ijson.items(DepthLimited(file), path_of_plans, map_type=members)
             rates = [_rates(term, counts) for term in terms]

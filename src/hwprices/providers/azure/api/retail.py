@@ -7,7 +7,6 @@ it shows no inconsistency; otherwise it is repeated until two downloads in a row
 items, at most three times. Nothing is landed before that.
 """
 
-import gzip
 import hashlib
 import json
 import tempfile
@@ -238,9 +237,8 @@ def _read_answer(body: Downloaded) -> dict[str, Any]:
     Raises:
         _InconsistentError: it is not.
     """
-    raw = body.path.read_bytes()
     try:
-        answer: Any = json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
+        answer: Any = json.loads(body.read())
     except (ValueError, RecursionError) as error:
         raise _InconsistentError(f"a page is not JSON ({error})") from None
     items = answer.get("Items") if isinstance(answer, dict) else None

@@ -6,7 +6,9 @@ price list writes the operating system only into the product's name, and not alw
 
 import polars as pl
 
-SPACES = "[\u00a0\u2007\u202f\\s]+"  # some product names have no-break spaces
+SPACES = r"\p{Zs}+"
+"""Blanks in names: some product names have no-break spaces. Line breaks and other control
+characters are not among them, so that a name with one is refused and not repaired."""
 
 WINDOWS = r"(?i) windows\b| win$"  # "… Series Windows", "… Srs Win"
 RHEL = r"(?i)\b(rhel|red hat)\b"

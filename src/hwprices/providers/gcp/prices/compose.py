@@ -5,6 +5,7 @@ sold by. Never a partial sum: a machine with a part that has no price has none, 
 names the part. All of it is joins of frames: 36,000 pairs of type and zone with 40,000 SKUs.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -51,8 +52,13 @@ class MachinePrices:
     components: pl.DataFrame
 
 
-def compose(machines: Machines, rates: Rates) -> MachinePrices:
+def compose(
+    machines: Machines, rates: Rates, unfetched: Collection[str] = frozenset()
+) -> MachinePrices:
     """Price every machine type in every region where a zone offers it.
+
+    ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched. Their prices are
+    null for that reason, which says nothing about what Google sells.
 
     A purchase option exists for a type in a region when its main part (slice, GPU, TPU, instance or
     core) has a SKU for it. On demand exists for all that are not listed as not sold, so that a
@@ -62,7 +68,7 @@ def compose(machines: Machines, rates: Rates) -> MachinePrices:
     lines = _price_lines(machines, rates)
     lines = lines.join(_sold(lines, machines), on=OFFER_KEY, how="semi")
     lines = _add_cost(lines)
-    prices = _sum_lines(lines)
+    prices = _sum_lines(lines, unfetched)
     priced = prices.filter(pl.col("hourly").is_not_null()).select(OFFER_KEY)
     return MachinePrices(prices, lines.join(priced, on=OFFER_KEY, how="semi"))
 
@@ -126,10 +132,16 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=cost)
 
 
-def _sum_lines(lines: pl.DataFrame) -> pl.DataFrame:
+def _sum_lines(lines: pl.DataFrame, unfetched: Collection[str]) -> pl.DataFrame:
     """Return one row for each OFFER_KEY. A line without a price makes the sum null."""
-    fault = pl.when(pl.col("ambiguous").is_not_null()).then(pl.lit("_sku_ambiguous"))
-    reason = pl.col("kind") + fault.otherwise(pl.lit("_sku_missing"))
+    fault = (
+        pl.when(pl.col("ambiguous").is_not_null())
+        .then(pl.lit("_sku_ambiguous"))
+        .when(pl.col("kind").is_in(list(unfetched)))
+        .then(pl.lit("_catalog_not_fetched"))
+        .otherwise(pl.lit("_sku_missing"))
+    )
+    reason = pl.col("kind") + fault
     sums = (
         lines.with_columns(
             reason=pl.when(pl.col("price").is_null()).then(reason),

@@ -16,9 +16,10 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import kinds
-from hwprices.providers.oracle.members import exact, text
+from hwprices.providers.oracle.members import exact
 from hwprices.providers.oracle.sheets import Series, Sheets
 from hwprices.rows import quarantine
+from hwprices.rows.members import text
 from hwprices.rows.origin import origin
 
 QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}

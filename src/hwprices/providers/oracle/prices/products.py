@@ -17,9 +17,10 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import kinds
 from hwprices.providers.oracle.kinds import CURRENCY
-from hwprices.providers.oracle.members import exact, text
+from hwprices.providers.oracle.members import exact
 from hwprices.providers.oracle.sheets import Sheets
 from hwprices.rows import quarantine
+from hwprices.rows.members import RefusedItemError, text
 from hwprices.rows.origin import origin
 
 CATEGORIES = (
@@ -84,15 +85,6 @@ class Products:
         return sheets.gpus.get(part_number) or (rate.name if rate else None)
 
 
-class _Refusal(Exception):
-    """A product that has no rate: the code and the sentence of its quarantine row."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-
-
 def read_products(pages: Pages) -> Products:
     """Read every part of a machine from the product list.
 
@@ -113,14 +105,14 @@ def read_products(pages: Pages) -> Products:
                     continue
                 try:
                     rate = _rate(item, page)
-                except _Refusal as refusal:
+                except RefusedItemError as refusal:
                     refused.append(_refused(item, refusal, page))
                     continue
                 earlier = rates.get(rate.part_number, rate)
                 if earlier.price != rate.price:
                     ambiguous.add(rate.part_number)
                     both = f"{earlier.price} and {rate.price}"
-                    refused.append(_refused(item, _Refusal("ambiguous_sku", both), page))
+                    refused.append(_refused(item, RefusedItemError("ambiguous_sku", both), page))
                 rates[rate.part_number] = rate
     kept = {number: rate for number, rate in rates.items() if number not in ambiguous}
     return Products(
@@ -143,12 +135,12 @@ def _rate(item: dict[str, Any], page: Page) -> Rate:
     """Read the rate of one part.
 
     Raises:
-        _Refusal: unit, currency, model or tiers are not those of a part's price.
+        RefusedItemError: unit, currency, model or tiers are not those of a part's price.
     """
     metric = " ".join(text(item, "metricName").split())
     kind = UNITS.get(metric.lower())
     if kind is None:
-        raise _Refusal("unknown_unit", f"priced per {metric}")
+        raise RefusedItemError("unknown_unit", f"priced per {metric}")
     prices = [
         price
         for localization in item["currencyCodeLocalizations"]
@@ -156,7 +148,7 @@ def _rate(item: dict[str, Any], page: Page) -> Rate:
         for price in localization["prices"]
     ]
     if not prices:
-        raise _Refusal("not_usd", f"there is no price in {CURRENCY}")
+        raise RefusedItemError("not_usd", f"there is no price in {CURRENCY}")
     return Rate(
         part_number=text(item, "partNumber"),
         name=" ".join(text(item, "displayName").split()),
@@ -173,15 +165,15 @@ def _price(prices: list[dict[str, Any]]) -> Decimal:
     price is that of the last range. Ranges with different prices above 0 are not understood.
 
     Raises:
-        _Refusal: the model is not pay as you go, or there are several prices.
+        RefusedItemError: the model is not pay as you go, or there are several prices.
         ValueError: a price is no number, negative or too large.
     """
     if models := sorted({str(price["model"]) for price in prices} - {PAY_AS_YOU_GO}):
-        raise _Refusal("unknown_price_type", f"sold as {', '.join(models)}")
+        raise RefusedItemError("unknown_price_type", f"sold as {', '.join(models)}")
     values = [_money(price["value"]) for price in sorted(prices, key=_range_start)]
     paid = [value for value in values if value]
     if len(set(paid)) > 1 or (paid and not values[-1]):
-        raise _Refusal("tiered_price", f"{len(values)} ranges with different prices")
+        raise RefusedItemError("tiered_price", f"{len(values)} ranges with different prices")
     return values[-1]
 
 
@@ -197,7 +189,7 @@ def _money(value: Any) -> Decimal:
     return exact(Decimal(value))
 
 
-def _refused(item: dict[str, Any], refusal: _Refusal, page: Page) -> pl.DataFrame:
+def _refused(item: dict[str, Any], refusal: RefusedItemError, page: Page) -> pl.DataFrame:
     words = {name: text(item, name) for name in ("partNumber", "displayName", "metricName")}
     frame = pl.LazyFrame([{"provider": "oracle", "region": "commercial", **words}])
     return quarantine.refused(

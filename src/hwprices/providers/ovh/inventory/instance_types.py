@@ -25,7 +25,7 @@ LARGEST_FIGURE = 10**9
 
 
 def instance_type_rows(plans: Sequence[Plan], match: Matcher) -> pl.DataFrame:
-    """Return one row for each flavor, sorted. Of its plans the first describes it.
+    """Return one row for each flavor, sorted. All its plans describe the same machine.
 
     Raises:
         UnreadablePageError: see ``Pages.parsing``, in which the caller must be.

@@ -3,14 +3,13 @@
 GraphQL answers a refused query with status 200 and a list of errors.
 """
 
-import gzip
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hwprices.errors import FetchError
-from hwprices.landing import strict_json
 from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
@@ -43,13 +42,9 @@ def land_gpu_types(context: Context, unit: Unit) -> Page:
 
 
 def _check(body: Downloaded) -> None:
-    raw = body.path.read_bytes()
-    try:
-        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
-    except ValueError as error:
-        raise _other_format(body, f"is not JSON ({error})") from None
+    content = read_json(body)
     if not isinstance(content, dict):
-        raise _other_format(body, "is no object")
+        raise other_format(body, "is no object")
     if errors := content.get("errors"):
         raise FetchError(
             f"{public_url(body.url)} refuses the query: {str(errors)[:SHOWN_ERROR]}",
@@ -57,13 +52,6 @@ def _check(body: Downloaded) -> None:
         )
     data: Any = content.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("gpuTypes"), list):
-        raise _other_format(body, "has no list data.gpuTypes")
+        raise other_format(body, "has no list data.gpuTypes")
     if not data["gpuTypes"]:
-        raise _other_format(body, "lists no GPU type")
-
-
-def _other_format(body: Downloaded, problem: str) -> FetchError:
-    return FetchError(
-        f"{public_url(body.url)} {problem}",
-        "RunPod's format has changed, or the endpoint setting is wrong.",
-    )
+        raise other_format(body, "lists no GPU type")

@@ -61,8 +61,11 @@ def read_gpu_types(pages: Pages) -> list[GpuType]:
     types: dict[str, GpuType] = {}
     for page in pages.of(kinds.GPU_TYPES):
         with pages.leave_out(page):
-            content = pages.read_json(page)
-            types |= {row["id"]: _gpu_type(row, page) for row in content["data"]["gpuTypes"]}
+            listed = pages.read_json(page)["data"]["gpuTypes"]
+            of_page = {row["id"]: _gpu_type(row, page) for row in listed}
+            if len(of_page) < len(listed):
+                raise ValueError("a GPU type is listed twice")
+            types |= of_page
     return [types[name] for name in sorted(types)]
 
 

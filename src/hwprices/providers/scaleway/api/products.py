@@ -4,13 +4,12 @@ A page is an object ``servers`` with a member for each machine type. The last pa
 were asked for. A server that ignored the number of the page would send the same types forever.
 """
 
-import gzip
 import tempfile
 from pathlib import Path
 
 from hwprices.errors import FetchError
-from hwprices.landing import strict_json
 from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
@@ -53,11 +52,7 @@ def land_products(context: Context, unit: Unit) -> list[Page]:
 
 def _names(body: Downloaded) -> set[str]:
     """Return the machine types of a page."""
-    raw = body.path.read_bytes()
-    try:
-        content = strict_json.loads(gzip.decompress(raw) if body.encoding == "gzip" else raw)
-    except ValueError as error:
-        raise _other_format(body, f"is not JSON ({error})") from None
+    content = read_json(body)
     servers = content.get("servers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):
         raise _other_format(body, "has no object servers")
@@ -72,8 +67,4 @@ def _check_progress(body: Downloaded, names: set[str], seen: set[str]) -> None:
 
 
 def _other_format(body: Downloaded, problem: str) -> FetchError:
-    page = body.params.get("page", "?")
-    return FetchError(
-        f"page {page} of {public_url(body.url)} {problem}",
-        "Scaleway's format has changed, or the endpoint setting is wrong.",
-    )
+    return other_format(body, f"{problem} (page {body.params.get('page', '?')})")

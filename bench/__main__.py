@@ -1,0 +1,131 @@
+"""Run the scripts of the suite, print one table, and compare ratios with recorded ones.
+
+    python -m bench [--small] [--check | --record] [script ...]
+
+Every script runs to its end in a process of its own; one that fails or misses a goal stops none of
+the others. ``--check`` compares ratios with recorded.json, ``--record`` writes them there.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.measure import Row, table
+
+FOLDER = Path(__file__).parent
+RECORDED = FOLDER / "recorded.json"
+NO_SCRIPTS = {"__init__", "__main__", "measure"}
+
+SLOWER = 1.6
+"""By what a ratio may exceed the recorded one. On a machine with other work the ratios of
+processor time of three runs differ by up to a third (docs/performance.md)."""
+
+ADDED = 0.1
+"""What it may exceed it by besides: small sizes take milliseconds."""
+
+MINUTES = 30
+"""After so long a script is ended and counts as failed."""
+
+
+@dataclass
+class Results:
+    """The rows of all scripts so far, by script, and what was wrong with the others."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def ratios(self) -> dict[str, float]:
+        """Return the ratios that can be compared: of processor time where it was measured."""
+        return {
+            f"{script}: {row.name}": round(row.cpu_ratio or row.ratio, 2)
+            for script, rows in sorted(self.rows.items())
+            for row in rows
+            if row.ratio is not None
+        }
+
+
+def main() -> int:
+    """Run the scripts and print the table; return 1 where something failed or was missed."""
+    options = parse_options()
+    results = Results()
+    for script in options.scripts or scripts():
+        run(script, results, is_small=options.small)
+    print(table(row for rows in results.rows.values() for row in rows))
+    if options.record:
+        record(results.ratios())
+    if options.check:
+        results.problems += slower(results.ratios(), options.scripts or scripts())
+    for problem in results.problems:
+        print(problem, file=sys.stderr)
+    return int(bool(results.problems))
+
+
+def parse_options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("scripts", nargs="*", help="such as aws_price_list; all by default")
+    parser.add_argument("--small", action="store_true", help="small sizes, which have no goals")
+    parser.add_argument("--check", action="store_true", help="small; fail on slower ratios")
+    parser.add_argument("--record", action="store_true", help="small; write the ratios down")
+    options = parser.parse_args()
+    options.small |= options.check or options.record
+    return options
+
+
+def scripts() -> list[str]:
+    """List the scripts of this folder."""
+    return sorted({path.stem for path in FOLDER.glob("*.py")} - NO_SCRIPTS)
+
+
+def run(script: str, results: Results, *, is_small: bool) -> None:
+    """Run one script, and add its rows or what was wrong."""
+    print(f"== {script}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        file = Path(folder) / "rows"
+        file.touch()
+        command = [sys.executable, "-m", f"bench.{script}", "--json", str(file)]
+        command += ["--small"] * is_small
+        try:
+            done = subprocess.run(
+                command, stdout=sys.stderr, check=False, timeout=60 * MINUTES, cwd=FOLDER.parent
+            )
+        except subprocess.TimeoutExpired:
+            results.problems.append(f"{script} was ended after {MINUTES} minutes")
+            return
+        rows = [Row(**json.loads(line)) for line in file.read_text().splitlines()]
+    results.rows[script] = rows
+    missed = [row.name for row in rows if row.is_met is False]
+    results.problems += [f"{script}: {name} missed its goal" for name in missed]
+    if done.returncode and not missed:
+        results.problems.append(f"{script} failed with exit code {done.returncode}")
+
+
+def record(ratios: dict[str, float]) -> None:
+    """Write ratios to recorded.json; those of scripts that did not run stay."""
+    before = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    ran = {name.partition(":")[0] for name in ratios}
+    kept = {name: ratio for name, ratio in before.items() if name.partition(":")[0] not in ran}
+    RECORDED.write_text(json.dumps(dict(sorted((kept | ratios).items())), indent=2) + "\n")
+
+
+def slower(ratios: dict[str, float], ran: Iterable[str]) -> list[str]:
+    """Say which ratios are above the recorded ones, and which recorded ones were not measured."""
+    recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    chosen = {name: ratio for name, ratio in recorded.items() if name.partition(":")[0] in set(ran)}
+    missing = [f"{name} was not measured" for name in chosen if name not in ratios]
+    return missing + [
+        f"{name}: {ratios[name]:.2f} × its baseline, recorded are {ratio:.2f} ×"
+        for name, ratio in chosen.items()
+        if name in ratios and ratios[name] > SLOWER * ratio + ADDED
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,290 @@
+"""Measure a whole `hwprices refresh` of AWS, Azure and Google Cloud from full-size local servers.
+
+    python -m bench.refresh                                              at full size, with goals
+    python -m bench.refresh --scale 0.125 0.25 [--regions 4] [--minutes 30]   at other sizes
+
+Starts tools.fullsize at each scale, runs the command against it with an empty root, and prints how
+long it took on the clock, how much processor time, the peak memory of the command with all the
+processes it starts (the sum of their resident memory, which counts shared pages more than once),
+what it left on disk, and the digest of the release. The server runs beside it, in a process of its
+own that is not counted, and needs about a third of the processor time; its pages are sized before
+the clock starts. `--regions` takes the largest of each vendor only, `--minutes` ends a run that
+takes longer.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from bench.measure import Cost, Goal, Row, make_row, run_script
+
+GOAL = Goal(seconds=480, megabytes=4000)
+QUARTER = 0.25
+
+PROVIDERS = ("aws", "azure", "gcp")
+GIGABYTE = 1e9
+SAMPLE_SECONDS = 0.2
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class Memory:
+    """Resident memory of a process and all its descendants, sampled until the process ends."""
+
+    samples: list[tuple[float, int]] = field(default_factory=list)
+
+    def watch(self, process: "subprocess.Popen[str]") -> None:
+        """Take samples: (time of day, bytes)."""
+        while process.poll() is None:
+            self.samples.append((time.time(), _resident(process.pid)))
+            time.sleep(SAMPLE_SECONDS)
+
+    def peak(self, since: float = 0, until: float = float("inf")) -> float:
+        """Return the largest sample of a period, in GB."""
+        return (
+            max((size for at, size in self.samples if since <= at <= until), default=0) / GIGABYTE
+        )
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the run: which provider's, its seconds, and the peak of memory in GB."""
+
+    name: str
+    seconds: float
+    peak: float
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """What one refresh took and gave. Sizes are in GB; ``served`` is that of AWS's bulk files."""
+
+    scale: float
+    served: float
+    seconds: float
+    cpu_seconds: float
+    peak: float
+    prices: int
+    disk: Mapping[str, float]
+    digest: str
+    exit_status: int
+    phases: Sequence[Phase]
+    output: str
+
+
+def rows(is_small: bool) -> Iterator[Row]:
+    """Measure a quarter and the whole; the ratio is that of the time for one price.
+
+    Raises:
+        RuntimeError: a refresh failed.
+    """
+    if is_small:
+        print("a refresh has no small size: starting Prefect takes longer than the rest of it")
+        return
+    quarter, full = (_succeeded(refresh(scale, None, 1500)) for scale in (QUARTER, 1))
+    share = full.prices / quarter.prices
+    per_price = Cost(quarter.seconds * share, quarter.cpu_seconds * share, 0)
+    yield make_row(
+        "whole refresh of three clouds",
+        f"{full.served:.0f} GB of bulk files, {full.prices / 1e6:.1f} million prices",
+        Cost(full.seconds, full.cpu_seconds, full.peak * 1000),
+        baseline=per_price,
+        baseline_name="a quarter of it, for each price",
+        goal=GOAL,
+    )
+
+
+def _succeeded(result: Refresh) -> Refresh:
+    if result.exit_status:
+        raise RuntimeError(report(result))
+    return result
+
+
+def main() -> int:
+    """Measure each scale and print a table; 1 where a refresh failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", type=float, nargs="+", required=True)
+    parser.add_argument("--regions", type=int, help="default: all")
+    parser.add_argument("--minutes", type=float, default=30, help="limit of one run")
+    options = parser.parse_args()
+    results = []
+    for scale in options.scale:
+        results.append(refresh(scale, options.regions, options.minutes * 60))
+        print(report(results[-1]), flush=True)
+    print(table(results))
+    return int(any(result.exit_status for result in results))
+
+
+def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
+    """Run one refresh against a server of its own.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than ``limit`` seconds.
+    """
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        root = Path(folder) / "data"
+        with served(scale, regions) as (environment, megabytes):
+            began, cpu_began = time.time(), _cpu_of_children()
+            memory, process = Memory(), _start(root, environment)
+            watcher = threading.Thread(target=memory.watch, args=(process,), daemon=True)
+            watcher.start()
+            try:
+                output, _ = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # Prefect's server with it
+                process.communicate()
+                raise
+            ended, cpu_ended = time.time(), _cpu_of_children()
+            watcher.join()
+        manifest = _manifest(root)
+        return Refresh(
+            scale=scale,
+            served=megabytes / 1000,
+            seconds=ended - began,
+            cpu_seconds=cpu_ended - cpu_began,
+            peak=memory.peak(),
+            prices=_rows(root),
+            disk={name: _size(root / name) for name in ("raw", "staged", "releases")},
+            digest=manifest.get("content_sha256", ""),
+            exit_status=process.returncode,
+            phases=tuple(_phases(root, memory, ended)),
+            output=output,
+        )
+
+
+@contextmanager
+def served(scale: float, regions: int | None) -> Iterator[tuple[dict[str, str], float]]:
+    """Run the server; give the variables that lead to it, and the MB of AWS's bulk files."""
+    command = [sys.executable, "-m", "tools.fullsize", "--scale", str(scale)]
+    command += ["--regions", str(regions)] if regions else []
+    server = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        variables, megabytes = {}, 0.0
+        for line in server.stdout:
+            if line.startswith("# ready"):
+                megabytes = float(line.split()[5].replace(",", ""))
+                break
+            name, _, value = shlex.split(line)[1].partition("=")
+            variables[name] = value
+        yield variables, megabytes
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _start(root: Path, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
+    own = ("HWPRICES_", "PREFECT_", "AWS_", "AZURE_", "GOOGLE_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    command = [sys.executable, "-m", "hwprices", "refresh", "--source", "live", "--root", str(root)]
+    for provider in PROVIDERS:
+        command += ["--provider", provider]
+    return subprocess.Popen(
+        [*command, "--strict"],
+        cwd=CHECKOUT,
+        env={**inherited, **environment, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _cpu_of_children() -> float:
+    """Return the processor seconds of all processes that this one has started and waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _resident(pid: int) -> int:
+    """Return the resident bytes of a process and its descendants; 0 of those that have ended."""
+    total, waiting = 0, [pid]
+    while waiting:
+        process = Path("/proc") / str(waiting.pop())
+        try:
+            total += int((process / "statm").read_text().split()[1]) * resource.getpagesize()
+            for task in (process / "task").iterdir():
+                waiting += [int(child) for child in (task / "children").read_text().split()]
+        except OSError:
+            continue
+    return total
+
+
+def _phases(root: Path, memory: Memory, ended: float) -> Iterator[Phase]:
+    """Tell the phases apart by when their manifests were written."""
+    last = 0.0
+    for provider in PROVIDERS:
+        recorded = next(iter((root / "raw" / provider / "runs").glob("*.json")), None)
+        staged = root / "staged" / provider / "latest.json"
+        if recorded is None or not staged.exists():
+            continue
+        started_at = json.loads(recorded.read_bytes())["started_at"]
+        began = datetime.fromisoformat(started_at).timestamp()
+        fetched, last = recorded.stat().st_mtime, staged.stat().st_mtime
+        yield Phase(f"{provider}: fetch", fetched - began, memory.peak(began, fetched))
+        yield Phase(f"{provider}: stage", last - fetched, memory.peak(fetched, last))
+    pointer = root / "latest.json"
+    published = pointer.stat().st_mtime if pointer.exists() else ended
+    yield Phase("publish", published - last, memory.peak(last, published))
+
+
+def _manifest(root: Path) -> dict[str, str]:
+    manifests = sorted((root / "releases").glob("*/manifest.json"))
+    return dict(json.loads(manifests[-1].read_bytes())) if manifests else {}
+
+
+def _rows(root: Path) -> int:
+    """Count the prices that were staged."""
+    staged = [json.loads(path.read_bytes()) for path in (root / "staged").glob("*/latest.json")]
+    files = [file for manifest in staged for file in manifest["files"]]
+    return sum(file["rows"] for file in files if file["table"] == "prices")
+
+
+def _size(folder: Path) -> float:
+    files = folder.rglob("*") if folder.exists() else []
+    return sum(file.stat().st_size for file in files if file.is_file()) / GIGABYTE
+
+
+def report(result: Refresh) -> str:
+    """Write the phases of one run, and the command's own words where it failed."""
+    lines = [f"scale {result.scale:g}: exit status {result.exit_status}, digest {result.digest}"]
+    lines += [f"  {p.name:14} {p.seconds:7.1f} s  peak {p.peak:.2f} GB" for p in result.phases]
+    return "\n".join([*lines, result.output] if result.exit_status else lines)
+
+
+def table(results: Sequence[Refresh]) -> str:
+    """Write all runs as a Markdown table; the last column is time by row, relative to the first."""
+    lines = [
+        "| scale | bulk files | prices | time | CPU | peak | raw | staged | release | per row |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for one in results:
+        first = results[0]
+        per_row = (one.cpu_seconds / max(one.prices, 1)) / (
+            first.cpu_seconds / max(first.prices, 1)
+        )
+        sizes = " | ".join(f"{one.disk[name]:.2f} GB" for name in ("raw", "staged", "releases"))
+        lines.append(
+            f"| {one.scale:g} | {one.served:.2f} GB | {one.prices:,} | {one.seconds:.0f} s"
+            f" | {one.cpu_seconds:.0f} s | {one.peak:.2f} GB | {sizes} | {per_row:.2f} × |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main() if "--scale" in sys.argv else run_script(rows))

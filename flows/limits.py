@@ -1,0 +1,49 @@
+"""What a server lets run at once, and for how long a flow may run.
+
+A unit's own limits (seconds, bytes, tries) are settings and hold in every process: landing/limits.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from prefect import get_client
+from prefect.concurrency.sync import concurrency
+from prefect.exceptions import ObjectAlreadyExists
+
+COLLECT_SECONDS = 6 * 3600
+"""A collection that takes longer fails. The deployments collect every six hours at the longest, so
+it would still be at work when the next one begins."""
+
+PUBLISH_SECONDS = 3600
+"""Publishing is hourly. Ten million prices take half a minute (docs/performance.md)."""
+
+
+@contextmanager
+def one_at_a_time(provider: str) -> Iterator[None]:
+    """Wait until no other flow on this Prefect server collects from the provider.
+
+    The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
+    twice the requests that its quota allows.
+    """
+    with place(make_limit(f"hwprices collect {provider}", 1)):
+        yield
+
+
+def make_limit(name: str, places: int) -> str:
+    """Make a limit of so many places on the Prefect server, or renew it; return its name."""
+    with get_client(sync_client=True) as client, suppress(ObjectAlreadyExists):
+        client.upsert_global_concurrency_limit_by_name(name, places)
+    return name
+
+
+@contextmanager
+def place(limit: str | None) -> Iterator[None]:
+    """Wait for a place within a limit of the server, and hold it; do nothing for None.
+
+    A process that was killed gives its place up after Prefect's lease of five minutes.
+    """
+    if limit is None:
+        yield
+        return
+    with concurrency(limit, strict=True, raise_on_lease_renewal_failure=False):
+        yield

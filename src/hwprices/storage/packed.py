@@ -1,0 +1,141 @@
+"""Write and read packed files: gzip as a vendor sent it, zstd for what came unpacked.
+
+A file is hashed and counted while it is written, so nobody has to read it again for that.
+"""
+
+import gzip
+import hashlib
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, Self
+
+import zstandard
+
+Packing = Literal["gzip", "zstd"]
+
+SUFFIXES: dict[Packing, str] = {"gzip": ".gz", "zstd": ".zst"}
+
+LEVEL = 1
+"""zstd's fastest usual level. Files of prices become as small as at level 3, and smaller than with
+zlib at level 6, in a tenth of its time (docs/performance.md)."""
+
+PIECE = 1 << 20
+"""Content is handed to zstd in pieces of this length, however it arrives. What zstd writes may
+depend on the pieces, and equal content is to give equal bytes."""
+
+
+@dataclass(frozen=True)
+class PackedFile:
+    """A packed file on disk.
+
+    ``sha256`` and ``stored_bytes`` are of the file as it lies there, ``content_bytes`` is the
+    length of what it unpacks to.
+    """
+
+    path: Path
+    packing: Packing
+    sha256: str
+    stored_bytes: int
+    content_bytes: int
+
+    def read(self) -> bytes:
+        """Return the content. It must fit in memory."""
+        with open_packed(self.path, self.packing) as content:
+            return read_all(content)
+
+
+class Writer:
+    """Write a packed file as its content arrives.
+
+    With ``"gzip"`` what is written is packed already and stays as it is. With ``"zstd"`` it is
+    packed here, piece by piece: one in a thread, while the caller collects the next.
+    """
+
+    def __init__(self, path: Path, packing: Packing) -> None:
+        self.path = path
+        self.packing: Packing = packing
+        self._packer = _packer() if packing == "zstd" else None
+        self._hash = hashlib.sha256()
+        self._threads = ThreadPoolExecutor(1)  # starts its thread when it is first used
+        self._work: Future[None] | None = None
+        self._waiting = bytearray()
+        self._written = 0
+        self._stored = 0
+
+    def __enter__(self) -> Self:
+        self._file = self.path.open("wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
+        self._file.close()
+
+    def write(self, data: bytes) -> None:
+        """Add the next bytes: of the content, or of a gzip stream."""
+        self._written += len(data)
+        if self._packer is None:
+            self._store(data)
+            return
+        self._waiting += data
+        while len(self._waiting) >= PIECE:
+            piece = bytes(self._waiting[:PIECE])
+            del self._waiting[:PIECE]
+            self._wait()
+            self._work = self._threads.submit(self._pack, self._packer, piece)
+
+    def finish(self, content_bytes: int | None = None) -> PackedFile:
+        """End the file and describe it. ``content_bytes`` is needed for gzip only."""
+        self._wait()
+        if self._packer is not None:
+            self._store(self._packer.compress(bytes(self._waiting)) + self._packer.flush())
+        self._file.flush()
+        length = self._written if content_bytes is None else content_bytes
+        return PackedFile(self.path, self.packing, self._hash.hexdigest(), self._stored, length)
+
+    def _wait(self) -> None:
+        """Wait for the piece before; raises what went wrong with it, such as a full disk."""
+        if self._work is not None:
+            self._work.result()
+
+    def _pack(self, packer: Any, piece: bytes) -> None:
+        self._store(packer.compress(piece))
+
+    def _store(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._stored += self._file.write(data)
+
+
+def pack(content: bytes) -> bytes:
+    """Pack content with zstd, to the same bytes as ``Writer`` does."""
+    packer = _packer()
+    pieces = [packer.compress(content[at : at + PIECE]) for at in range(0, len(content), PIECE)]
+    return b"".join([*pieces, packer.flush()])
+
+
+def _packer() -> Any:
+    """Begin a zstd stream that ends with a checksum of the content."""
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
+
+
+def packing_of(name: str) -> Packing:
+    """Tell by the name of a file how it is packed."""
+    return "zstd" if name.endswith(SUFFIXES["zstd"]) else "gzip"
+
+
+def open_packed(file: Path | IO[bytes], packing: Packing) -> IO[bytes]:
+    """Open a packed file to read its content, unpacked as it is read."""
+    if packing == "gzip":
+        return gzip.open(file)  # type: ignore[return-value]
+    stream: IO[bytes] = zstandard.open(file, "rb")
+    return stream
+
+
+def read_all(content: IO[bytes], most: int | None = None) -> bytes:
+    """Read to the end, or until there are more than ``most`` bytes."""
+    pieces: list[bytes] = []
+    length = 0
+    while (most is None or length <= most) and (piece := content.read(PIECE)):
+        pieces.append(piece)
+        length += len(piece)
+    return b"".join(pieces)

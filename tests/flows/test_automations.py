@@ -1,0 +1,86 @@
+"""The automations and the work pool of deploy/, on a real Prefect server."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.helpers.prefect_server import Server
+
+# A test may first have to start Prefect's server: up to minutes, by load.
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
+
+NO_REFRESH = "hwprices: no refresh in 26 hours"
+FAILED = "hwprices: a refresh failed, or the gate held a provider back"
+
+
+@pytest.fixture(scope="module")
+def automations(prefect_server: Server, project: Path) -> dict[str, dict[str, Any]]:
+    """Make the automations with the command that their file names; return them by name."""
+    file = str(project / "deploy/prefect/automations.yaml")
+    done = prefect_server.prefect("automation", "create", "--from-file", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {each["name"]: each for each in prefect_server.filter("automations")}
+
+
+def firings(server: Server, automation_id: object) -> int:
+    """Count how often an automation has fired."""
+    name = {"event": {"name": ["prefect.automation.action.executed"]}}
+    found = server.filter("events", filter=name)["events"]
+    resource = f"prefect.automation.{automation_id}"
+    return sum(each["resource"]["prefect.resource.id"] == resource for each in found)
+
+
+def fires(server: Server, automation_id: object, before: int = 0) -> bool:
+    """Say whether an automation fires once more than before, waiting for it a while."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if firings(server, automation_id) > before:
+            return True
+        time.sleep(1)
+    return False
+
+
+def post(server: Server, path: str, body: dict[str, Any]) -> Any:
+    answer = httpx.post(f"{server.api}/{path}", json=body, timeout=30)
+    assert answer.is_success, answer.text
+    return answer.json()
+
+
+def test_a_day_without_a_refresh_is_noticed(
+    prefect_server: Server, automations: dict[str, dict[str, Any]]
+) -> None:
+    """The same automation with a window of ten seconds, the shortest that Prefect takes."""
+    automation = automations[NO_REFRESH]
+    assert automation["trigger"]["within"] == 26 * 3600
+    trigger = {**automation["trigger"], "within": 10}
+    del trigger["id"]
+    body = {"name": "short", "trigger": trigger, "actions": automation["actions"]}
+    made = post(prefect_server, "automations/", body)
+    assert fires(prefect_server, made["id"])
+    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), [("Failed", "FAILED"), ("HeldBack", "FAILED"), ("Crashed", "CRASHED")]
+)
+def test_a_run_that_did_not_end_well_is_noticed(
+    state: str, kind: str, prefect_server: Server, automations: dict[str, dict[str, Any]]
+) -> None:
+    """A run of the flow refresh that ends so, as the server sees it."""
+    automation_id = automations[FAILED]["id"]
+    before = firings(prefect_server, automation_id)
+    flow = post(prefect_server, "flows/", {"name": "refresh"})
+    run = post(prefect_server, "flow_runs/", {"flow_id": flow["id"]})
+    for name, type_ in (("Running", "RUNNING"), (state, kind)):
+        body = {"state": {"type": type_, "name": name}, "force": True}
+        post(prefect_server, f"flow_runs/{run['id']}/set_state", body)
+    assert fires(prefect_server, automation_id, before)
+
+
+def test_a_kubernetes_pool_takes_the_job_template(prefect_server: Server, project: Path) -> None:
+    template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
+    body = {"name": "cluster", "type": "kubernetes", "base_job_template": template}
+    assert post(prefect_server, "work_pools/", body)["type"] == "kubernetes"

@@ -1,0 +1,160 @@
+"""The full-size vendors: the same pages every time, that the providers read without a refusal."""
+
+import gzip
+import json
+import os
+import urllib.request
+from pathlib import Path
+
+import pytest
+from bench.refresh import refresh
+from tests.helpers import azure_pages, gcp_pages
+from tests.helpers.aws_pages import LandedPages
+from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
+from tools.fullsize.answers import Answer, Request, Stream
+from tools.fullsize.aws_world import World
+from tools.fullsize.server import running
+from tools.fullsize.sizes import Size
+
+NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
+
+TINY = Size(scale=0.004, regions=1)
+REGION = "us-east-1"
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(TINY)
+
+
+@pytest.fixture(scope="module")
+def pages(world: World, tmp_path_factory: pytest.TempPathFactory) -> LandedPages:
+    landed = LandedPages(tmp_path_factory.mktemp("aws"))
+    landed.add("prices", REGION, "".join(aws_bulk.price_list(world, REGION)).encode())
+    plans = "".join(aws_bulk.savings_plans(world, REGION)).encode()
+    landed.add("savings_plans", REGION, plans, suffix="json")
+    for kind, action in (
+        ("regions", "DescribeRegions"),
+        ("zones", "DescribeAvailabilityZones"),
+        ("instance_types", "DescribeInstanceTypes"),
+        ("offerings", "DescribeInstanceTypeOfferings"),
+        ("spot", "DescribeSpotPriceHistory"),
+    ):
+        landed.add(kind, REGION, ec2(world, action).body, suffix="xml")
+    return landed
+
+
+def ec2(world: World, action: str, **form: str) -> Answer:
+    answer = aws_ec2.handlers(world)["/"](Request("/", {}, {"Action": action, **form}, {}))
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_aws_pages_are_read_without_a_refusal(world: World, pages: LandedPages) -> None:
+    prices = pages.table("prices")
+    assert pages.refused().height == 0
+    options = dict(prices.group_by("purchase_option").len().iter_rows())
+    skus = [sku for sku in world.skus(REGION) if sku.capacity == "Used"]
+    leased = [sku for sku in skus if sku.platform.license_model != "Bring your own license"]
+    assert options["on_demand"] == len(skus)
+    assert options["reserved"] == 12 * len(leased)
+    assert options["savings_plan"] == 12 * len(skus)
+    assert options["spot"] > 0
+    assert pages.table("instance_types").height == len(world.machines) == 6
+
+
+def test_ec2_lists_end_with_their_last_page(world: World) -> None:
+    whole = ec2(world, "DescribeSpotPriceHistory").body.count(b"<spotPrice>")
+    first = ec2(world, "DescribeSpotPriceHistory", MaxResults="50").body
+    second = ec2(world, "DescribeSpotPriceHistory", MaxResults="1000", NextToken="50").body
+    assert b"<nextToken>50</nextToken>" in first
+    assert b"<nextToken></nextToken>" in second
+    assert first.count(b"<spotPrice>") + second.count(b"<spotPrice>") == whole
+
+
+def test_azure_partitions_are_read_without_a_refusal(tmp_path: Path) -> None:
+    subscription = azure.Subscription(Size(scale=0.02))
+    assert len(subscription.sizes) == 60
+    region = next(iter(subscription.sizes))
+    landed = azure_pages.Landed(tmp_path)
+    for word, price_type in (("consumption", "Consumption"), ("reservation", "Reservation")):
+        items = subscription.items(region, price_type)
+        landed.retail(items, kind=f"retail_{word}_usd", region=region)
+    landed.skus(*subscription.sizes[region], region=region)
+    assert azure_pages.refused(landed.parts()["prices"]) == []
+    prices = landed.prices()
+    sizes = {sku["name"] for sku in subscription.sizes[region]}
+    assert set(prices["instance_type"]) == sizes
+    spot = prices.filter(purchase_option="spot").select("instance_type", "os", spot="hourly")
+    both = prices.filter(purchase_option="on_demand", license_model="included").join(
+        spot, on=["instance_type", "os"]
+    )
+    assert both.height > 0
+    assert (both["spot"] < both["hourly"]).all()
+
+
+def test_gcp_pages_are_read_without_a_refusal(tmp_path: Path) -> None:
+    size = Size(scale=0.02, regions=1)
+    answers = gcp.handlers(size, "http://127.0.0.1:1")
+    compute = f"/compute/v1/projects/{gcp.PROJECT}"
+    bodies = {
+        "skus": [body(answers, "/v1/services/6F81-5844-456A/skus")],
+        "tpu_skus": [body(answers, "/v1/services/E000-3F24-B8AA/skus")],
+        "machine_types": [body(answers, f"{compute}/aggregated/machineTypes", maxResults="60")],
+    }
+    tables = gcp_pages.normalise_pages(tmp_path, bodies)
+    assert tables.refused == []
+    assert tables.table("instance_types").height > 50
+    assert tables.table("prices").height > 300
+
+
+def body(answers: dict, path: str, **query: str) -> bytes:
+    return answers[path](Request(path, query, {}, {})).body
+
+
+def test_pages_depend_on_the_seed_only(world: World) -> None:
+    first = "".join(aws_bulk.price_list(world, REGION))
+    assert "".join(aws_bulk.price_list(World(TINY), REGION)) == first
+    other = World(Size(scale=0.004, regions=1, seed=2))
+    assert "".join(aws_bulk.price_list(other, REGION)) != first
+
+
+def test_scale_is_the_share_of_types() -> None:
+    quarter, double = World(Size(scale=0.25)), World(Size(scale=2))
+    assert len(quarter.machines) == 350
+    assert len(quarter.regions) == 34
+    assert len(double.machines) == 2 * 1399, "above full size families are made up"
+
+
+def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
+    with running(TINY) as server:
+        path = f"/offers/v1.0/aws/AmazonEC2/{aws_bulk.VERSION}/{REGION}/index.csv"
+        with urllib.request.urlopen(server.url + path) as response:
+            received = response.read()
+        assert len(received) == int(response.headers["Content-Length"])
+        assert received.decode() == "".join(aws_bulk.price_list(world, REGION))
+        request = urllib.request.Request(
+            f"{server.url}/subscriptions/{azure.SUBSCRIPTION}/locations",
+            headers={"Accept-Encoding": "gzip"},
+        )
+        with urllib.request.urlopen(request) as response:
+            listed = json.loads(gzip.decompress(response.read()))
+    assert len(listed["value"]) == 1
+
+
+def test_a_stream_is_sent_in_chunks_of_a_megabyte() -> None:
+    chunks = list(Stream(lambda: iter(["x" * 1000] * 5000), "text/csv").chunks())
+    assert [len(chunk) for chunk in chunks] == [1_049_000] * 4 + [804_000]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1")
+def test_a_whole_refresh_of_three_clouds_publishes_every_unit() -> None:
+    """The exit status is 0 with --strict: no provider failed or was held back, and no unit."""
+    first, second = (refresh(0.02, regions=2, limit=800) for _ in range(2))
+    assert (first.exit_status, second.exit_status) == (0, 0), first.output + second.output
+    assert first.digest == second.digest != ""
+    assert first.prices == second.prices > 50_000
+    assert [phase.name for phase in first.phases][-1] == "publish"
+    assert first.peak > 0

@@ -1,0 +1,37 @@
+"""Start the server and print the environment of a refresh. See the package."""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from tools import fullsize
+from tools.fullsize.server import FullSizeServer, environment
+from tools.fullsize.sizes import Size
+
+
+def main() -> int:
+    """Serve until the process is interrupted."""
+    parser = argparse.ArgumentParser(
+        description=fullsize.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="share of types and SKUs")
+    parser.add_argument("--regions", type=int, help="regions of each vendor; default all")
+    parser.add_argument("--seed", type=int, default=1, help="another one gives other prices")
+    parser.add_argument("--port", type=int, default=0, help="default: a free one")
+    options = parser.parse_args()
+    server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
+    megabytes = server.measure() / 1e6
+    with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
+        for name, value in environment(server.url, Path(folder)).items():
+            print(f"export {name}={shlex.quote(value)}")
+        print(f"# ready: bulk files of {megabytes:,.0f} MB; stop with Ctrl-C", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Serve the three vendors from one port of this machine."""
+
+import gzip
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
+from tools.fullsize.answers import Answer, Handler, Request, Stream, not_found
+from tools.fullsize.aws_world import World
+from tools.fullsize.sizes import Size
+
+PACKING_LEVEL = 1
+"""Of gzip: the cheapest, because the server shares the machine with what is measured."""
+
+
+def environment(url: str, folder: Path) -> dict[str, str]:
+    """List the variables that send the providers to a server; ``folder`` is an empty one."""
+    return {
+        "HWPRICES_AWS_PRICE_LIST_URL": url,
+        "HWPRICES_AWS_CHINA_PRICE_LIST_URL": url,
+        "HWPRICES_AWS_SPOT_ADVISOR_URL": f"{url}{aws_bulk.SPOT_ADVISOR}",
+        "AWS_ENDPOINT_URL_EC2": url,
+        "AWS_ACCESS_KEY_ID": "AKIASAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "not-a-real-key",
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
+        "AWS_CONFIG_FILE": str(folder / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "HWPRICES_AZURE_RETAIL_URL": f"{url}{azure.RETAIL}",
+        "HWPRICES_AZURE_ARM_URL": url,
+        "AZURE_SUBSCRIPTION_ID": azure.SUBSCRIPTION,
+        "HWPRICES_GCP_BILLING_URL": url,
+        "HWPRICES_GCP_COMPUTE_URL": url,
+        "HWPRICES_GCP_TPU_URL": url,
+        "HWPRICES_GCP_PROJECT": gcp.PROJECT,
+    }
+
+
+class FullSizeServer:
+    """A server on loopback; ``port`` 0 takes a free one. Call ``serve`` or ``start``.
+
+    AWS's bulk files are sent as they are, with their length: the host behind them packs no file
+    above 10 MB
+    (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/ServingCompressedFiles.html).
+    Google and Azure pack what they answer.
+    """
+
+    def __init__(self, size: Size, port: int = 0) -> None:
+        self._lengths: dict[str, int] = {}
+        self._http = http.server.ThreadingHTTPServer(("127.0.0.1", port), self._handler_class())
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        world = World(size)
+        self._handlers: dict[str, Handler] = {
+            **aws_bulk.handlers(world),
+            **aws_ec2.handlers(world),
+            **azure.handlers(size, self.url),
+            **gcp.handlers(size, self.url),
+        }
+
+    def serve(self) -> None:
+        """Serve until the process is interrupted or ``stop`` is called."""
+        self._http.serve_forever(poll_interval=0.1)
+
+    def start(self) -> None:
+        """Serve in a thread."""
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop serving."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    def measure(self) -> int:
+        """Make every streamed page once, to know its length; return the sum in bytes.
+
+        Otherwise that is done when the page is first requested, and the client waits for it.
+        """
+        request = Request("", {}, {}, {})
+        streams = {
+            path: handler(request)
+            for path, handler in self._handlers.items()
+            if path.endswith((".csv", ".json"))
+        }
+        return sum(self._length(p, s) for p, s in streams.items() if isinstance(s, Stream))
+
+    def _length(self, path: str, stream: Stream) -> int:
+        if path not in self._lengths:
+            self._lengths[path] = sum(len(chunk) for chunk in stream.chunks())
+        return self._lengths[path]
+
+    def _answer(self, request: Request) -> Answer | Stream:
+        handler = self._handlers.get(request.path)
+        if handler is None:
+            parents = [
+                p
+                for p in self._handlers
+                if p.endswith("*") and request.path[: len(p) - 1] == p[:-1]
+            ]
+            handler = self._handlers[max(parents, key=len)] if parents else None
+        return handler(request) if handler else not_found(request.path)
+
+    def _handler_class(self) -> type[http.server.BaseHTTPRequestHandler]:
+        server = self
+
+        class RequestHandler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = 1 << 16  # headers and small bodies leave in one piece
+
+            def _serve(self) -> None:
+                parts = urlsplit(self.path)
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                request = Request(
+                    parts.path,
+                    dict(parse_qsl(parts.query, keep_blank_values=True)),
+                    dict(parse_qsl(body.decode())),
+                    dict(self.headers.items()),
+                )
+                answer = server._answer(request)
+                if isinstance(answer, Answer):
+                    self._send(answer)
+                else:
+                    self._stream(answer, server._length(parts.path, answer))
+
+            do_GET = do_POST = _serve  # noqa: N815 the names that http.server calls
+
+            def _send(self, answer: Answer) -> None:
+                body = answer.body
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.content_type)
+                if answer.packs and "gzip" in self.headers.get("Accept-Encoding", ""):
+                    body = gzip.compress(body, PACKING_LEVEL, mtime=0)
+                    self.send_header("Content-Encoding", "gzip")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def _stream(self, answer: Stream, length: int) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", answer.content_type)
+                self.send_header("Content-Length", str(length))
+                self.end_headers()
+                for chunk in answer.chunks():
+                    self.wfile.write(chunk)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return RequestHandler
+
+
+@contextmanager
+def running(size: Size) -> Iterator[FullSizeServer]:
+    """Run a server in a thread until the block ends."""
+    server = FullSizeServer(size)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
