@@ -158,14 +158,18 @@ def build(data: Dataset, root: Path) -> None:
     store = Store(root)
     for price_list in EARLIER:
         _stage_earlier(data, store, price_list)
-        release.publish(store, now=lambda day=price_list.day: day, accepted=[f"{AWS}:*"])
+        _publish(store, price_list.day)
     for provider, entry in data.release.providers.items():
         tables = {name: cut(data, provider, name) for name in VENDOR_TABLES}
         staged = _stage(store, data, provider, entry.run_id, tables)
         quarantined = entry.report.quarantined
         put_in_force(store, replace(staged, inputs=entry.inputs, quarantined=quarantined))
-    created = datetime.fromisoformat(data.release.created_at)
-    release.publish(store, now=lambda: created, accepted=[f"{AWS}:*"])
+    _publish(store, datetime.fromisoformat(data.release.created_at))
+
+
+def _publish(store: Store, at: datetime) -> None:
+    """Publish with the time of the figures. AWS's prices move more between them than in a day."""
+    release.publish(store, now=lambda: at, accepted=[f"{AWS}:*"])
 
 
 def _stage_earlier(data: Dataset, store: Store, price_list: PriceList) -> None:
