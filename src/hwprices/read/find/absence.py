@@ -149,7 +149,7 @@ def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
     reasons = rows.group_by("price_reason").len().sort("len", descending=True).collect()
     if reasons.height:
         named = _listed([f"{reason} ({count})" for reason, count in reasons.iter_rows()])
-        yield f"{counted(reasons['len'].sum(), 'such price')} not known: {named}."
+        yield f"{counted(int(reasons['len'].sum()), 'such price')} not known: {named}."
 
 
 WIDENED = {
