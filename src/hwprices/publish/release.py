@@ -21,7 +21,7 @@ from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
-from hwprices.read.dataset import read_manifest
+from hwprices.read.releases import read_manifest
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests

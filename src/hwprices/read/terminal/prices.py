@@ -18,7 +18,7 @@ from hwprices.read.terminal.words import purchase, system
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
 
-def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
+def render_prices(prices: pl.DataFrame, top: int) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
     hint = "narrow it with --region, --os, --purchase-option"
@@ -70,7 +70,8 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     facts = {
         "what": _terms(price),
         "flags": ", ".join(price["flags"]),
-        "seen": f"{_seen(price['observed_at'])} at {price['source_url']}",
+        "seen": _seen(price["observed_at"]),
+        "at": price["source_url"],
         "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
     }
