@@ -69,6 +69,7 @@ def running_server(project: Path, home: Path, **variables: str) -> Iterator[Serv
     environment = {
         **clean_environment(home),
         "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1",
         **variables,
         "PREFECT_API_URL": api,
         "PREFECT_SERVER_API_PORT": str(port),
