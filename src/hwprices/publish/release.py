@@ -125,7 +125,7 @@ def _release(
     """Write a release with its history and notes, and put it in force."""
     progress("history")
     sources = content.sources
-    version = write.claim_version(store, created_at)
+    version = write.claim_version(store, created_at, after=current.version)
     accelerators = content.joined.tables["accelerators"]
     past = record(store, previous, sources, accelerators, version)
     progress("write")
