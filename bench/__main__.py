@@ -59,7 +59,7 @@ def main() -> int:
     if options.record:
         record(results.ratios())
     if options.check:
-        results.problems += slower(results.ratios(), options.scripts or scripts())
+        results.problems += slower(results.ratios(), list(results.rows))
     for problem in results.problems:
         print(problem, file=sys.stderr)
     return int(bool(results.problems))
@@ -120,7 +120,8 @@ def slower(ratios: dict[str, float], ran: Iterable[str]) -> list[str]:
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     chosen = {name: ratio for name, ratio in recorded.items() if name.partition(":")[0] in set(ran)}
     missing = [f"{name} was not measured" for name in chosen if name not in ratios]
-    return missing + [
+    new = [f"{name} has no recorded ratio (--record)" for name in ratios if name not in recorded]
+    return [*missing, *new] + [
         f"{name}: {ratios[name]:.2f} × its baseline, recorded are {ratio:.2f} ×"
         for name, ratio in chosen.items()
         if name in ratios and ratios[name] > SLOWER * ratio + ADDED

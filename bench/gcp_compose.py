@@ -27,7 +27,8 @@ from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.specs import data_directory
 
-SMALL, FULL = 1_000, 40_000  # SKUs
+SKUS = 40_000  # of the real catalog
+SMALL = 1_000
 GOAL = measure.Goal(seconds=1.5)
 PAGE = 5_000
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -178,7 +179,7 @@ def land(folder: str, count: int) -> int:
     landing = Landing(folder)
     bundled = data_directory() / "bundled" / "gcp" / "machine_types.json.gz"
     types = json.loads(gzip.decompress(bundled.read_bytes()))
-    if count < FULL:
+    if count < SKUS:
         types["items"] = dict(list(types["items"].items())[:3])
     regions = sorted({zone.removeprefix("zones/").rpartition("-")[0] for zone in types["items"]})
     skus = catalog(regions, count)
@@ -200,7 +201,7 @@ def land(folder: str, count: int) -> int:
 def rows(is_small: bool) -> Iterator[measure.Row]:
     """Measure the provider, and its steps."""
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
-        pairs = land(folder, SMALL if is_small else FULL)
+        pairs = land(folder, SMALL if is_small else SKUS)
         costs = measure.compare(
             {
                 "decode": (decode_json, folder),
@@ -210,7 +211,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
             },
             in_process=is_small,
         )
-    size = f"{SMALL if is_small else FULL:,} SKUs, {pairs:,} pairs"
+    size = f"{SMALL if is_small else SKUS:,} SKUs, {pairs:,} pairs"
     steps = {
         "read and classify Google's SKUs": ("SKUs", None),
         "read SKUs and machines, and compose": ("compose", None),

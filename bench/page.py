@@ -45,6 +45,8 @@ INPUT = """(() => {{ const field = document.querySelector('{selector}');
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '{value}');
   field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"""
 CLICK = "document.querySelector('{selector}').click()"
+CLICK_PLACE = """document.querySelector('.map circle')
+  .dispatchEvent(new MouseEvent('click', { bubbles: true }))"""
 GO = "location.hash = '{value}'"
 
 INTERACTIONS = {
@@ -59,6 +61,10 @@ INTERACTIONS = {
     "next page": CLICK.format(selector=".pages button:last-of-type"),
     "open an offer": CLICK.format(selector=".list .machine button"),
     "close it": CLICK.format(selector="dialog[open] .close"),
+    "open the map": CLICK.format(selector=".bar > button[aria-expanded]"),
+    "choose a place": CLICK_PLACE,
+    "which machine": GO.format(value="machine"),
+    "for 100 users": INPUT.format(selector="input[name=users]", value="100"),
     "accelerators": GO.format(value="accelerators"),
     "charts": GO.format(value="charts"),
     "move a slider": INPUT.format(selector="input[name=utilisation]", value="0.8"),
@@ -101,7 +107,8 @@ def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
     """Repeat offers in made-up regions until there are that many."""
     copies = [
         offers.with_columns(
-            pl.format("{}-{}", "region", pl.lit(copy)).alias("region"),
+            # the first keep their names, and so their places on the map
+            pl.format("{}{}", "region", pl.lit(f"-{copy}" if copy else "")).alias("region"),
             (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy))
             .round(6)
             .cast(Money),

@@ -26,13 +26,25 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.measure import Cost, Goal, Row, make_row, run_script
+from tools.fullsize import aws_bulk
+from tools.fullsize.aws_world import World
+from tools.fullsize.sizes import Size
+
+from bench.measure import Cost, Goal, Row, compare, make_row, run_script
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers.aws.kinds import PRICE_LIST, SAVINGS_PLANS
+from hwprices.settings import load
+from hwprices.stage.stage import stage_run
+from hwprices.storage import layout
 
 GOAL = Goal(seconds=480, megabytes=4000)
+LINEAR = Goal(ratio=1.05)  # 2.1 times the time for 2 times the rows
 QUARTER = 0.25
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+RUN_ID = "20261101T000000.000000Z"
 
 PROVIDERS = ("aws", "azure", "gcp")
 GIGABYTE = 1e9
@@ -86,18 +98,67 @@ class Refresh:
 
 
 def rows(is_small: bool) -> Iterator[Row]:
-    """Measure a quarter and the whole; the ratio is that of the time for one price.
+    """Measure staging a region at two sizes, and a refresh at a quarter and at full size.
+
+    Small, only the first: starting Prefect takes longer than a small refresh.
 
     Raises:
         RuntimeError: a refresh failed.
     """
-    if is_small:
-        print("a refresh has no small size: starting Prefect takes longer than the rest of it")
-        return
+    yield linearity(*((0.02, 0.04) if is_small else (0.1, 0.2)), is_small=is_small)
+    if not is_small:
+        yield whole_refresh()
+
+
+def linearity(half: float, full: float, *, is_small: bool) -> Row:
+    """Measure staging us-east-1's price list and savings plans, beside twice the time of a half."""
+    with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        roots = {name: f"{folder}/{name}" for name in ("half", "full")}
+        for root, scale in zip(roots.values(), (half, full), strict=True):
+            land_region(root, scale)
+        costs = compare({name: (stage_region, root) for name, root in roots.items()})
+    twice = Cost(2 * costs["half"].seconds, 2 * costs["half"].cpu_seconds, 0)
+    return make_row(
+        "staging a region of AWS, twice the rows",
+        f"{costs['full'].result:,} prices",
+        costs["full"],
+        baseline=twice,
+        baseline_name="twice the time of half the rows",
+        goal=LINEAR,
+        is_small=is_small,
+    )
+
+
+def land_region(root: str, scale: float) -> None:
+    """Land the two bulk files of us-east-1 at a scale, and write the manifest of their run."""
+    world = World(Size(scale, regions=1))
+    landing = Landing(layout.landing_root(root))
+    results = []
+    for kind, suffix, make in (
+        (PRICE_LIST, "csv", aws_bulk.price_list),
+        (SAVINGS_PLANS, "json", aws_bulk.savings_plans),
+    ):
+        unit = Unit("aws", kind, "us-east-1")
+        body = "".join(make(world, unit.region)).encode()
+        page = landing.land_bytes(
+            unit, body, url="https://bench.example", retrieved_at=AT, suffix=suffix
+        )
+        results.append(UnitResult(unit, "ok", (page,)))
+    landing.write_run(Run(RUN_ID, "aws", "live", AT, "bench", tuple(results)))
+
+
+def stage_region(root: str) -> int:
+    """Stage what ``land_region`` landed; return the number of prices."""
+    run = Landing(layout.landing_root(root)).run("aws", RUN_ID)
+    return stage_run(load(source="live", root=root), run).rows("prices")
+
+
+def whole_refresh() -> Row:
+    """Measure a quarter and the whole; the ratio is that of the time for one price."""
     quarter, full = (_succeeded(refresh(scale, None, 1500)) for scale in (QUARTER, 1))
     share = full.prices / quarter.prices
     per_price = Cost(quarter.seconds * share, quarter.cpu_seconds * share, 0)
-    yield make_row(
+    return make_row(
         "whole refresh of three clouds",
         f"{full.served:.0f} GB of bulk files, {full.prices / 1e6:.1f} million prices",
         Cost(full.seconds, full.cpu_seconds, full.peak * 1000),

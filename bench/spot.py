@@ -19,7 +19,6 @@ from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.schemas.price import Prices
 
-GOAL = measure.Goal(ratio=3)
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 REGION = "us-east-1"
 PAGE = 1000
@@ -54,8 +53,6 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         costs["rows"],
         baseline=costs["parse"],
         baseline_name="bare ElementTree",
-        goal=GOAL,
-        is_small=is_small,
     )
 
 

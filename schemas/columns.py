@@ -109,7 +109,7 @@ def table_name(model: type[Table]) -> str:
 
 
 def provider() -> Any:
-    return column("Cloud provider.", focus="ServiceProviderName", str_matches=PROVIDER_PATTERN)
+    return column("Cloud provider.", focus="ProviderName", str_matches=PROVIDER_PATTERN)
 
 
 def region() -> Any:
@@ -134,6 +134,7 @@ def zone(description: str, *, nullable: bool = False) -> Any:
 def instance_type() -> Any:
     return column(
         "Machine type, size or instance type, as the provider's API spells it.",
+        focus="SkuPriceDetails.InstanceType",
         str_matches=NAME_PATTERN,
         str_length={"max_value": MAX_NAME_LENGTH},
     )

@@ -10,7 +10,7 @@ import polars as pl
 
 from hwprices.schemas import columns
 from hwprices.schemas.columns import HASH_PATTERN, Table, column
-from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.vocabulary import (
     BASES,
     CHANGE_SUBJECTS,
@@ -44,7 +44,9 @@ class PriceHistory(Table):
     region: pl.String = columns.region()
     zone: pl.String = column("Zone, only where the price is zonal.", nullable=True)
     instance_type: pl.String = columns.instance_type()
-    os: pl.String = column("Operating system.", values=OPERATING_SYSTEMS)
+    os: pl.String = column(
+        "Operating system.", values=OPERATING_SYSTEMS, focus="SkuPriceDetails.OperatingSystem"
+    )
     software: pl.String = column("Software whose license it is about.", values=SOFTWARE)
     license_model: pl.String = column(
         "Whether the price includes the licenses.", values=LICENSE_MODELS
@@ -106,7 +108,10 @@ class PriceHistory(Table):
         nullable=True,
     )
     accelerator_count: pl.Float64 = column(
-        "How many of them the machine has, as last known.", nullable=True, ge=0
+        "How many of them the machine has, as last known.",
+        nullable=True,
+        ge=0,
+        focus="SkuPriceDetails.GpuCount",
     )
 
     @pa.dataframe_check(name="price_or_reason")

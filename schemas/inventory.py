@@ -72,7 +72,8 @@ class InstanceTypes(Table):
     provider: pl.String = columns.provider()
     instance_type: pl.String = columns.instance_type()
     family: pl.String = column(
-        "Family the vendor groups it in: m5 (AWS), n2-standard (GCP), standardDSv5Family (Azure)."
+        "Family the vendor groups it in: m5 (AWS), n2-standard (GCP), standardDSv5Family (Azure).",
+        focus="SkuPriceDetails.InstanceSeries",
     )
     series: pl.String = column("Series: m5, n2, DSv5.", nullable=True)
     generation: pl.String = column(
@@ -97,13 +98,16 @@ class InstanceTypes(Table):
         "vCPUs as sold; of a size with constrained vCPUs, those that are active.",
         nullable=True,
         gt=0,
+        focus="SkuPriceDetails.CoreCount",
     )
     vcpus_billed: pl.Float64 = column(
         "vCPUs that the price is computed from: 0.25 for a GCP e2-micro.", nullable=True, gt=0
     )
     physical_cores: pl.Int32 = column("Physical cores.", nullable=True, gt=0)
     threads_per_core: pl.Int32 = columns.threads_per_core()
-    memory_gib: pl.Float64 = column("Main memory.", unit="GiB", nullable=True, gt=0)
+    memory_gib: pl.Float64 = column(
+        "Main memory.", unit="GiB", nullable=True, gt=0, focus="SkuPriceDetails.MemorySize"
+    )
     burstable: pl.Boolean = column("The CPU is shared and limited by credits.", nullable=True)
     bare_metal: pl.Boolean = column(
         "There is no hypervisor between the machine and the hardware.", nullable=True
@@ -120,6 +124,7 @@ class InstanceTypes(Table):
         " say.",
         nullable=True,
         ge=0,
+        focus="SkuPriceDetails.GpuCount",
     )
     accelerator_memory_gib: pl.Float64 = column(
         "Accelerator memory of the whole machine.", unit="GiB", nullable=True, gt=0
@@ -128,7 +133,11 @@ class InstanceTypes(Table):
         "How the accelerators of one machine are connected.", nullable=True
     )
     local_disk_gib: pl.Float64 = column(
-        "Local disk of the machine in all; 0 where there is none.", unit="GiB", nullable=True, ge=0
+        "Local disk of the machine in all; 0 where there is none.",
+        unit="GiB",
+        nullable=True,
+        ge=0,
+        focus="SkuPriceDetails.DiskSpace",
     )
     local_disk_count: pl.Int32 = column("Number of local disks.", nullable=True, ge=0)
     local_disk_kind: pl.String = column("Kind of local disk.", nullable=True, values=DISK_KINDS)
@@ -139,7 +148,11 @@ class InstanceTypes(Table):
         gt=0,
     )
     network_gbps_max: pl.Float64 = column(
-        "Highest network bandwidth, over all cards.", unit="Gbit/s", nullable=True, gt=0
+        "Highest network bandwidth, over all cards.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+        focus="SkuPriceDetails.NetworkMaxThroughput",
     )
     rdma: pl.String = column(
         "Remote direct memory access it offers: efa, infiniband, gpudirect_tcpx, roce …; none.",

@@ -69,18 +69,34 @@ class Offers(Table):
     region: pl.String = columns.region()
     instance_type: pl.String = columns.instance_type()
     country: pl.String = columns.country()
-    family: pl.String = column("Family the vendor groups the type in.", nullable=True)
+    family: pl.String = column(
+        "Family the vendor groups the type in.",
+        nullable=True,
+        focus="SkuPriceDetails.InstanceSeries",
+    )
     arch: pl.String = columns.arch()
     cpu_microarchitecture: pl.String = column(
         "CPU microarchitecture, where the vendor commits the type to one.", nullable=True
     )
-    vcpus: pl.Int32 = column("vCPUs as sold.", nullable=True, gt=0)
-    memory_gib: pl.Float64 = column("Main memory.", unit="GiB", nullable=True, gt=0)
+    vcpus: pl.Int32 = column(
+        "vCPUs as sold.", nullable=True, gt=0, focus="SkuPriceDetails.CoreCount"
+    )
+    memory_gib: pl.Float64 = column(
+        "Main memory.", unit="GiB", nullable=True, gt=0, focus="SkuPriceDetails.MemorySize"
+    )
     local_disk_gib: pl.Float64 = column(
-        "Local disk of the machine in all; 0 where there is none.", unit="GiB", nullable=True, ge=0
+        "Local disk of the machine in all; 0 where there is none.",
+        unit="GiB",
+        nullable=True,
+        ge=0,
+        focus="SkuPriceDetails.DiskSpace",
     )
     network_gbps_max: pl.Float64 = column(
-        "Highest network bandwidth, over all cards.", unit="Gbit/s", nullable=True, gt=0
+        "Highest network bandwidth, over all cards.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+        focus="SkuPriceDetails.NetworkMaxThroughput",
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_kind: pl.String = column(
@@ -96,6 +112,7 @@ class Offers(Table):
         "Accelerators of the machine; fractions are real; 0 where there is none.",
         nullable=True,
         ge=0,
+        focus="SkuPriceDetails.GpuCount",
     )
     accelerator_memory_gib: pl.Float64 = column(
         "Accelerator memory of the whole machine, as the cloud reports it.",

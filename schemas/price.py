@@ -5,6 +5,7 @@ import polars as pl
 
 from hwprices.schemas import columns
 from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.vocabulary import (
     BASES,
     BILLING_UNITS,
@@ -21,22 +22,6 @@ from hwprices.schemas.vocabulary import (
     TENANCIES,
 )
 from hwprices.units import Money, Timestamp
-
-PRICE_KEY = [
-    "provider",
-    "region",
-    "zone",
-    "instance_type",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
-]
 
 
 class Prices(Table):
@@ -56,6 +41,7 @@ class Prices(Table):
     os: pl.String = column(
         "Operating system the price includes, or for byol the one it is meant for.",
         values=OPERATING_SYSTEMS,
+        focus="SkuPriceDetails.OperatingSystem",
     )
     software: pl.String = column(
         "Software whose license the price includes, or for byol is meant for.", values=SOFTWARE

@@ -20,9 +20,14 @@ TARGET = PROJECT / "docs" / "data-dictionary.md"
 HEAD = """# Data dictionary
 
 Written from `schemas/` by `make docs`; do not edit by hand. A column name means the same in every
-table. FOCUS names the counterpart in the FinOps Open Cost and Usage Specification. «null» marks
-columns that may be null: the value is not known, or there is none. Columns of codes link to their
-[allowed values](#allowed-values).
+table. «null» marks columns that may be null: the value is not known, or there is none. Columns of
+codes link to their [allowed values](#allowed-values).
+
+FOCUS names the counterpart in version 1.2 of the FinOps Open Cost and Usage Specification, where
+there is one. `ProviderName` is called `ServiceProviderName` from 1.3 on. `SkuPriceDetails.…` is a
+key in that column, in its own unit (`NetworkMaxThroughput` in Mbps, `GpuCount` for GPUs only).
+`ListUnitPrice` is in the currency of the row, which is FOCUS' `PricingCurrency`: a price list knows
+no currency of a bill.
 """
 
 ALLOWED_VALUES = """## Allowed values

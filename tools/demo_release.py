@@ -3,12 +3,20 @@
 ``python -m tools.demo_release <root>`` reads the newest release below a root and writes data/demo:
 prices, parts and availability of a few regions, Linux and Windows, and every other table as it is.
 The release is a fixed one: it is made anew only when a reader needs something that it lacks.
+
+Before it there are two releases with AWS's on-demand prices of earlier days, so that its history
+has prices that really moved. They are deleted, as old releases may be; the history keeps them. So
+that nothing in it looks like a change but what AWS changed, all three have the same kinds of AWS's
+prices: on demand, Linux, no .metal types (the source lists those at dedicated tenancy's price).
 """
 
+import hashlib
+import json
 import shutil
 import sys
 import tempfile
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -16,10 +24,11 @@ import polars as pl
 import hwprices
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
-from hwprices.rows import parquet
+from hwprices.rows import parquet, prices
 from hwprices.schemas.tables import TABLES
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
+from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.storage.store import Store
 from tools.generated import PROJECT
 
@@ -35,6 +44,48 @@ REGIONS = {
 BY_REGION = ("prices", "price_components", "component_prices", "availability", "spot_advice")
 
 SYSTEMS = ["linux", "windows"]
+
+AWS = "aws"
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """AWS's on-demand prices of us-east-1 on an earlier day, as another project recorded them.
+
+    Attributes:
+        file: a CSV file below tools/sample/sources: every type with its price.
+        day: when that project read them from AWS's price list.
+        commit: of karpenter-provider-aws (Apache-2.0), with the file of ``url``.
+    """
+
+    file: str
+    day: datetime
+    commit: str
+
+    @property
+    def url(self) -> str:
+        """Where the figures are from."""
+        file = "pkg/providers/pricing/zz_generated.pricing_aws.go"
+        return f"https://github.com/aws/karpenter-provider-aws/blob/{self.commit}/{file}"
+
+
+EARLIER = (
+    PriceList(
+        "aws_ondemand_us-east-1_2025-03.csv",
+        datetime(2025, 3, 31, 13, 14, 23, tzinfo=UTC),
+        "ee90412be48f25a339ae84f8a00d3adab91c6b31",
+    ),
+    PriceList(
+        "aws_ondemand_us-east-1_2025-08.csv",
+        datetime(2025, 8, 25, 18, 44, 44, tzinfo=UTC),
+        "3fcf5bc5266fe4ffb936ea77c02bac04f997f759",
+    ),
+)
+
+SOURCES = PROJECT / "tools" / "sample" / "sources"
+
+INDENTED = ("croissant.json", "datapackage.json")
+"""Descriptions that programs read: in one line they take a quarter of the room."""
 
 VENDOR_TABLES = (
     "regions",
@@ -52,9 +103,11 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
         rows = rows.filter(pl.col("region").is_in(REGIONS[provider]))
     if table == "prices":
         rows = rows.filter(_common())
+    if table == "prices" and provider == AWS:
+        rows = rows.filter(_of_aws())
     if table == "price_components":
-        prices = data.scan("prices").filter(_common())
-        rows = rows.join(prices.select("price_id"), on="price_id", how="semi")
+        common = data.scan("prices").filter(_common())
+        rows = rows.join(common.select("price_id"), on="price_id", how="semi")
     return rows.collect()
 
 
@@ -73,21 +126,87 @@ def _common() -> pl.Expr:
     )
 
 
+def _of_aws() -> pl.Expr:
+    """Say which of AWS's prices stay: those that the earlier price lists have as well, and spot."""
+    on_demand = (
+        (pl.col("purchase_option") == "on_demand")
+        & (pl.col("os") == "linux")
+        & (pl.col("tenancy") == "shared")
+        & ~pl.col("instance_type").str.contains(".metal", literal=True)
+    )
+    return on_demand | (pl.col("purchase_option") == "spot")
+
+
+def earlier_prices(price_list: PriceList, sha256: str) -> pl.DataFrame:
+    """Give the rows of prices of an earlier day."""
+    listed = pl.scan_csv(SOURCES / price_list.file, schema_overrides={"hourly": pl.String})
+    rows = prices.price_rows(
+        listed.with_columns(prices.read_money(pl.col("hourly"))),
+        provider=AWS,
+        region="us-east-1",
+        purchase_option="on_demand",
+        currency="USD",
+        observed_at=price_list.day,
+        source_url=price_list.url,
+        raw_sha256=sha256,
+    )
+    return rows.filter(_of_aws()).collect()
+
+
 def build(data: Dataset, root: Path) -> None:
-    """Stage the rows that stay, and publish them as a release of the same time."""
+    """Publish the earlier releases, and one of the rows that stay with the time of ``data``."""
     store = Store(root)
+    for price_list in EARLIER:
+        _stage_earlier(data, store, price_list)
+        _publish(store, price_list.day)
     for provider, entry in data.release.providers.items():
-        directory = layout.staged_directory(provider, entry.run_id)
-        frames = {name: cut(data, provider, name) for name in VENDOR_TABLES}
-        filled = {name: frame for name, frame in frames.items() if frame.height}
-        files = tuple(
-            parquet.write(store, directory, name, _published(name, frame), provider=provider)
-            for name, frame in filled.items()
-        )
-        staged = Staged(provider, entry.run_id, entry.origin, files, entry.report.quarantined)
-        put_in_force(store, staged)
-    created = datetime.fromisoformat(data.release.created_at)
-    release.publish(store, now=lambda: created)
+        tables = {name: cut(data, provider, name) for name in VENDOR_TABLES}
+        staged = _stage(store, data, provider, entry.run_id, tables)
+        quarantined = entry.report.quarantined
+        put_in_force(store, replace(staged, inputs=entry.inputs, quarantined=quarantined))
+    _publish(store, datetime.fromisoformat(data.release.created_at))
+
+
+def _publish(store: Store, at: datetime) -> None:
+    """Publish with the time of the figures. AWS's prices move more between them than in a day."""
+    release.publish(store, now=lambda: at, accepted=[f"{AWS}:*"])
+
+
+def _stage_earlier(data: Dataset, store: Store, price_list: PriceList) -> None:
+    """Stage AWS's tables with the prices of an earlier day, read as those of today are read."""
+    sha256 = hashlib.sha256((SOURCES / price_list.file).read_bytes()).hexdigest()
+    tables = {name: cut(data, AWS, name) for name in ("regions", "zones", "instance_types")}
+    tables["prices"] = earlier_prices(price_list, sha256)
+    run_id = f"{price_list.day:%Y%m%dT%H%M%SZ}"
+    unit = UnitInput("prices/us-east-1", "ok", (sha256[:DIGEST_CHARACTERS],))
+    reading = data.release.providers[AWS].inputs.reading
+    staged = _stage(store, data, AWS, run_id, tables)
+    put_in_force(store, replace(staged, inputs=Inputs(reading, sha256, (unit,))))
+
+
+def _stage(
+    store: Store, data: Dataset, provider: str, run_id: str, tables: dict[str, pl.DataFrame]
+) -> Staged:
+    """Write the tables that have rows where staging puts them."""
+    directory = layout.staged_directory(provider, run_id)
+    files = tuple(
+        parquet.write(store, directory, name, _published(name, frame), provider=provider)
+        for name, frame in tables.items()
+        if frame.height
+    )
+    return Staged(provider, run_id, data.release.providers[provider].origin, files)
+
+
+def copy_latest(root: Path, target: Path) -> None:
+    """Copy the newest release and what names it; descriptions for programs in one line."""
+    version = json.loads((root / "latest.json").read_text())["version"]
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(root / "releases" / version, target / "releases" / version)
+    shutil.copy(root / "latest.json", target)
+    for name in INDENTED:
+        file = target / "releases" / version / name
+        content = json.loads(file.read_text())
+        file.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def main(arguments: list[str]) -> int:
@@ -99,10 +218,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         build(data, root)
-        shutil.rmtree(TARGET, ignore_errors=True)
-        TARGET.mkdir(parents=True)
-        shutil.copytree(root / "releases", TARGET / "releases")
-        shutil.copy(root / "latest.json", TARGET)
+        copy_latest(root, TARGET)
     size = sum(file.stat().st_size for file in TARGET.rglob("*") if file.is_file())
     sys.stdout.write(f"data/demo: {size / 1e6:.2f} MB\n")
     return 0

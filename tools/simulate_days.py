@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,8 @@ import hwprices
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.publish import release
 from hwprices.publish.prune import Policy, prune
-from hwprices.read.dataset import Dataset, versions
+from hwprices.read.dataset import Dataset
+from hwprices.read.releases import versions
 from hwprices.read.root import sample_root
 from hwprices.rows import parquet
 from hwprices.specs import data_directory
@@ -113,7 +115,9 @@ def simulate(root: str, days: int) -> Iterator[list[str]]:
         for cloud in every:
             collect(store, cloud, at, generator)
         began = time.process_time()
-        made = release.publish(store, now=lambda at=at: at, with_database=True)
+        made = release.publish(
+            store, now=partial(datetime.fromtimestamp, at.timestamp(), UTC), with_database=True
+        )
         published = time.process_time()
         prune(store, Policy(), now=at)
         pruned = time.process_time()

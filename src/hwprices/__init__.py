@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hwprices.errors import HwpricesError
-    from hwprices.read.dataset import Dataset, open, releases
+    from hwprices.read.dataset import Dataset, open
     from hwprices.read.device.device import device
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend.recommend import recommend
+    from hwprices.read.releases import releases
 
     __version__: str
 
@@ -28,7 +29,7 @@ _MODULES = {
     "device": "hwprices.read.device.device",
     "open": "hwprices.read.dataset",
     "recommend": "hwprices.read.recommend.recommend",
-    "releases": "hwprices.read.dataset",
+    "releases": "hwprices.read.releases",
 }
 """Public name: module that defines it. Modules are imported when a name is first used, so that the
 command line can show its help without importing polars."""

@@ -99,6 +99,7 @@ def test_kubernetes_takes_the_job_that_a_run_becomes(folder: Path) -> None:
     for name in template["variables"]["properties"]:
         job = job.replace(f'"{{{{ {name} }}}}"', json.dumps(values.get(name, "x")))
     filled = json.loads(job.replace("{{ name }}", "x"))
+    assert (filled["kind"], filled["spec"]["template"]["spec"]["restartPolicy"]) == ("Job", "Never")
     kubernetes_validate.validate(filled, "1.33", strict=True)
 
 

@@ -2,15 +2,17 @@
 
 import functools
 import http.server
+import importlib.util
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 from tests.helpers import market
+from tests.helpers.object_store import s3
 
 COOKBOOK = Path(__file__).parents[2] / "docs" / "cookbook.md"
 
@@ -43,6 +45,20 @@ def test_the_examples_over_a_folder_run(
     assert len(found["tables"]) > 10  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
+    reason="Spark is not here",
+)
+def test_the_example_over_spark_runs(data: Path) -> None:
+    (release,) = (data / "releases").glob("*/")
+    (example,) = blocks("python over spark")
+    found = run(example, release=release)
+    try:
+        assert [row["region"] for row in found["p5"].collect()] == ["us-east-1"] * 2  # type: ignore[attr-defined]
+    finally:
+        found["spark"].stop()  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def web(data: Path) -> Iterator[str]:
     """A web server with the folder that holds ``data``."""
@@ -61,30 +77,20 @@ def web(data: Path) -> Iterator[str]:
 def test_the_example_over_http_runs(web: str) -> None:
     (example,) = blocks("python over http")
     assert "http://localhost:8000" in example
-    run(example.replace("http://localhost:8000", web))
+    found = run(example.replace("http://localhost:8000", web))
+    assert len(found["same"]) == found["machines"].height > 0  # type: ignore[arg-type,attr-defined]
 
 
 def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": url,
-    }.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
-    client.create_bucket(Bucket="cookbook")
-    for file in data.rglob("*"):
-        if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
-            client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
-    (example,) = blocks("python over s3")
-    options = {"aws_endpoint_url": url, "aws_allow_http": "true"}
-    endpoint = {"endpoint_override": f"{host}:{port}", "scheme": "http"}
-    try:
-        run(example.replace("s3://bucket", "s3://cookbook"), options=options, endpoint=endpoint)
-    finally:
-        server.stop()
+    with s3(monkeypatch, "cookbook") as url:
+        client = boto3.client("s3", endpoint_url=url, region_name="us-east-1")
+        for file in data.rglob("*"):
+            if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
+                client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
+        (example,) = blocks("python over s3")
+        found = run(
+            example.replace("s3://bucket", "s3://cookbook"),
+            options={"aws_endpoint_url": url, "aws_allow_http": "true"},
+            endpoint={"endpoint_override": url.removeprefix("http://"), "scheme": "http"},
+        )
+        assert found["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,9 +23,11 @@ import boto3
 import httpx
 import pytest
 from bench.refresh import served
+from tests.helpers import vendors
 from tests.helpers.aws_pages import moto_server
 from tests.helpers.flows_environment import clean_environment
 
+from hwprices.publish import release
 from hwprices.storage.store import Store
 
 NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
@@ -32,11 +35,11 @@ NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(3600),
     pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1"),
 ]
 
-SCALE, REGIONS = 0.004, 3
+SCALE, REGIONS = 0.004, 2
 
 PROVIDERS = ("aws", "azure")
 
@@ -44,7 +47,7 @@ S3 = {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS
 
 READY_SECONDS = 300
 
-RUN_SECONDS = 600
+RUN_SECONDS = 1500
 
 
 @dataclass
@@ -101,7 +104,8 @@ class Cluster:
         options = ["--nthreads", "2", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
         for name in ("worker-1", "worker-2"):
             self._start(name, "distributed.cli.dask_worker", self.address, "--name", name, *options)
-        wait(lambda: len(self.workers()) == 2, "two workers")
+        with self._client() as client:
+            client.wait_for_workers(2, timeout=READY_SECONDS)
 
     def _start(self, name: str, *arguments: str) -> None:
         process = self.processes.started.get(name)
@@ -109,19 +113,25 @@ class Cluster:
             return
         self.processes.start(name, *arguments)
 
-    def workers(self) -> dict[str, Any]:
-        """Return what the scheduler knows of each worker, by its name; none while it is down."""
+    def wait_for_task(self, name: str) -> None:
+        """Wait until a worker is at work on a unit."""
+        with self._client() as client:
+
+            def is_at_work() -> bool:
+                counts = _workers(client)[name]["metrics"]["task_counts"]
+                return bool(counts.get("executing"))
+
+            wait(is_at_work, f"task at {name}", RUN_SECONDS)
+
+    def _client(self) -> Any:
         from distributed import Client
 
-        try:
-            with Client(self.address, timeout=5, set_as_default=False) as client:
-                return {w["name"]: w for w in client.scheduler_info(-1)["workers"].values()}
-        except OSError:
-            return {}
+        return Client(self.address, timeout=READY_SECONDS, set_as_default=False)
 
-    def tasks_at(self, name: str) -> int:
-        """Count the tasks that a worker has been given and has not finished."""
-        return int(self.workers()[name]["metrics"]["task_counts"].get("executing", 0))
+
+def _workers(client: Any) -> dict[str, Any]:
+    """Return what the scheduler knows of each worker, by its name."""
+    return {w["name"]: w for w in client.scheduler_info(-1)["workers"].values()}
 
 
 @dataclass
@@ -133,9 +143,9 @@ class Site:
     processes: Processes
     cluster: Cluster
 
-    def command(self, root: str, *, on_cluster: bool = True) -> "subprocess.Popen[str]":
-        """Start ``hwprices refresh``."""
-        variables = {"HWPRICES_DASK_SCHEDULER": self.cluster.address} if on_cluster else {}
+    def command(self, root: str) -> "subprocess.Popen[str]":
+        """Start ``hwprices refresh`` on the cluster."""
+        variables = {"HWPRICES_DASK_SCHEDULER": self.cluster.address}
         arguments = ["refresh", "--source", "live", "--root", root, "--strict"]
         for provider in PROVIDERS:
             arguments += ["--provider", provider]
@@ -148,9 +158,9 @@ class Site:
             text=True,
         )
 
-    def refresh(self, root: str, *, on_cluster: bool = True) -> str:
+    def refresh(self, root: str) -> str:
         """Run the command to its end; return the digest of the release that it made."""
-        process = self.command(root, on_cluster=on_cluster)
+        process = self.command(root)
         output, _ = process.communicate(timeout=RUN_SECONDS)
         assert process.returncode == 0, output
         return digest(root)
@@ -190,11 +200,11 @@ def is_up(url: str) -> bool:
 
 
 @contextmanager
-def running_site(home: Path, vendors: dict[str, str], s3: str, project: Path) -> Iterator[Site]:
+def running_site(home: Path, endpoints: dict[str, str], s3: str, project: Path) -> Iterator[Site]:
     api = f"http://127.0.0.1:{free_port()}/api"
     environment = {
         **clean_environment(home / "prefect"),
-        **vendors,
+        **endpoints,
         **S3,
         "AWS_ENDPOINT_URL_S3": s3,
         "AWS_ENDPOINT_URL": s3,
@@ -218,32 +228,43 @@ def site(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Iterator[Si
     pytest.importorskip("prefect_dask")
     home = tmp_path_factory.mktemp("site")
     (home / "prefect").mkdir()
-    with served(SCALE, REGIONS) as (vendors, _), moto_server() as s3:
+    with (
+        served(SCALE, REGIONS) as (endpoints, _),
+        moto_server() as s3,
+        pytest.MonkeyPatch.context() as variables,
+    ):
+        for name, value in {**endpoints, **S3, "AWS_ENDPOINT_URL": s3}.items():
+            variables.setenv(name, value)
         client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
         client.create_bucket(Bucket="hwprices")
-        with pytest.MonkeyPatch.context() as variables:
-            for name, value in {**S3, "AWS_ENDPOINT_URL": s3}.items():
-                variables.setenv(name, value)
-            with running_site(home, vendors, s3, project) as running:
-                yield running
+        with running_site(home, endpoints, s3, project) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
 def expected(site: Site) -> str:
-    """Return the digest of a run without a cluster, below a folder."""
-    return site.refresh(str(site.home / "plain"), on_cluster=False)
+    """Return the digest of a run in this process, one unit after the other, below a folder."""
+    root = str(site.home / "plain")
+    for provider in PROVIDERS:
+        vendors.collect(provider, root=root)
+    published = release.publish(Store(root))
+    assert not published.held_back
+    return digest(root)
 
 
 def test_a_cluster_gives_the_same_release(site: Site, expected: str) -> None:
-    assert site.refresh("s3://hwprices/cluster") == expected
-    memory = {name: worker["metrics"] for name, worker in site.cluster.workers().items()}
-    assert set(memory) == {"worker-1", "worker-2"}
+    with site.cluster._client() as client:
+        client.get_task_stream()  # from now on the scheduler notes who does what
+        assert site.refresh("s3://hwprices/cluster") == expected
+        names = {worker["address"]: name for name, worker in _workers(client).items()}
+        tasks = Counter(names[task["worker"]] for task in client.get_task_stream())
+    assert min(tasks["worker-1"], tasks["worker-2"]) > 0, "both workers fetched units"
 
 
 def test_a_worker_killed_in_the_middle_of_a_unit_costs_nothing(site: Site, expected: str) -> None:
     """The scheduler gives its units to the other worker; what it landed half is not referred to."""
     process = site.command("s3://hwprices/worker")
-    wait(lambda: site.cluster.tasks_at("worker-2") > 0, "task at worker 2", RUN_SECONDS)
+    site.cluster.wait_for_task("worker-2")
     worker = site.processes.started["worker-2"]
     os.killpg(worker.pid, signal.SIGSTOP)
     os.killpg(worker.pid, signal.SIGKILL)
@@ -261,7 +282,7 @@ def test_a_scheduler_that_restarts_fails_the_run_and_not_the_next(
     """What was in force stays; the run ends by itself and says so; the next one is whole."""
     root = "s3://hwprices/scheduler"
     process = site.command(root)
-    wait(lambda: site.cluster.tasks_at("worker-1") > 0, "task at worker 1", RUN_SECONDS)
+    site.cluster.wait_for_task("worker-1")
     os.killpg(site.processes.started["scheduler"].pid, signal.SIGKILL)
     site.processes.started["scheduler"].wait()
     output, _ = process.communicate(timeout=RUN_SECONDS)

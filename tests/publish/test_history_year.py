@@ -249,7 +249,7 @@ def test_the_notes_tell_the_same(cloud):
     assert "Ledger Cloud is as in release 20261008T041700Z" in held
     assert "| ledgercloud | price\\_moved | stop |" in held or "| stop |" in held
     gap = (cloud.root / "releases" / ledger.version(4) / "notes.md").read_text()
-    assert "Not collected: ledgercloud/prices/eu-1. 1 prices stay as they were." in gap
+    assert "Not collected: ledgercloud/prices/eu-1. Left as before: 1 price." in gap
     unclear = (cloud.root / "releases" / ledger.version(12) / "notes.md").read_text()
     assert "unclear" in unclear
     assert "is missing" in unclear  # the page that could not be read again

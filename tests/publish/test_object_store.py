@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import polars as pl
 import pytest
-from moto.server import ThreadedMotoServer
 from tests.helpers import make
+from tests.helpers.object_store import s3
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -19,21 +18,9 @@ T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 
 @pytest.fixture
 def bucket(monkeypatch, request):
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    for variable, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": url,
-    }.items():
-        monkeypatch.setenv(variable, value)
-    name = request.node.name.replace("_", "-")[:60]  # buckets outlive the server in the process
-    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=name)
-    yield f"s3://{name}/data"
-    server.stop()
+    name = request.node.name.replace("_", "-")[:60]
+    with s3(monkeypatch, name):
+        yield f"s3://{name}/data"
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tests.helpers import make
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.publish import gate_history, release
 from hwprices.publish.prune import Policy, prune
-from hwprices.read.dataset import read_manifest, versions
+from hwprices.read.releases import read_manifest, versions
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import CheckResult
 from hwprices.storage.store import Store

@@ -14,7 +14,7 @@ from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
-from hwprices.read import explain
+from hwprices.read import explain, landed
 from hwprices.storage.store import Store
 
 PRICE_LIST = b""""SKU","RateCode","PricePerUnit"
@@ -104,6 +104,16 @@ def test_a_listed_price_is_traced_to_its_line(dataset: hwprices.Dataset) -> None
     (trace,) = explanation.traces
     assert (trace.state, trace.line) == ("whole", '"ABC","ABC.JRTC.6YS6","0.0960000000"')
     assert Path(trace.page).name.startswith(explanation.price["raw_sha256"])
+
+
+def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
+    dataset: hwprices.Dataset,
+) -> None:
+    (page,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
+    sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
+    core, ram, none = landed.traces(dataset, "gcp", sources)
+    assert (core.line, ram.line, none.line) == (CORE, RAM, "")
+    assert {trace.state for trace in landed.traces(dataset, "gcp", sources, 10)} == {"large"}
 
 
 def test_an_upfront_fee_is_divided_by_the_hours_of_the_term(dataset: hwprices.Dataset) -> None:

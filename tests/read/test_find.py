@@ -112,7 +112,7 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
-    assert answer.notes == ("1 prices in EUR are not comparable without --usd-per EUR=…",)
+    assert answer.notes == ("1 price in EUR cannot be compared without --usd-per EUR=…",)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2
@@ -167,7 +167,7 @@ def test_a_wrong_option_is_an_error_that_helps(
          "The release has prices of 1 of 3 regions of aws."),
         ("nd96isr_h100_v5 eastus", "Not in this release: it has no prices of azure eastus. "
          "The release has prices of 1 of 2 regions of azure."),
-        ("nd96isr_h100_v5", "1 such prices are not known: listed_at_zero (1)."),
+        ("nd96isr_h100_v5", "1 such price not known: listed_at_zero (1)."),
         ("16xh100", "No machine type in this release is like that."),
         ("p5 3y", "The release has no such price."),
     ],

@@ -1,11 +1,13 @@
 """Histories as people ask for them: by name, by day, in a terminal."""
 
 import doctest
+import io
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import polars as pl
 import pytest
+from rich.console import Console
 from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
 from tests.helpers.small_release import Release
@@ -46,7 +48,7 @@ def release():
     return Release({"price_history": rows})
 
 
-@pytest.mark.parametrize("module", [moment, chart])
+@pytest.mark.parametrize("module", [moment, chart, intervals])
 def test_the_examples_in_the_docstrings_are_true(module):
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted
@@ -57,6 +59,21 @@ def test_a_type_is_found_without_its_case(release, name):
     rows = intervals.history(release, name, region="us-1")
     assert rows["effective_hourly"].to_list() == [Decimal(3), Decimal("2.5")]
     assert rows["end_reason"].to_list() == ["price_changed", "removed"]
+
+
+def test_a_family_is_all_its_types(release):
+    assert set(intervals.history(release, "GPU")["instance_type"]) == {"gpu-1", "gpu-8"}
+    assert set(intervals.history(release, "cpu")["instance_type"]) == {"cpu-2"}
+
+
+def test_an_accelerator_goes_before_a_family_of_that_name(release):
+    """OVH's h100-380 begins with the accelerator's name."""
+    rows = release.scan("price_history").collect()
+    named = rows.with_columns(pl.col("instance_type").str.replace("gpu-1", "h100-1"))
+    assert set(intervals.history(Release({"price_history": named}), "h100")["instance_type"]) == {
+        "h100-1",
+        "gpu-8",
+    }
 
 
 @pytest.mark.parametrize("name", ["h100", "nvidia-h100-sxm5-80gb", "H100 SXM5"])
@@ -121,8 +138,11 @@ def test_lines_fit_the_screen(release, width):
         width, 78
     )
     changed = diff.diff(release, worlds.moment(0).at, worlds.moment(3).at)
-    drawn = history.of_diff(changed, "2026-10-01", "now", width=width, limit=5)
-    assert max(map(len, drawn[3:])) <= max(width, 78)
+    screen = Console(width=max(width, 78), record=True, file=io.StringIO())
+    screen.print(history.of_diff(changed, "2026-10-01", "now", limit=5))
+    drawn = screen.export_text().splitlines()
+    assert max(map(len, drawn)) <= max(width, 78)
+    assert any(line.startswith("gpu-8") and "partly restated" in line for line in drawn)
 
 
 def test_in_a_pipe_there_is_no_chart(release):

@@ -12,11 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 import polars as pl
 import pytest
 from click.testing import Result
-from moto.server import ThreadedMotoServer
+from tests.helpers.object_store import s3
 from typer.testing import CliRunner
 
 import hwprices
@@ -411,27 +410,15 @@ def test_tables_show_hostile_texts_escaped(root: Path) -> None:
 
 @pytest.mark.slow
 def test_an_object_store_has_the_same_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    for variable, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": url,
-    }.items():
-        monkeypatch.setenv(variable, value)
-    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="hostile")
-    store = Store("s3://hostile/data")
-    write_release(store)
-    connection = hwprices.open(store.root).duckdb
-    assert connection.sql("select count(*) from prices").fetchall() == [(3,)]
-    with pytest.raises(HwpricesError, match="may not read or write files"):
-        connection.sql("copy (select 1) to 'written.csv'")
-    manifest = json.loads(store.get(MANIFEST) or b"")
-    file_of(manifest)["key"] = "../../../other/x.parquet"
-    store.put(MANIFEST, json.dumps(manifest).encode())
-    with pytest.raises(HwpricesError, match=r"s3://.*\(tables\.prices\.files\[0\]\.key"):
-        hwprices.open(store.root)
-    server.stop()
+    with s3(monkeypatch, "hostile"):
+        store = Store("s3://hostile/data")
+        write_release(store)
+        connection = hwprices.open(store.root).duckdb
+        assert connection.sql("select count(*) from prices").fetchall() == [(3,)]
+        with pytest.raises(HwpricesError, match="may not read or write files"):
+            connection.sql("copy (select 1) to 'written.csv'")
+        manifest = json.loads(store.get(MANIFEST) or b"")
+        file_of(manifest)["key"] = "../../../other/x.parquet"
+        store.put(MANIFEST, json.dumps(manifest).encode())
+        with pytest.raises(HwpricesError, match=r"s3://.*\(tables\.prices\.files\[0\]\.key"):
+            hwprices.open(store.root)

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -214,15 +215,23 @@ def full_at_once() -> Iterator[None]:
 
 
 def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Path) -> None:
-    """The run and the release of the earlier time are the newer ones."""
+    """The run and the release of the earlier time are the newer ones, and so are their prices.
+
+    The release is named a second after the one before it: history is in the order of the names.
+    """
     store = Store(root)
     for day in (3, 4, 5):
         make.stage_frames(store, f"2026080{day}T000000.000000Z", make.world(30 + day))
         release.publish(store, now=lambda day=day: datetime(2026, 8, day, tzinfo=UTC))
-    make.stage_frames(store, "20260801T000000.000000Z", make.world(39))
+    make.stage_frames(store, "20260801T000000.000000Z", make.world(39, price="0.101"))
     stage.prune(store, "aws", keep=1)
     published = release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    assert (published.new, published.version) == (True, "20260801T000000Z")
+    assert (published.new, published.version) == (True, "20260805T000001Z")
+    history = hwprices.open(root).price_history.filter(instance_type="m1.large").collect()
+    assert history.sort("valid_from").select("hourly", "valid_to").rows() == [
+        (Decimal("0.1"), datetime(2026, 8, 5, 0, 0, 1, tzinfo=UTC)),
+        (Decimal("0.101"), None),
+    ]
     prune(store, Policy(1, is_thinned=False))
     assert height(root) == 39
     make.stage_frames(store, "20260802T000000.000000Z", make.world(40))

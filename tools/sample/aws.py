@@ -215,7 +215,7 @@ def price_list(rows: list[dict[str, str]], offer: str, published: datetime) -> b
     out.writelines(f'"{name}","{value}"\n' for name, value in about.items())
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(HEADER)
     # csv.QUOTE_NOTNULL came with Python 3.12; before, empty fields are quoted too.
-    quoting = getattr(csv, "QUOTE_NOTNULL", csv.QUOTE_ALL)
+    quoting: Any = getattr(csv, "QUOTE_NOTNULL", csv.QUOTE_ALL)
     writer = csv.DictWriter(out, HEADER, quoting=quoting, lineterminator="\n", restval="")
     writer.writerows(rows)
     return out.getvalue().encode()

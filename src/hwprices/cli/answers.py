@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
 
 DeviceName = Annotated[
     str,
@@ -20,6 +29,7 @@ def device(
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Describe an accelerator, CPU or machine.
 
@@ -37,7 +47,7 @@ def device(
 
     rates = parse_rates(usd_per)
     answer = describe(open_dataset(root, version), name, rates=rates)
-    print_frame(answer, as_json, render_device)
+    print_frame(answer, as_json, render_device, as_csv=as_csv)
 
 
 LifetimeYears = Annotated[float, typer.Option(help="Years that the machine is used.")]
@@ -53,9 +63,11 @@ def tco(
     utilisation: Utilisation = 0.5,
     usd_per_kwh: UsdPerKwh = 0.13,
     pue: Pue = 1.56,
+    limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Compare owning a machine with renting one.
 
@@ -73,4 +85,6 @@ def tco(
     ownership = Ownership(
         lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue
     )
-    print_frame(break_even(open_dataset(root, version), ownership), as_json, render_break_even)
+    machines = break_even(open_dataset(root, version), ownership)
+    shown = machines if limit is None else machines.head(limit)
+    print_frame(shown, as_json, render_break_even, as_csv=as_csv)

@@ -112,6 +112,16 @@ def print_csv(rows: "pl.DataFrame") -> None:
     typer.echo(to_csv(rows), nl=False)
 
 
+def check_one_format(as_json: bool, as_csv: bool) -> None:
+    """Refuse both formats at once.
+
+    Raises:
+        HwpricesError: both are asked for.
+    """
+    if as_json and as_csv:
+        raise HwpricesError("--json and --csv are two formats", "Give one of them.")
+
+
 def print_frame(
     frame: "pl.DataFrame",
     as_json: bool,
@@ -126,9 +136,8 @@ def print_frame(
     ``limit``: how many rows JSON and CSV have; None for all. ``render`` gets all rows. ``notes`` go
     to stderr beside JSON and CSV.
     """
+    check_one_format(as_json, as_csv)
     rows = frame if limit is None else frame.head(limit)
-    if as_json and as_csv:
-        raise HwpricesError("--json and --csv are two formats", "Give one of them.")
     if as_json or as_csv:
         for note in notes:
             typer.echo(note, err=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import completion, filters
-from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.cli.common import AsCsv, AsJson, Release, Root, open_dataset, print_frame
 
 MachineTypes = Annotated[
     list[str],
@@ -21,15 +21,12 @@ Equals = Annotated[
 ]
 
 
+@filters.takes(*filters.PLACE, "os", *filters.VALUE)
 def compare(
+    *,
     machine_types: MachineTypes,
     equals: Equals = False,
-    region: filters.Region = None,
-    country: filters.Country = None,
-    continent: filters.Continent = None,
-    os: filters.System = None,
-    usd_per: UsdPer = None,
-    overlays: filters.OverlayFile = None,
+    options: filters.Options,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
@@ -50,17 +47,7 @@ def compare(
     from hwprices.read.terminal.find import render_comparison
 
     dataset = open_dataset(root, version)
-    comparison = comparing.compare(
-        dataset,
-        *machine_types,
-        equals=equals,
-        overlays=filters.load_overlays(overlays),
-        region=region,
-        country=country,
-        continent=continent,
-        os=os,
-        usd_per=filters.usd_rates(usd_per),
-    )
+    comparison = comparing.compare(dataset, *machine_types, equals=equals, **options)
     print_frame(
         comparison.rows,
         as_json,

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import AsCsv, AsJson, Root, open_dataset, print_frame
-from hwprices.cli.history import print_lines, screen_width
+from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame, print_table
 
 Older = Annotated[
     str,
@@ -14,13 +13,14 @@ Older = Annotated[
     ),
 ]
 Newer = Annotated[str, typer.Argument(help="The later release.")]
-Limit = Annotated[int, typer.Option(min=1, help="How many prices are shown.")]
+
+SHOWN = 20  # prices, a screenful
 
 
 def diff(
     older: Older = "",
     newer: Newer = "latest",
-    limit: Limit = 20,
+    limit: Limit = None,
     root: Root = "",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -42,8 +42,8 @@ def diff(
     dataset = open_dataset(root, newer)
     rows = dataset.diff(older or None)
     if as_json or as_csv:
-        print_frame(rows, as_json, lambda _: "", as_csv=as_csv)
+        print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
         return
     before = older or dataset.release.previous or ""
-    lines = terminal.of_diff(rows, before, dataset.version, width=screen_width(), limit=limit)
-    print_lines(lines)
+    shown = limit or SHOWN
+    print_table(terminal.of_diff(rows, before, dataset.version, shown))

@@ -5,13 +5,15 @@ from typing import Annotated
 import typer
 
 from hwprices.cli.common import (
+    AsCsv,
     AsJson,
+    Limit,
     Release,
     Root,
+    check_one_format,
     open_dataset,
     print_frame,
     print_json,
-    print_table,
 )
 
 PriceOrType = Annotated[
@@ -32,6 +34,8 @@ PurchaseOption = Annotated[
 
 Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
 
+SHOWN = 40  # prices: more are to be narrowed down, not to be read
+
 
 def explain(
     price: PriceOrType,
@@ -39,14 +43,17 @@ def explain(
     os: System = None,
     purchase_option: PurchaseOption = None,
     raw: Raw = False,
+    limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Trace a price back to the vendor's line.
 
     Prints the sum, the parts it is computed from, and what the vendor's page says about each SKU.
-    If several prices match, it lists them with their ids; call it again with one of the ids.
+    If several prices match, it lists them with their ids; call it again with one of the ids. --csv
+    gives the parts of one price, or its row where it has none; --json everything.
 
     Example:
 
@@ -55,15 +62,23 @@ def explain(
     from hwprices.read import explain as tracing
     from hwprices.read.terminal.prices import render_explanation, render_prices
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     prices = tracing.find_prices(
         dataset, price, region=region, os=os, purchase_option=purchase_option
     )
     if prices.height > 1:
-        print_frame(prices, as_json, render_prices)
+        print_frame(
+            prices,
+            as_json,
+            lambda rows: render_prices(rows, limit or SHOWN),
+            as_csv=as_csv,
+            limit=limit,
+        )
         return
     explanation = tracing.explain(dataset, prices["price_id"][0])
     if as_json:
         print_json(tracing.to_json(explanation))
-    else:
-        print_table(render_explanation(explanation, raw=raw))
+        return
+    parts = explanation.components if explanation.components.height else prices
+    print_frame(parts, as_json, lambda _: render_explanation(explanation, raw=raw), as_csv=as_csv)

@@ -1,11 +1,15 @@
 """Options by which several commands choose machines, places and ways to buy."""
 
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hwprices.cli import completion
+from hwprices.cli.common import UsdPer
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -68,6 +72,10 @@ System = Annotated[
 License = Annotated[
     str | None, typer.Option("--license", help="included (the default), byol or any.")
 ]
+Software = Annotated[
+    str | None,
+    typer.Option(help="Software in the price: none (the default), sql_server … or any."),
+]
 Tenancy = Annotated[str | None, typer.Option(help="shared (the default), dedicated, host or any.")]
 MaxPrice = Annotated[str | None, typer.Option(help="At most so many USD for an hour.")]
 OverlayFile = Annotated[
@@ -78,6 +86,80 @@ OverlayFile = Annotated[
         help="Own discounts: a YAML file of rules (docs/overlays.md).",
     ),
 ]
+
+MACHINE = (
+    "accelerator",
+    "count",
+    "accelerator_memory",
+    "vcpus",
+    "memory",
+    "arch",
+    "type",
+)
+PLACE = ("region", "country", "continent")
+PURCHASE = ("option", "term", "os", "software", "license", "tenancy")
+VALUE = ("usd_per", "overlays")
+"""How a price is read: exchange rates and own discounts."""
+
+OPTIONS: Mapping[str, Any] = {
+    "accelerator": Accelerator,
+    "count": Count,
+    "accelerator_memory": AcceleratorMemory,
+    "vcpus": Vcpus,
+    "memory": Memory,
+    "arch": Arch,
+    "type": Type,
+    "provider": Provider,
+    "region": Region,
+    "country": Country,
+    "continent": Continent,
+    "option": PurchaseOption,
+    "term": Term,
+    "os": System,
+    "software": Software,
+    "license": License,
+    "tenancy": Tenancy,
+    "max_price": MaxPrice,
+    "usd_per": UsdPer,
+    "overlays": OverlayFile,
+}
+"""The options that commands share, by the keyword that ``read.find`` takes each under."""
+
+Options = Mapping[str, Any]
+"""Values of shared options, as keywords of ``read.find``."""
+
+
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some of the shared options. It gets their values as ``options``.
+
+    They are listed in its help where its parameter ``options`` is.
+    """
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**values: Any) -> None:
+            options = {name: values.pop(name) for name in names}
+            if "usd_per" in options:
+                options["usd_per"] = usd_rates(options["usd_per"])
+            if "overlays" in options:
+                options["overlays"] = load_overlays(options["overlays"])
+            command(**values, options=options)
+
+        shared = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name]
+            )
+            for name in names
+        ]
+        parameters = [
+            parameter
+            for own in inspect.signature(command).parameters.values()
+            for parameter in (shared if own.name == "options" else [own])
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return with_options
 
 
 def load_overlays(file: Path | None) -> "Overlays | None":

@@ -11,7 +11,6 @@ from hwprices.cli.common import (
     Limit,
     Release,
     Root,
-    UsdPer,
     open_dataset,
     print_frame,
 )
@@ -26,29 +25,15 @@ Sort = Annotated[
 Descending = Annotated[bool, typer.Option("--descending", help="The highest figure first.")]
 
 
+@filters.takes(
+    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", *filters.VALUE
+)
 def find(
+    *,
     words: filters.Words = None,
-    accelerator: filters.Accelerator = None,
-    count: filters.Count = None,
-    accelerator_memory: filters.AcceleratorMemory = None,
-    vcpus: filters.Vcpus = None,
-    memory: filters.Memory = None,
-    arch: filters.Arch = None,
-    type_: filters.Type = None,
-    provider: filters.Provider = None,
-    region: filters.Region = None,
-    country: filters.Country = None,
-    continent: filters.Continent = None,
-    option: filters.PurchaseOption = None,
-    term: filters.Term = None,
-    os: filters.System = None,
-    license_: filters.License = None,
-    tenancy: filters.Tenancy = None,
-    max_price: filters.MaxPrice = None,
+    options: filters.Options,
     sort: Sort = "price",
     descending: Descending = False,
-    usd_per: UsdPer = None,
-    overlays: filters.OverlayFile = None,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -79,25 +64,7 @@ def find(
         " ".join(words or []),
         sort=sort,
         descending=descending,
-        overlays=filters.load_overlays(overlays),
-        accelerator=accelerator,
-        count=count,
-        accelerator_memory=accelerator_memory,
-        vcpus=vcpus,
-        memory=memory,
-        arch=arch,
-        type=type_,
-        provider=provider,
-        region=region,
-        country=country,
-        continent=continent,
-        option=option,
-        term=term,
-        os=os,
-        license=license_,
-        tenancy=tenancy,
-        max_price=max_price,
-        usd_per=filters.usd_rates(usd_per),
+        **options,
     )
     first = answer.rows["price_id"][0] if answer.rows.height else ""
     hint = f"hwprices explain {first}{root_option(dataset.store.root)}"

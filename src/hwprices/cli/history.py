@@ -16,7 +16,10 @@ from hwprices.cli.common import (
 from hwprices.errors import HwpricesError
 
 Name = Annotated[
-    str, typer.Argument(help="A machine type (p5.48xlarge, d4s_v5) or an accelerator (h100, l40s).")
+    str,
+    typer.Argument(
+        help="A machine type or family (p5.48xlarge, p5, d4s_v5), or an accelerator (h100, l40s)."
+    ),
 ]
 Provider = Annotated[str | None, typer.Option(help="Only this provider.")]
 Region = Annotated[str | None, typer.Option(help="Only this region.")]
@@ -31,7 +34,12 @@ PurchaseOption = Annotated[
         help="Only this purchase option: on_demand, spot, reserved …",
     ),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="How many ways to buy it are shown.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="How many ways to buy it are shown, else 10; of --json and --csv how many rows."
+    ),
+]
 Rebuild = Annotated[
     bool,
     typer.Option(
@@ -40,6 +48,8 @@ Rebuild = Annotated[
     ),
 ]
 
+SHOWN = 10  # ways to buy, a table that is read at a glance
+
 
 def history(
     name: Name = "",
@@ -47,7 +57,7 @@ def history(
     region: Region = None,
     purchase_option: PurchaseOption = None,
     os: System = "linux",
-    limit: Limit = 10,
+    limit: Limit = None,
     rebuild: Rebuild = False,
     root: Root = "",
     version: Release = "latest",
@@ -81,17 +91,19 @@ def history(
         plain=not (as_json or as_csv),
     )
     if as_json or as_csv:
-        print_frame(rows, as_json, lambda _: "", as_csv=as_csv)
+        print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
         return
+    from hwprices.read.history.intervals import is_of_family
     from hwprices.read.terminal import history as terminal
 
     if rows.is_empty():
         raise HwpricesError(
             f"no price of {name} fits", "Leave out an option, or ask --json for all of them."
         )
-    is_type = rows["instance_type"].n_unique() == 1
-    draw = terminal.of_type if is_type else terminal.of_accelerator
-    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit))
+    types = rows["instance_type"].unique()
+    are_asked = len(types) == 1 or all(is_of_family(one, name) for one in types)
+    draw = terminal.of_type if are_asked else terminal.of_accelerator
+    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
 
 
 def is_screen() -> bool:

@@ -11,7 +11,6 @@ from hwprices.cli.common import (
     Limit,
     Release,
     Root,
-    UsdPer,
     open_dataset,
     print_frame,
 )
@@ -26,19 +25,11 @@ MachineType = Annotated[
 ]
 
 
+@filters.takes("provider", *filters.PLACE, *filters.PURCHASE, *filters.VALUE)
 def price(
+    *,
     machine_type: MachineType,
-    provider: filters.Provider = None,
-    region: filters.Region = None,
-    country: filters.Country = None,
-    continent: filters.Continent = None,
-    option: filters.PurchaseOption = None,
-    term: filters.Term = None,
-    os: filters.System = None,
-    license_: filters.License = None,
-    tenancy: filters.Tenancy = None,
-    usd_per: UsdPer = None,
-    overlays: filters.OverlayFile = None,
+    options: filters.Options,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -62,21 +53,7 @@ def price(
     from hwprices.read.terminal.find import render_machine
 
     dataset = open_dataset(root, version)
-    answer = machine.answer(
-        dataset,
-        machine_type,
-        provider=provider,
-        overlays=filters.load_overlays(overlays),
-        region=region,
-        country=country,
-        continent=continent,
-        option=option,
-        term=term,
-        os=os,
-        license=license_,
-        tenancy=tenancy,
-        usd_per=filters.usd_rates(usd_per),
-    )
+    answer = machine.answer(dataset, machine_type, **options)
     name = answer.machine.instance_type
     hint = f"hwprices explain {name}{root_option(dataset.store.root)}"
     print_frame(

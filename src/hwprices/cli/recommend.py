@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +138,16 @@ Utilisation = Annotated[
 Grid = Annotated[
     float | None, owning("gCO2e/kWh of your electricity, for its emissions.", "--grid")
 ]
-Top = Annotated[int, typer.Option(min=1, help="How many machines to show.")]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        "--top",
+        min=1,
+        help="How many machines; without it 8, and all with --csv, --json.",
+    ),
+]
+SHOWN = 8  # machines: those worth a second look
 Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
@@ -180,11 +189,12 @@ def recommend(
     overlays: filters.OverlayFile = None,
     utilisation: Utilisation = 0.5,
     grid: Grid = None,
-    top: Top = 8,
+    top: Top = None,
     excluded: Excluded = 0,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -219,11 +229,14 @@ def recommend(
     values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     dataset = open_dataset(root, version)
     frame = _answer(values, dataset)
-    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(top))
+    shown = top or SHOWN
+    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown))
     print_frame(
         frame,
         as_json,
-        lambda ranked: render_recommendation(ranked, top, excluded, notes),
+        lambda ranked: render_recommendation(ranked, shown, excluded, notes),
+        as_csv=as_csv,
+        limit=top,
         notes=notes,
     )
 

@@ -11,9 +11,11 @@ from hwprices.cli.common import (
     Release,
     ReleaseArgument,
     Root,
+    check_one_format,
     default_root,
     open_dataset,
     print_csv,
+    print_frame,
     print_json,
     print_table,
 )
@@ -33,14 +35,21 @@ Unsafe = Annotated[
     ),
 ]
 
+Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
+
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
 
-def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
+def show(
+    version: ReleaseArgument = "latest",
+    root: Root = "",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
     """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
-    figures were fetched, and commands to try next.
+    figures were fetched, and commands to try next. --csv gives a line for each provider.
 
     Example:
 
@@ -48,7 +57,14 @@ def show(version: ReleaseArgument = "latest", root: Root = "") -> None:
     """
     from hwprices.read import summary
 
-    print_table(summary.render(open_dataset(root, version)))
+    check_one_format(as_json, as_csv)
+    dataset = open_dataset(root, version)
+    if as_json:
+        print_json(summary.to_json(dataset))
+        return
+    print_frame(
+        summary.providers(dataset), as_json, lambda _: summary.render(dataset), as_csv=as_csv
+    )
 
 
 def query(
@@ -75,6 +91,7 @@ def query(
 
     from hwprices.read.sql import mistake, refusal
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     try:
@@ -107,7 +124,9 @@ def _print_result(
         print_table(render_result(result.columns, result.limit(shown + 1).fetchall(), shown))
 
 
-def releases(root: Root = "", as_json: AsJson = False) -> None:
+def releases(
+    limit: Newest = None, root: Root = "", as_json: AsJson = False, as_csv: AsCsv = False
+) -> None:
     """List the releases of a dataset, newest last.
 
     Prints for each its version, how many prices and offers it has, and for each provider whether
@@ -117,33 +136,29 @@ def releases(root: Root = "", as_json: AsJson = False) -> None:
 
         hwprices releases --root s3://bucket/hwprices
     """
-    from hwprices.read import dataset
-    from hwprices.read.terminal.tables import table
+    from hwprices.read import releases as reading
+    from hwprices.read.terminal.releases import as_frame, render_releases
 
+    check_one_format(as_json, as_csv)
     place = root or default_root()
-    entries = dataset.releases(place)
-    if as_json:
-        print_json(entries)
-        return
-    if not entries:
+    entries = reading.releases(place)
+    if not entries and not as_json:
         raise HwpricesError(
             f"no release in {place}", "Run the refresh flow (make run), or give --root."
         )
-    rows = [
-        [
-            entry["version"],
-            f"{entry['rows'].get('prices', 0):,}",
-            f"{entry['rows'].get('offers', 0):,}",
-            "; ".join(f"{name} ({state})" for name, state in entry["providers"].items()),
-            "latest" if entry["latest"] else "",
-        ]
-        for entry in entries
-    ]
-    headings = ["version", "prices", "offers", "providers", ""]
-    print_table(table(headings, rows, right=["prices", "offers"], wrap=["providers"]))
+    newest = entries[-limit:] if limit else entries
+    if as_json:
+        print_json(newest)
+        return
+    print_frame(as_frame(newest), as_json, lambda _: render_releases(newest), as_csv=as_csv)
 
 
-def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
+def verify(
+    version: ReleaseArgument = "latest",
+    root: Root = "",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
     """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest, and ends with
@@ -153,13 +168,22 @@ def verify(version: ReleaseArgument = "latest", root: Root = "") -> None:
 
         hwprices verify
     """
+    import polars
+
     from hwprices.read.terminal.tables import escaped
 
+    check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     faults = dataset.verify()
-    for fault in faults:
-        typer.echo(escaped(fault), err=True)
+    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
+    if as_json:
+        print_json({"version": dataset.version, "files": count, "faults": faults})
+    elif as_csv:
+        print_csv(polars.DataFrame({"fault": faults}, schema={"fault": polars.String}))
+    else:
+        for fault in faults:
+            typer.echo(escaped(fault), err=True)
     if faults:
         raise typer.Exit(1)
-    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
-    typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")
+    if not (as_json or as_csv):
+        typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")

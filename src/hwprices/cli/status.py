@@ -9,6 +9,7 @@ from hwprices.cli.common import (
     AsCsv,
     AsJson,
     Root,
+    check_one_format,
     default_root,
     print_csv,
     print_json,
@@ -35,6 +36,7 @@ def status(
     """
     from hwprices.read import status as read_status
 
+    check_one_format(as_json, as_csv)
     limit = read_status.parse_age(max_age) if max_age else None
     status = read_status.read(root or default_root())
     now = datetime.now(UTC)

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from hwprices.publish.gate.thresholds import HISTORY_LENGTH
-from hwprices.read.dataset import read_manifest, versions
+from hwprices.read.releases import read_manifest, versions
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 from hwprices.storage.store import Store

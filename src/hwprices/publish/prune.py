@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hwprices.landing.pages import Landing
 from hwprices.publish import gate_history, pointer
-from hwprices.read.dataset import latest_version, read_manifest, versions
+from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import LEFTOVER_AGE, Store

@@ -21,7 +21,7 @@ from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
-from hwprices.read.dataset import read_manifest
+from hwprices.read.releases import read_manifest
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
@@ -125,7 +125,7 @@ def _release(
     """Write a release with its history and notes, and put it in force."""
     progress("history")
     sources = content.sources
-    version = write.claim_version(store, created_at)
+    version = write.claim_version(store, created_at, after=current.version)
     accelerators = content.joined.tables["accelerators"]
     past = record(store, previous, sources, accelerators, version)
     progress("write")

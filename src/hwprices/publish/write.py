@@ -19,6 +19,7 @@ from hwprices.publish.datapackage import datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import markdown
+from hwprices.read.history.moment import version_time
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
@@ -90,16 +91,20 @@ def content_digest(content: Content) -> str:
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
-def claim_version(store: Store, created_at: datetime) -> str:
+def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
     """Name a release by the time it is made, and keep every other publisher from that name.
 
     The claim is the descriptor, written first and empty but for a number of its own. A second that
-    is taken (by another publisher, a killed one, or before the clock was set back) is passed over.
+    is taken (by another publisher or a killed one) is passed over. The name is later than that of
+    the release ``after``, which is in force, even when the clock has been set back: the history's
+    intervals would else end before they begin.
 
     Raises:
         HwpricesError: the root cannot be written.
     """
     claim = manifests.encode({"claim": uuid.uuid4().hex})
+    if after is not None:
+        created_at = max(created_at, version_time(after) + timedelta(seconds=1))
     while True:
         version = created_at.strftime("%Y%m%dT%H%M%SZ")
         if store.put(layout.release_datapackage(version), claim, create=True):

@@ -4,9 +4,7 @@ Needs polars, duckdb and obstore, nothing of the pipeline.
 """
 
 import contextlib
-import hashlib
 import importlib.util
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
-from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import (
-    LatestRelease,
-    ReleaseManifest,
-    SchemaVersion,
-    check_latest,
-    check_release,
-)
 from hwprices.storage.store import Store, storage_options
 
 if TYPE_CHECKING:
@@ -33,78 +24,6 @@ if TYPE_CHECKING:
     from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.sql import LockedConnection
-
-
-def versions(store: Store) -> list[str]:
-    """List the versions of the complete releases, oldest first.
-
-    A directory whose name is not that of a release is none.
-    """
-    of_manifests = (
-        layout.release_version(key)
-        for key in store.keys(layout.RELEASES)
-        if layout.is_release_manifest(key)
-    )
-    return sorted(version for version in of_manifests if version and layout.is_version(version))
-
-
-def read_manifest(store: Store, version: str) -> ReleaseManifest:
-    """Read the manifest of a release.
-
-    Raises:
-        HwpricesError: there is no such release, its manifest is damaged or has a value that it may
-            not have, or its schema is newer than this reader's.
-    """
-    key = layout.release_manifest(version)
-    data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
-    if data is None:
-        available = versions(store)
-        hint = (
-            f"There are: {', '.join(available[-5:])}."
-            if available
-            else "There are none yet: run the refresh flow (make run)."
-        )
-        raise HwpricesError(f"no release {version} in {store.root}", hint)
-    file = f"the manifest {store.uri(key)}"
-    remedy = "Open another release, or publish again."
-    schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
-    if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
-        raise HwpricesError(
-            f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
-            "Upgrade: pip install -U hwprices.",
-        )
-    manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
-    check_release(manifest, version, file=file, remedy=remedy)
-    return manifest
-
-
-def _schema_number(schema: str | int, file: str, remedy: str) -> int:
-    """Read the schema version of a manifest as a number.
-
-    Raises:
-        HwpricesError: it is none.
-    """
-    text = str(schema)
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        fault = f"schema_version: {text[:20]!a} is no number"
-        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
-    return int(text)
-
-
-def latest_version(store: Store) -> str | None:
-    """Name the version of the release in force, or None.
-
-    Raises:
-        HwpricesError: the pointer is damaged, or names no release.
-    """
-    data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
-    if data is None:
-        return None
-    file = store.uri(layout.LATEST_RELEASE)
-    remedy = "Give a version; hwprices releases lists them."
-    latest = manifests.decode(data, LatestRelease, file=file, remedy=remedy)
-    check_latest(latest, file=file, remedy=remedy)
-    return latest.version
 
 
 class Dataset:
@@ -131,11 +50,18 @@ class Dataset:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables of this release."""
+        """Names of the tables of this release.
+
+        >>> open("sample").tables[:3]
+        ['regions', 'zones', 'instance_types']
+        """
         return list(self.release.tables)
 
     def files(self, table: str) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
+
+        >>> [Path(file).name for file in open("sample").files("offers")]
+        ['offers.parquet']
 
         Raises:
             HwpricesError: the release has no such table, or a file is a link out of the root.
@@ -157,7 +83,12 @@ class Dataset:
         return [self.store.uri(key) for key in keys]
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame; nothing is read until it is collected."""
+        """Give a table as a lazy frame; nothing is read until it is collected.
+
+        >>> p5 = open("sample").scan("instance_types").filter(instance_type="p5.48xlarge")
+        >>> p5.select("vcpus", "memory_gib").collect().rows()
+        [(192, 2048.0)]
+        """
         return pl.scan_parquet(
             self.files(table),
             hive_partitioning=False,
@@ -168,6 +99,10 @@ class Dataset:
         """Open the release that was in force at a day, time or version.
 
         A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
+
+        >>> data = open("sample")
+        >>> data.at("2026-12-31").version == data.version
+        True
 
         Raises:
             HwpricesError: no release that is kept is so old.
@@ -191,6 +126,10 @@ class Dataset:
         ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
         price_history and per_accelerator_hour.
 
+        >>> moves = open("sample").history("p5.48xlarge", purchase_option="on_demand")
+        >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
+        [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
+
         Raises:
             HwpricesError: no release has had a price of this name; the line names the nearest.
         """
@@ -210,6 +149,10 @@ class Dataset:
         """List the prices of this release that differ from those at an earlier time.
 
         Without ``since`` from those of the release before. The earlier release need not be kept.
+
+        >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
+        >>> moves.select("change", "change_percent").rows()
+        [('price_down', -44.0195)]
 
         Raises:
             HwpricesError: the history does not go back so far, or there is no release before.
@@ -243,6 +186,9 @@ class Dataset:
 
         Its queries read the tables of this release, and no other file, no network and no extension;
         tables that they create are in memory. ``unsafe_duckdb`` has no such bounds.
+
+        >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
+        [(42,)]
         """
         import duckdb
 
@@ -258,6 +204,10 @@ class Dataset:
 
         Its queries read and write any file that you may, and load extensions from the network: for
         ``copy … to``, and for programs that need DuckDB's own class. Run your own queries only.
+
+        >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
+        >>> open("sample").unsafe_duckdb().sql(sql).fetchall()
+        [(4,)]
         """
         import duckdb
 
@@ -303,19 +253,6 @@ class Dataset:
             )
         connection.register(table, self.scan(table))
 
-    def _altered_notes(self) -> list[str]:
-        """List the release notes that are missing or altered."""
-        faults = []
-        for name, sha256 in self.release.notes.items():
-            key = layout.release_file(self.version, name)
-            data = self.store.get(key)
-            if data is None:
-                faults.append(f"{self.store.uri(key)} is missing")
-            elif hashlib.sha256(data).hexdigest() != sha256:
-                fault = "was altered: its checksum does not match the manifest"
-                faults.append(f"{self.store.uri(key)} {fault}")
-        return faults
-
     def find(
         self,
         text: str = "",
@@ -327,6 +264,10 @@ class Dataset:
     ) -> pl.DataFrame:
         """Find offers, in words or by options: one row for each price, the cheapest first.
 
+        >>> offers = open("sample").find("8xH100 europe 1y")
+        >>> offers.select("instance_type", "region", pl.col("usd_per_hour").round(2)).rows()[0]
+        ('a3-highgpu-8g', 'europe-west4', Decimal('78.0700000000'))
+
         Args:
             text: such as "8xH100 europe 1y".
             sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
@@ -334,7 +275,7 @@ class Dataset:
             overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
             options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
                 continent, option, term, os, tenancy, max_price, usd_per …: those of
-                ``read.find.request.request``.
+                ``read.find.request.Options``.
 
         Raises:
             HwpricesError: a word or option is not understood; the line names near ones.
@@ -354,6 +295,10 @@ class Dataset:
 
         The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
         ``find``; without them all systems and tenancies are given.
+
+        >>> prices = open("sample").price("d4s_v5", option="on_demand", region="westeurope")
+        >>> prices.select("os", pl.col("effective_hourly").cast(float)).rows()
+        [('linux', 0.23), ('windows', 0.414)]
 
         Raises:
             HwpricesError: there is no such machine type, or it has no price; the line says whether
@@ -377,6 +322,10 @@ class Dataset:
         ``equals``: add the machine of every other provider that is most like the first one.
         ``options`` as in ``find``.
 
+        >>> rows = open("sample").compare("g6.xlarge", "g2-standard-4")
+        >>> rows.select("instance_type", "memory_gib").rows()
+        [('g6.xlarge', 16.0), ('g2-standard-4', 16.0)]
+
         Raises:
             HwpricesError: a name or option is not understood, or there is nothing to compare.
         """
@@ -386,13 +335,21 @@ class Dataset:
         return compare(self, *names, equals=equals, overlays=rules, **options).rows
 
     def coverage(self) -> pl.DataFrame:
-        """Give one row for each region: how many prices it has, of which kinds, how old."""
+        """Give one row for each region: how many prices it has, of which kinds, how old.
+
+        >>> open("sample").coverage().filter(pl.col("prices") > 0, provider="aws")["region"].item()
+        'us-east-1'
+        """
         from hwprices.read.find import overview
 
         return overview.coverage(self)
 
     def refused(self) -> pl.DataFrame:
-        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them."""
+        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them.
+
+        >>> open("sample").refused().filter(provider="azure").select("reason", "rows").rows()
+        [('no_size_name', 4)]
+        """
         from hwprices.read.find import overview
 
         return overview.quarantine(self)
@@ -406,6 +363,11 @@ class Dataset:
     ) -> Path:
         """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
 
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     pl.read_csv(open("sample").export(f"{folder}/cpus.csv", ["cpus"])).columns[0]
+        'cpu_id'
+
         Raises:
             HwpricesError: see ``read.export.files.export``.
         """
@@ -414,13 +376,23 @@ class Dataset:
         return files.export(self, target, tables, overlays=_overlays(overlays))
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft."""
+        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft.
+
+        >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
+        True
+        """
         from hwprices.read.export import files
 
         return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
+
+        The release that comes with the program has never been tried:
+
+        >>> open("sample").status()
+        Traceback (most recent call last):
+        hwprices.errors.HwpricesError: ...
 
         Raises:
             HwpricesError: the dataset has no ``status.json``.
@@ -435,37 +407,13 @@ class Dataset:
         """List each file that is missing, altered, or not in the manifest; none means complete.
 
         The report is left out: it is made after the release, and ``hwprices report`` makes it anew.
+
+        >>> open("sample").verify()
+        []
         """
-        faults = []
-        expected = {
-            layout.release_manifest(self.version),
-            layout.release_datapackage(self.version),
-            layout.release_croissant(self.version),
-            *(layout.release_file(self.version, name) for name in self.release.notes),
-        }
-        faults += self._altered_notes()
-        listed = [entry["files"] for entry in self.manifest["tables"].values()]
-        for files in (*listed, self.manifest.get("derived", [])):
-            for file in files:
-                key = layout.release_file(self.version, file["key"])
-                expected.add(key)
-                if self.store.leads_out(key):
-                    faults.append(f"{self.store.uri(key)} is a link out of {self.store.root}")
-                    continue
-                data = self.store.get(key)
-                if data is None:
-                    faults.append(f"{self.store.uri(key)} is missing")
-                elif hashlib.sha256(data).hexdigest() != file["sha256"]:
-                    faults.append(
-                        f"{self.store.uri(key)} was altered: "
-                        "its checksum does not match the manifest"
-                    )
-        faults += [
-            f"{self.store.uri(key)} is not in the manifest"
-            for key in self.store.keys(layout.release_directory(self.version))
-            if key not in expected and not key.startswith(layout.release_report(self.version))
-        ]
-        return faults
+        from hwprices.read.verify import faults
+
+        return faults(self.store, self.release)
 
 
 def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
@@ -482,35 +430,11 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
 
     ``open("sample")`` opens the small release that comes with the package.
 
+    >>> "price_history" in open("sample").tables
+    True
+
     Raises:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
             what to do.
     """
     return Dataset(Store(resolve(str(root))), version)
-
-
-def releases(root: str | Path) -> list[dict[str, Any]]:
-    """Describe every complete release, oldest first.
-
-    Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
-    origin (live or sample) and status (fresh or kept).
-    """
-    store = Store(root)
-    latest = latest_version(store)
-    entries = []
-    for version in versions(store):
-        manifest = read_manifest(store, version)
-        rows = {name: entry.rows for name, entry in manifest.tables.items()}
-        providers = {
-            name: f"{entry.origin}, {entry.status}" for name, entry in manifest.providers.items()
-        }
-        entries.append(
-            {
-                "version": version,
-                "created_at": manifest.created_at,
-                "latest": version == latest,
-                "rows": rows,
-                "providers": providers,
-            }
-        )
-    return entries

@@ -82,6 +82,38 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
     )
 
 
+def providers(dataset: Dataset) -> pl.DataFrame:
+    """Give a row for each provider: where its figures are from, how old they are, and its rows."""
+    entries = dataset.manifest["providers"]
+    names = ("origin", "status", "kept_from", "observed_from", "observed_to")
+    return pl.DataFrame(
+        [
+            {
+                "provider": provider,
+                "title": provider_title(dataset.manifest, provider),
+                **{name: entry[name] for name in names},
+                **{table: entry["rows"].get(table, 0) for table in COUNTED},
+            }
+            for provider, entry in entries.items()
+        ],
+        infer_schema_length=None,
+    )
+
+
+def to_json(dataset: Dataset) -> dict[str, Any]:
+    """Give the summary as JSON values."""
+    return {
+        "version": dataset.version,
+        "root": dataset.store.root,
+        "created_at": dataset.release.created_at,
+        "previous": dataset.release.previous,
+        "rows": {name: entry["rows"] for name, entry in dataset.manifest["tables"].items()},
+        "providers": providers(dataset).to_dicts(),
+        "cheapest_h100": cheapest_per_accelerator(dataset).to_dicts(),
+        "unmatched_accelerators": dataset.manifest["unmatched_accelerators"],
+    }
+
+
 def render(
     dataset: Dataset, *, new: bool | None = None, held_back: Mapping[str, str] | None = None
 ) -> RenderableType:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from hwprices.rows import frames, hashing
-from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
 

@@ -1,5 +1,7 @@
 """A small release on disk as a report, and Chromium to look at it."""
 
+import gzip
+import hashlib
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -24,8 +26,26 @@ PROVIDERS = ("aws", "gcp", "azure")
 
 EURO = {"currency": "EUR", "purchase_option": "on_demand"}
 
-MORE_TYPES = [f"m{size}.large" for size in range(5, 120)]
+MORE_TYPES = [f"m{size}.large" for size in range(5, 65)]
 """Machines without accelerators, so that the table has more than one page."""
+
+
+POSITIONS: dict[str, dict[str, Any]] = {
+    "us-east-1": {"latitude": 38.9, "longitude": -77.4, "display_name": "US East (N. Virginia)"},
+    "eastus": {"latitude": 38.4, "longitude": -78.2, "display_name": "East US"},
+    "us-central1": {"latitude": 41.3, "longitude": -95.9, "display_name": "Iowa"},
+    "eu-1": {"latitude": None, "longitude": None},
+}
+"""Where the regions are; N. Virginia and East US are one place of the map."""
+
+PRICE_LIST = gzip.compress(
+    b'"SKU","Region","Instance Type","Operating System","PricePerUnit","Unit"\n'
+    b'"P5","us-east-1","p5.48xlarge","Linux","55.04 <u>","Hrs"\n',
+    mtime=0,
+)
+"""The landed page with the price of p5.48xlarge."""
+
+PRICE_PAGE = hashlib.sha256(PRICE_LIST).hexdigest()
 
 
 def world(provider: str, p5: str) -> dict[str, Any]:
@@ -33,17 +53,19 @@ def world(provider: str, p5: str) -> dict[str, Any]:
     types = [row for row in TYPES if row["provider"] == provider]
     costs = [
         # from the same page both times, so that the new price is a restatement
-        price("aws", "us-east-1", "p5.48xlarge", p5)
+        price("aws", "us-east-1", "p5.48xlarge", p5, sku_id="P5", raw_sha256=PRICE_PAGE)
         if row["instance_type"] == "p5.48xlarge"
+        else row | {"sku_id": "A3"}
+        if row["instance_type"] == "a3-highgpu-8g"
         else row
         for row in PRICES
         if row["provider"] == provider
     ]
-    places = [row for row in REGIONS if row["provider"] == provider]
+    places = [row | POSITIONS[row["region"]] for row in REGIONS if row["provider"] == provider]
     if provider == "aws":
         plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")
         types = [*types, *({**plain, "instance_type": name} for name in MORE_TYPES)]
-        places = [*places, {**places[0], "region": "eu-1"}]
+        places = [*places, {**places[0], "region": "eu-1"} | POSITIONS["eu-1"]]
         costs = [
             *costs,
             *(
@@ -64,6 +86,7 @@ def world(provider: str, p5: str) -> dict[str, Any]:
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
     """The second release of three providers: real prices of accelerators, and some made-up."""
     store = Store(tmp_path_factory.mktemp("report-dataset"))
+    store.put(f"raw/aws/prices/us-east-1/{PRICE_PAGE}.csv.gz", PRICE_LIST)
     for number, p5 in enumerate(("60.00", "55.04"), start=1):
         for provider in PROVIDERS:
             tables = world(provider, p5)

@@ -1,6 +1,7 @@
 """The page as a person uses it, in Chromium: from a file and from a server, wide and narrow."""
 
 import csv
+import os
 import random
 import re
 import threading
@@ -13,10 +14,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.read.report import questions
 from tests.read.report.conftest import HOSTILE
 
 import hwprices
 from hwprices.read.ownership import Ownership, owned
+from hwprices.read.recommend.model_shape import published_models
 from hwprices.read.report.columns import sent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -25,6 +28,9 @@ VIEWS = (
     "offers",
     "offers?open=aws%7Cus-east-1%7Cp5.48xlarge",
     "compare?offers=aws%7Cus-east-1%7Cp5.48xlarge,gcp%7Cus-central1%7Ca3-highgpu-8g",
+    "offers?map=open&region=us-east-1",
+    "machine?model=llama-3.1-8b",
+    "machine?model=llama-3.1-8b&workload=full_finetune&where=cloud",
     "accelerators",
     "charts",
     "release",
@@ -238,6 +244,57 @@ def test_owning_costs_what_python_computes(wide: Visit, dataset: hwprices.Datase
         assert expected in page.locator(".chart", has_text="Owning against renting").inner_text()
 
 
+NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
+QUESTIONS = 500 if NIGHTLY else 8
+
+
+def test_which_machine_is_what_python_answers(wide: Visit, dataset: hwprices.Dataset) -> None:
+    page = wide.go("machine")
+    models = published_models()["model_id"].to_list()
+    for question in [*questions.NAMED, *questions.drawn(QUESTIONS, models)]:
+        assert questions.differences(page, dataset, question) == []
+
+
+def test_the_form_asks_and_the_page_answers_with_the_command(wide: Visit) -> None:
+    page = wide.go("machine")
+    page.locator("select[name=model]").select_option("llama-3.1-8b")
+    page.locator("select[name=where]").select_option("cloud")
+    page.locator("input[name=min-tokens-per-second]").fill("50")
+    command = page.locator(".answer pre").inner_text()
+    assert command == (
+        "hwprices recommend --model llama-3.1-8b --min-tokens-per-second 50 --where cloud"
+    )
+    first = page.locator(".answer tbody tr").first.inner_text()
+    assert "scaled ±" in first or "modelled ±" in first
+    shown = page.locator(".answer .words").first.inner_text()
+    wide.go(page.evaluate("location.hash").removeprefix("#"))
+    assert page.locator(".answer .words").first.inner_text() == shown
+    page.locator("select[name=workload]").select_option("lora")
+    assert "min-tokens" not in page.locator(".answer pre").inner_text()
+    page.locator("input[name=budget]").fill("0.001")
+    assert "over the budget" in page.locator(".left-out").text_content()
+    page.locator("input[name=days]").fill("-1")
+    assert page.locator(".answer .words").inner_text() == "days must be a number above 0."
+
+
+def test_the_map_filters_by_the_regions_of_a_place(wide: Visit, offers: pl.DataFrame) -> None:
+    page = wide.go("offers")
+    page.get_by_role("button", name="Map").click()
+    virginia = page.get_by_role("checkbox", name=re.compile("^East US"))
+    assert "AWS us-east-1" in virginia.get_attribute("aria-label")
+    virginia.hover()
+    assert "Azure eastus" in page.locator(".tip").inner_text()
+    virginia.click()
+    there = offers.filter(pl.col("region").is_in(["us-east-1", "eastus"]))
+    assert wide.found() == there.height
+    assert "us-east-1" in page.evaluate("decodeURIComponent(location.hash)")
+    virginia.press("ArrowLeft")
+    page.keyboard.press("Space")
+    iowa = offers.filter(region="us-central1")
+    assert wide.found() == there.height + iowa.height
+    assert "eu-1" in page.locator(".map .hint").inner_text()
+
+
 def test_a_dot_of_a_chart_says_what_it_is(wide: Visit) -> None:
     page = wide.go("charts")
     chart = page.locator(".chart").first
@@ -283,15 +340,17 @@ def test_hostile_names_are_shown_and_never_run(wide: Visit) -> None:
     assert page.locator("main img").count() == 0
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1360), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width", "views"), [("light", 1360, VIEWS), ("dark", 390, (*VIEWS[1:], *STATIC))]
+)
 def test_no_view_has_a_grave_fault_for_people_with_aids(
-    browser: Any, folder: Path, scheme: str, width: int
+    browser: Any, folder: Path, scheme: str, width: int, views: tuple[str, ...]
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
     with visit(browser, folder.as_uri(), **options) as opened:
-        for view in (*VIEWS, *STATIC):
+        for view in views:
             if view in STATIC:
                 opened.page.goto(f"{opened.address}/{view}")
             else:

@@ -89,6 +89,18 @@ def test_a_machine_page_leads_a_price_back_to_the_vendor(
     assert "../../accelerators/nvidia-h100-sxm5-80gb.html" in page.links
 
 
+def test_the_cheapest_price_has_the_vendors_own_line(folder: Path) -> None:
+    page = Page(folder / "machines" / "aws" / "p5.48xlarge.html")
+    assert "PricePerUnit 55.04 <u>" in " ".join(page.text.split())
+    assert "u" not in page.elements
+
+
+def test_without_landed_pages_the_command_is_named(folder: Path) -> None:
+    text = Page(folder / "machines" / "gcp" / "a3-highgpu-8g.html").text
+    assert "Landed pages are not beside this release" in text
+    assert "hwprices explain" in text
+
+
 def test_a_price_in_another_currency_keeps_it(folder: Path) -> None:
     assert "EUR 0.77 on demand" in Page(folder / "machines" / "aws" / "m5zn.xlarge.html").text
 

@@ -7,12 +7,14 @@ import { Compare } from "./compare";
 import { day } from "./format";
 import { Offers } from "./offers";
 import { About } from "./about";
+import { WhichMachine } from "./recommend/view";
 import type { Release } from "./release";
 import { format, parse, type State, type View } from "./state";
 
 const TITLES: Record<View, string> = {
   offers: "Offers",
   compare: "Compare",
+  machine: "Which machine",
   accelerators: "Accelerators",
   charts: "Charts",
   release: "This release",
@@ -60,6 +62,7 @@ export function App({ release }: { release: Release }) {
       <main id="main" tabIndex={-1} class={`view-${state.view}`}>
         {state.view === "offers" && <Offers {...props} />}
         {state.view === "compare" && <Compare {...props} />}
+        {state.view === "machine" && <WhichMachine {...props} />}
         {state.view === "accelerators" && <Accelerators {...props} />}
         {state.view === "charts" && <Charts {...props} />}
         {state.view === "release" && <About {...props} />}
@@ -75,7 +78,7 @@ function skip(event: Event): void {
 
 function Header({ release, view }: { release: Release; view: View }) {
   const { about } = release.facts;
-  const tabs: View[] = ["offers", "accelerators", "charts", "release"];
+  const tabs: View[] = ["offers", "machine", "accelerators", "charts", "release"];
   return (
     <header class="top">
       <p class="brand">

@@ -3,11 +3,20 @@
 import type { ColumnInfo, Release } from "./release";
 import type { Value } from "./payload";
 
-export function csv(release: Release, rows: Iterable<number>, shown: ColumnInfo[]): string {
+/** Saves the offers in these rows, with the columns that are shown. */
+export function saveOffers(release: Release, rows: Iterable<number>, shown: ColumnInfo[]): void {
   const columns = shown.map((info) => release.offers.column(info.name));
-  const lines = [columns.map((column) => field(column.name)).join(",")];
-  for (const row of rows) lines.push(columns.map((column) => field(column.at(row))).join(","));
-  return lines.join("\r\n") + "\r\n";
+  const lines = Array.from(rows, (row) => columns.map((column) => column.at(row)));
+  save(`hwprices-offers-${release.facts.about.version}.csv`, [columns.map((column) => column.name), ...lines]);
+}
+
+export function save(name: string, rows: (Value | null)[][]): void {
+  const text = rows.map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** Texts that a spreadsheet would run as a formula get an apostrophe in front. */
@@ -16,13 +25,4 @@ function field(value: Value | null): string {
   if (typeof value === "number") return String(value);
   const harmless = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
-
-export function download(release: Release, rows: Iterable<number>, shown: ColumnInfo[]): void {
-  const blob = new Blob([csv(release, rows, shown)], { type: "text/csv" });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = `hwprices-offers-${release.facts.about.version}.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

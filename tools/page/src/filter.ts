@@ -118,8 +118,8 @@ function wordTests(offers: Table, search: string | undefined): Test[] {
       test(offers.column(name), "", (value) => String(value).toLowerCase().includes(word)),
     );
     const matches = new Uint8Array(offers.rows);
-    for (let row = 0; row < offers.rows; row++) {
-      matches[row] = tests.some(({ column, allowed }) => allowed[column.codes[row]!] === 1) ? 1 : 0;
+    for (const { column, allowed } of tests) {
+      for (let row = 0; row < offers.rows; row++) matches[row]! |= allowed[column.codes[row]!]!;
     }
     const column = { name: "", codes: matches } as unknown as Column;
     return { name: "", column, allowed: Uint8Array.of(0, 1) };

@@ -3,16 +3,19 @@
 import { render } from "preact";
 import { App } from "./app";
 import { unpack } from "./payload";
+import { recommend } from "./recommend/answer";
 import { Release, type Facts } from "./release";
 
 async function start(): Promise<void> {
   const data = document.getElementById("data")!;
   const { facts, tables } = await unpack(data.textContent ?? "");
   data.remove();
-  const release = new Release(facts as Facts, tables.get("offers")!, tables.get("history") ?? null);
+  const release = new Release(facts as Facts, tables);
   const page = document.getElementById("page")!;
   page.replaceChildren();
   render(<App release={release} />, page);
+  // for the console, and for the test that compares the answers with those of the package
+  Object.assign(globalThis, { hwprices: { recommend: (question: Record<string, string>) => recommend(release, question) } });
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 

@@ -3,9 +3,10 @@
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { Details } from "./details";
-import { download } from "./csv";
+import { saveOffers } from "./csv";
 import { CHOICES, DEFAULT_SORT, find, NONE, PRICE, RANGES, sorted } from "./filter";
 import { Filters } from "./filters";
+import { RegionMap } from "./map/map";
 import { cell, integer, usd, words } from "./format";
 import { offerKey, type ColumnInfo, type Release } from "./release";
 import { list, listText, range } from "./state";
@@ -63,11 +64,17 @@ export function Offers({ release, parameters, change }: ViewProps) {
           </p>
           <Chips release={release} parameters={parameters} change={change} />
           <span class="spring" />
+          <button type="button" aria-expanded={parameters.map === "open"} onClick={() => change({ map: parameters.map ? "" : "open" })}>
+            Map
+          </button>
           <ColumnPicker release={release} shown={shown} change={change} />
-          <button type="button" onClick={() => download(release, rows, shown)}>
+          <button type="button" onClick={() => saveOffers(release, rows, shown)}>
             CSV
           </button>
         </div>
+        {parameters.map === "open" && (
+          <RegionMap release={release} parameters={parameters} found={found} set={(changes) => change({ ...changes, page: "" })} />
+        )}
         <div class="scroll" tabIndex={0} role="region" aria-label="Offers, scrollable">
           <table>
             <caption class="hidden">

@@ -2,6 +2,8 @@
 
 import { money } from "./format";
 import type { Table } from "./payload";
+import type { Region } from "./map/places";
+import { Knowledge, type RecommendFacts } from "./recommend/facts";
 
 export interface ColumnInfo {
   name: string;
@@ -64,6 +66,9 @@ export interface Facts {
   benchmarks: Row[];
   machines_to_buy: Row[];
   ownership: Ownership;
+  recommend: RecommendFacts;
+  /** Regions with a position. */
+  regions: Region[];
 }
 
 export interface Ownership {
@@ -80,12 +85,19 @@ export class Release {
   readonly accelerators: Map<string, Row>;
   private withDevice: number[] | undefined;
 
+  readonly offers: Table;
+  /** On-demand prices with the time they were valid; null while there is one release only. */
+  readonly history: Table | null;
+  /** What the view "Which machine" computes with. */
+  readonly knowledge: Knowledge;
+
   constructor(
     readonly facts: Facts,
-    readonly offers: Table,
-    /** On-demand prices with the time they were valid; null while there is one release only. */
-    readonly history: Table | null,
+    tables: Map<string, Table>,
   ) {
+    this.offers = tables.get("offers")!;
+    this.history = tables.get("history") ?? null;
+    this.knowledge = new Knowledge(facts.recommend, tables.get("nearest")!, tables.get("measured")!);
     this.columns = new Map(facts.columns.map((column) => [column.name, column]));
     this.options = facts.columns.filter((column) => column.option);
     this.providers = new Map(facts.about.providers.map((provider) => [provider.id, provider]));
@@ -113,6 +125,11 @@ export class Release {
       for (let row = 0; row < this.offers.rows; row++) if (codes[row] !== 0) this.withDevice.push(row);
     }
     return this.withDevice;
+  }
+
+  /** The name of a machine to buy. */
+  localName(id: string): string {
+    return String(this.facts.machines_to_buy.find((row) => row.device_id === id)?.name ?? id);
   }
 
   heading(column: string): string {

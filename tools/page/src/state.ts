@@ -1,7 +1,7 @@
 /** What is shown, kept in the address after #, so that a view can be sent to somebody. */
 
-export type View = "offers" | "compare" | "accelerators" | "charts" | "release";
-export const VIEWS: readonly View[] = ["offers", "compare", "accelerators", "charts", "release"];
+export type View = "offers" | "compare" | "machine" | "accelerators" | "charts" | "release";
+export const VIEWS: readonly View[] = ["offers", "compare", "machine", "accelerators", "charts", "release"];
 
 export interface State {
   view: View;

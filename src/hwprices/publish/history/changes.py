@@ -9,7 +9,7 @@ from hwprices.publish.history.intervals import Outcome
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes
-from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.keys import PRICE_KEY
 
 PER_PRICE = ("first_release", "first_collected")
 """Starts of intervals that are not listed price by price: one row stands for all of them."""

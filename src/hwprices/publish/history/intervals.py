@@ -9,7 +9,7 @@ from hwprices.publish.history import collected, judge
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Timestamp
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")

@@ -6,7 +6,7 @@ import polars as pl
 
 from hwprices.publish.history import record
 from hwprices.publish.history.record import Record
-from hwprices.read.dataset import read_manifest, versions
+from hwprices.read.releases import read_manifest, versions
 from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.store import Store
 

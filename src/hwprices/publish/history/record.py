@@ -74,7 +74,7 @@ class Record:
         return [*self.files, parquet.write(store, directory, CHANGES, self.changes)]
 
 
-def _scan(files: Sequence[Path | str], root: str = "") -> pl.LazyFrame:
+def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
     options = storage_options(root)
     return pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
 

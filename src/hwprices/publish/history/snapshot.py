@@ -9,7 +9,8 @@ import polars as pl
 from hwprices.read.history.moment import version_time
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInput

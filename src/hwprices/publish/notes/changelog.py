@@ -8,7 +8,7 @@ import re
 
 from hwprices.errors import HwpricesError
 from hwprices.publish.notes import markdown
-from hwprices.read.dataset import versions
+from hwprices.read.releases import versions
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store

@@ -53,6 +53,10 @@ def device(
     ``answer.COLUMNS``; costs and emissions are of one accelerator or CPU, and of a whole machine
     where that is what is asked for.
 
+    >>> import hwprices
+    >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()
+    [('nvidia-l4', 24.0)]
+
     Raises:
         HwpricesError: no device has this name, or several have; the line names the nearest ones.
     """

@@ -9,6 +9,7 @@ import polars as pl
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.tables import Tables
+from hwprices.read.wording import counted
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
 
@@ -148,7 +149,7 @@ def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
     reasons = rows.group_by("price_reason").len().sort("len", descending=True).collect()
     if reasons.height:
         named = _listed([f"{reason} ({count})" for reason, count in reasons.iter_rows()])
-        yield f"{reasons['len'].sum()} such prices are not known: {named}."
+        yield f"{counted(int(reasons['len'].sum()), 'such price')} not known: {named}."
 
 
 WIDENED = {

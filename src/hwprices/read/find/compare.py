@@ -68,7 +68,7 @@ def compare(
         names: machine types, without case or the vendor's prefix.
         equals: add the nearest machine of every other provider to the first one.
         overlays: own discounts.
-        options: those of ``request.request``: region, country, continent, os, usd_per …
+        options: those of ``request.Options``: region, country, continent, os, usd_per …
 
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.

@@ -50,7 +50,7 @@ def answer(
 ) -> MachineAnswer:
     """Give every price of a machine type, known or not, the cheapest first.
 
-    ``options`` are those of ``request.request``. Without ``os``, ``license`` or ``tenancy`` all of
+    ``options`` are those of ``request.Options``. Without ``os``, ``license`` or ``tenancy`` all of
     them are given.
 
     Raises:

@@ -12,15 +12,15 @@ from hwprices.read.find import absence, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
+from hwprices.read.wording import counted
+from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
 
 COLUMNS = [
-    "provider",
-    "region",
-    "zone",
+    *PLACE_KEY,
     "country",
     "continent",
     "region_name",
@@ -36,15 +36,7 @@ COLUMNS = [
     "local_disk_gib",
     "network_gbps_max",
     "rdma",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
+    *PURCHASE_KEY,
     "hourly",
     "upfront",
     "effective_hourly",
@@ -79,7 +71,7 @@ def answer(
     overlays: "Overlays | None" = None,
     **options: Any,
 ) -> Answer:
-    """Find offers. ``options`` are those of ``request.request``.
+    """Find offers. ``options`` are those of ``request.Options``.
 
     Raises:
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.
@@ -121,7 +113,7 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
     currencies = [
-        f"{count} prices in {currency} are not comparable without --usd-per {currency}=…"
+        f"{counted(count, 'price')} in {currency} cannot be compared without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
     return [*currencies, *sheet_notes(dataset, rows)]

@@ -1,7 +1,9 @@
 """Turn the options of a question into a search."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -26,82 +28,108 @@ from hwprices.schemas.vocabulary import (
 _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 
 
-def request(
-    names: Vocabulary,
-    text: str = "",
-    *,
-    accelerator: str | None = None,
-    count: float | None = None,
-    accelerator_memory: str | float | None = None,
-    vcpus: str | float | None = None,
-    memory: str | float | None = None,
-    arch: str | None = None,
-    type: str | None = None,  # noqa: A002
-    provider: str | None = None,
-    region: str | None = None,
-    country: str | None = None,
-    continent: str | None = None,
-    option: str | None = None,
-    term: str | int | None = None,
-    os: str | None = None,
-    software: str | None = None,
-    license: str | None = None,  # noqa: A002
-    tenancy: str | None = None,
-    max_price: str | float | Decimal | None = None,
-    usd_per: Mapping[str, object] | None = None,
-) -> Search:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a question may ask for besides its words. None asks for nothing.
+
+    Options of names take several with commas, as on the command line.
+    """
+
+    accelerator: str | None = None
+    """An accelerator, by id or name: h100, l40s."""
+    count: float | None = None
+    """Accelerators of the machine, exactly."""
+    accelerator_memory: str | float | None = None
+    """GiB of one accelerator: 80 is at least 80, 80-96 a range, =80 exactly."""
+    vcpus: str | float | None = None
+    """In the same form."""
+    memory: str | float | None = None
+    """GiB of main memory, in the same form."""
+    arch: str | None = None
+    """x86_64 or arm64."""
+    type: str | None = None
+    """Machine types or families."""
+    provider: str | None = None
+    region: str | None = None
+    """Regions, or directions such as us-east."""
+    country: str | None = None
+    """Countries, by code or English name."""
+    continent: str | None = None
+    option: str | None = None
+    """Purchase options; "commitment" stands for all that have a term."""
+    term: str | int | None = None
+    """1y, 3y, or months."""
+    os: str | None = None
+    """An operating system, or "any"."""
+    software: str | None = None
+    """Software whose license the price includes, or "any"."""
+    license: str | None = None
+    """included, byol or any."""
+    tenancy: str | None = None
+    """shared, dedicated, host or any."""
+    max_price: str | float | Decimal | None = None
+    """USD for an hour of the machine."""
+    usd_per: Mapping[str, object] | None = None
+    """What a unit of other currencies is worth: {"EUR": "1.08"}."""
+
+
+def request(names: Vocabulary, text: str = "", **options: Any) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
     Args:
         names: what words may mean in the release.
         text: a question in a few words; see ``words.understand``.
-        accelerator: an accelerator, by id or name: h100, l40s, "a100 80gb" is written with
-            ``accelerator_memory``. Several are separated by commas, as in all options of names.
-        count: accelerators of the machine, exactly.
-        accelerator_memory: GiB of one accelerator: 80 is at least 80, 80-96 a range, =80 exactly.
-        vcpus: in the same form.
-        memory: GiB of main memory, in the same form.
-        arch: x86_64 or arm64.
-        type: machine types or families.
-        provider: providers.
-        region: regions, or directions such as us-east.
-        country: countries, by code or English name.
-        continent: continents.
-        option: purchase options; "commitment" stands for all that have a term.
-        term: 1y, 3y, or months.
-        os: an operating system, or "any".
-        software: software whose license the price includes, or "any".
-        license: included, byol or any.
-        tenancy: shared, dedicated, host or any.
-        max_price: USD for an hour of the machine.
-        usd_per: what a unit of other currencies is worth: {"EUR": "1.08"}.
+        options: those of ``Options``.
 
     Raises:
-        HwpricesError: a word or a value is not understood; the line names near ones.
+        HwpricesError: a word or a value is not understood, or there is no such option; the line
+            names near ones.
     """
-    fields: dict[str, Any] = {
+    asked = _options(options)
+    fields = {**_figures(asked), **_software(asked), **_named(names, asked)}
+    places = {name: getattr(asked, name) for name in ("region", "country", "continent")}
+    bought = _bought(asked.option, asked.term)
+    return words.understand(text, names, Search(**fields, **bought, **_placed(names, **places)))
+
+
+def _options(options: Mapping[str, Any]) -> Options:
+    """Check the names of the options."""
+    known = [field.name for field in dataclasses.fields(Options)]
+    for name in options:
+        if name not in known:
+            raise HwpricesError(
+                f"there is no option {name!r}",
+                did_you_mean(name, known) or f"There are: {', '.join(known)}.",
+            )
+    return Options(**options)
+
+
+def _figures(options: Options) -> dict[str, Any]:
+    """Read what is asked of the machine's parts and of the price."""
+    count, limit = options.count, options.max_price
+    fields = {
         "accelerator_count": None if count is None else Range(float(count), float(count)),
-        "accelerator_gib": _range("accelerator-memory", accelerator_memory),
-        "vcpus": _range("vcpus", vcpus),
-        "memory_gib": _range("memory", memory),
-        "arch": _code("arch", arch, ARCHITECTURES),
-        "max_price": None if max_price is None else _decimal("max-price", max_price),
-        "usd_per": _rates(usd_per),
-        "os": _code("os", os, [*OPERATING_SYSTEMS, ANY]),
-        "software": _code("software", software, [*SOFTWARE, ANY]),
+        "accelerator_gib": _range("accelerator-memory", options.accelerator_memory),
+        "vcpus": _range("vcpus", options.vcpus),
+        "memory_gib": _range("memory", options.memory),
+        "arch": _code("arch", options.arch, ARCHITECTURES),
+        "max_price": None if limit is None else _decimal("max-price", limit),
+        "usd_per": _rates(options.usd_per),
     }
-    given = {name: value for name, value in fields.items() if value is not None}
-    for name, value, known in (
-        ("license_model", license, LICENSE_MODELS),
-        ("tenancy", tenancy, TENANCIES),
-    ):
-        code = _code(name, value, [*known, ANY])
-        if code is not None:
-            given[name] = None if code == ANY else code
-    named = _named(names, accelerator=accelerator, type=type, provider=provider)
-    bought = _bought(option, term)
-    placed = _placed(names, region=region, country=country, continent=continent)
-    return words.understand(text, names, Search(**given, **named, **bought, **placed))
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _software(options: Options) -> dict[str, Any]:
+    """Read operating system, software, license and tenancy; what is not said stays as usual."""
+    codes = {
+        "os": _code("os", options.os, [*OPERATING_SYSTEMS, ANY]),
+        "software": _code("software", options.software, [*SOFTWARE, ANY]),
+        "license_model": _code("license_model", options.license, [*LICENSE_MODELS, ANY]),
+        "tenancy": _code("tenancy", options.tenancy, [*TENANCIES, ANY]),
+    }
+    given = {name: code for name, code in codes.items() if code is not None}
+    any_is_none = {name: None for name in ("license_model", "tenancy") if given.get(name) == ANY}
+    return {**given, **any_is_none}
 
 
 def _rates(usd_per: Mapping[str, object] | None) -> currency.Rates:
@@ -172,25 +200,21 @@ def _months(text: str) -> int:
     return months
 
 
-def _named(
-    names: Vocabulary,
-    *,
-    accelerator: str | None,
-    type: str | None,  # noqa: A002
-    provider: str | None,
-) -> dict[str, Any]:
+def _named(names: Vocabulary, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
-    if accelerator:
-        ids = [key for part in _split(accelerator) for key in _accelerators(names, part)]
-        unknown = (words.unknown_machines(part.lower(), names) for part in _split(accelerator))
+    if options.accelerator:
+        ids = [key for part in _split(options.accelerator) for key in _accelerators(names, part)]
+        unknown = (
+            words.unknown_machines(part.lower(), names) for part in _split(options.accelerator)
+        )
         named["accelerators"] = frozenset(ids)
         named["unknown_accelerators"] = frozenset().union(*unknown)
-    if type:
-        found = [pair for part in _split(type) for pair in _machines(names, part)]
+    if options.type:
+        found = [pair for part in _split(options.type) for pair in _machines(names, part)]
         named["machines"] = frozenset(found)
-    if provider:
-        named["providers"] = frozenset(_provider(names, part) for part in _split(provider))
+    if options.provider:
+        named["providers"] = frozenset(_provider(names, part) for part in _split(options.provider))
     return named
 
 

@@ -10,6 +10,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.tables import Tables
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
 ANY = "any"
@@ -49,19 +50,7 @@ MACHINE_COLUMNS = [
 ]
 
 PRICE_COLUMNS = [
-    "provider",
-    "region",
-    "zone",
-    "instance_type",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
+    *PRICE_KEY,
     "hourly",
     "upfront",
     "effective_hourly",

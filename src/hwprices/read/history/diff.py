@@ -7,22 +7,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.history import intervals
 from hwprices.read.tables import Tables
-
-KEY = (
-    "provider",
-    "region",
-    "zone",
-    "instance_type",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
-)
+from hwprices.schemas.keys import PRICE_KEY
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 
@@ -69,7 +54,7 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
         )
         .select(
             "change",
-            *KEY,
+            *PRICE_KEY,
             *(f"{when}_{name}" for name in VALUE for when in ("old", "new")),
             "change_percent",
             "partly_restated",
@@ -78,7 +63,7 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
         .sort(
             _rank(),
             -pl.col("change_percent").abs(),
-            *KEY,
+            *PRICE_KEY,
             nulls_last=True,
         )
         .collect()
@@ -93,7 +78,7 @@ def _rank() -> pl.Expr:
 
 def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
     """Put the intervals of both times beside each other, where they differ."""
-    columns = ("price_id", *KEY, *VALUE)
+    columns = ("price_id", *PRICE_KEY, *VALUE)
     old = intervals.valid_at(rows, since).select(*columns, there=pl.lit(True))
     new = intervals.valid_at(rows, until).select(*columns, there=pl.lit(True))
     named = {name: f"old_{name}" for name in ("there", *VALUE)}
@@ -104,7 +89,7 @@ def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.La
         coalesce=True,
     )
     joined = joined.with_columns(
-        *(pl.coalesce(name, f"{name}_right").alias(name) for name in KEY),
+        *(pl.coalesce(name, f"{name}_right").alias(name) for name in PRICE_KEY),
         pl.col("old_there", "new_there").fill_null(False),
     )
     differs = pl.any_horizontal(

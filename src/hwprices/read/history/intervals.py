@@ -1,6 +1,7 @@
 """Find the intervals of a machine type or an accelerator in the price history."""
 
 import difflib
+import re
 from datetime import UTC, datetime
 
 import polars as pl
@@ -29,7 +30,8 @@ def history(
 
     Args:
         tables: a release.
-        name: a machine type (p5.48xlarge, d4s_v5) or words of an accelerator's id (h100, "l40s").
+        name: a machine type (p5.48xlarge, d4s_v5), a family (p5), or words of an accelerator's id
+            (h100, "l40s").
         provider: only this one.
         region: only this one.
         purchase_option: only this one.
@@ -87,9 +89,21 @@ def _named(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
     matching = [one for one in devices if one == wanted] or [
         one for one in devices if set(words) <= set(one.split("-")) and any(words)
     ]
-    if not matching:
+    if matching:
+        return rows.filter(pl.col("accelerator_id").is_in(matching))
+    family = [one for one in types if is_of_family(one, wanted)]
+    if not family:
         raise _unknown(name, [*types, *devices])
-    return rows.filter(pl.col("accelerator_id").is_in(matching))
+    return rows.filter(pl.col("instance_type").is_in(family))
+
+
+def is_of_family(instance_type: str, name: str) -> bool:
+    """Tell whether a type belongs to a family: what stands before its first dot or hyphen.
+
+    >>> is_of_family("p5.48xlarge", "P5"), is_of_family("p5en.48xlarge", "p5")
+    (True, False)
+    """
+    return re.split(r"[.-]", instance_type.casefold())[0] == name.strip().casefold()
 
 
 def _short(instance_type: str) -> str:

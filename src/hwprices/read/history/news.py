@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
+from hwprices.read.wording import counted
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_notes import ReleaseNotes, Sold
 
@@ -60,7 +61,7 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
         )
         more = f" and {len(missing) - MAX_UNITS} more" if len(missing) > MAX_UNITS else ""
         count = sum(row.prices for row in missing)
-        told.append(f"Not collected: {names}{more}. {count:,} prices stay as they were.")
+        told.append(f"Not collected: {names}{more}. Left as before: {counted(count, 'price')}.")
     return told or ["No price changed."]
 
 
@@ -69,7 +70,7 @@ def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[s
         note = notes.providers.get(name)
         count = sum(note.prices.values()) if note else 0
         title = text(note.title if note else name)
-        yield f"{title} is in a release for the first time: {count:,} prices."
+        yield f"{title} is in a release for the first time: {counted(count, 'price')}."
 
 
 def _prices(notes: ReleaseNotes) -> Iterator[str]:

@@ -13,7 +13,13 @@ import polars as pl
 from hwprices.formulas import language_model, training
 from hwprices.formulas.training import Cluster
 from hwprices.read.recommend.devices import COMPUTE_FORMATS, Device, device
-from hwprices.read.recommend.job import READING_SPEED, SERVED_FORMAT, Job, Serving
+from hwprices.read.recommend.job import (
+    READING_SPEED,
+    SERVED_FORMAT,
+    STORAGE_FORMATS,
+    Job,
+    Serving,
+)
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
 from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, TUNED_MODEL, TUNING_TOKENS
 from hwprices.read.recommend.throughput import (
@@ -95,7 +101,7 @@ def with_estimates(machines: pl.DataFrame, job: Job, estimator: Estimator) -> pl
     """Add the columns of SCHEMA to the machines that a job might run on."""
     possible = machines.filter(pl.col("obstacle").is_null())
     kinds = possible.unique(KIND, maintain_order=True).select(*KIND, *SHEET_COLUMNS)
-    rows = [asdict(_estimate(row, job, estimator)) for row in kinds.iter_rows(named=True)]
+    rows = [asdict(estimate(row, job, estimator)) for row in kinds.iter_rows(named=True)]
     estimates = pl.DataFrame(rows, schema=SCHEMA).select(
         *SCHEMA, pl.Series("kind_index", range(len(rows)), dtype=pl.UInt32)
     )
@@ -104,7 +110,8 @@ def with_estimates(machines: pl.DataFrame, job: Job, estimator: Estimator) -> pl
     return machines.join(joined, on=KIND, how="left", nulls_equal=True)
 
 
-def _estimate(row: dict[str, Any], job: Job, estimator: Estimator) -> Estimate:
+def estimate(row: dict[str, Any], job: Job, estimator: Estimator) -> Estimate:
+    """Estimate a job on a kind of machine: a row with the columns of KIND and of the sheet."""
     accelerator = device(row)
     if accelerator.bytes_per_second is None:
         return Estimate(reason="bandwidth_unknown")
@@ -113,7 +120,8 @@ def _estimate(row: dict[str, Any], job: Job, estimator: Estimator) -> Estimate:
     return _serve(row, accelerator, job, estimator)
 
 
-def _machine(row: dict[str, Any], accelerator: Device) -> Machine:
+def machine_of(row: dict[str, Any], accelerator: Device) -> Machine:
+    """Describe the accelerators of a kind of machine."""
     count = row["accelerator_count"]
     return Machine(
         device=accelerator,
@@ -128,9 +136,9 @@ def _machine(row: dict[str, Any], accelerator: Device) -> Machine:
 
 def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estimator) -> Estimate:
     """Estimate serving: as many machines as the users or requests need."""
-    machine = _machine(row, accelerator)
+    machine = machine_of(row, accelerator)
     precision = job.precision or _usual_precision(accelerator, job, estimator)
-    reason = _format_reason(accelerator, precision)
+    reason = format_reason(accelerator, precision)
     if reason:
         return Estimate(reason=reason, precision=precision)
     demand = _demand(job, precision)
@@ -160,7 +168,7 @@ def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str
     return SERVED_FORMAT if measured is None else measured_precision(accelerator, measured)
 
 
-def _format_reason(accelerator: Device, precision: str) -> str | None:
+def format_reason(accelerator: Device, precision: str) -> str | None:
     """Give the code of why a device does not compute weights of that format; None if it does."""
     if accelerator.compute_format(precision) is not None:
         return None
@@ -255,14 +263,13 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     """Estimate a training: as few machines as hold it, more where the deadline asks."""
     assert job.training is not None
     precision = job.precision or "bf16"
-    machine = _machine(row, accelerator)
-    reason = _training_format_reason(accelerator, precision)
+    machine = machine_of(row, accelerator)
+    reason = training_format_reason(accelerator, precision)
     if reason:
         return Estimate(reason=reason, precision=precision)
     if row["inference_only"]:
         return Estimate(reason="inference_only", precision=precision)
-    number_format = "fp16" if precision in ("int4", "int8", "fp4") else precision
-    compute = accelerator.compute_format(number_format)
+    compute = accelerator.compute_format(training_format(precision))
     rate = accelerator.rate(compute) if compute else None
     fitted = Estimate(precision=precision, compute_format=compute)
     memory = job.memory(precision)
@@ -308,10 +315,14 @@ def _is_measured_tuning(job: Job) -> bool:
     return job.workload == "lora" and job.model.name == TUNED_MODEL
 
 
-def _training_format_reason(accelerator: Device, precision: str) -> str | None:
+def training_format(precision: str) -> str:
+    """Give the format that weights stored in ``precision`` are trained in: 16 bits if packed."""
+    return "fp16" if precision in STORAGE_FORMATS else precision
+
+
+def training_format_reason(accelerator: Device, precision: str) -> str | None:
     """Give the code of why a device does not train in a format; bf16 is not replaced by fp16."""
-    number_format = "fp16" if precision in ("int4", "int8", "fp4") else precision
-    state = accelerator.support.get(number_format)
+    state = accelerator.support.get(training_format(precision))
     if state == "supported":
         return None
     return "precision_unsupported" if state == "unsupported" else "precision_unknown"
@@ -359,7 +370,7 @@ def _hours(
         is_tpu=row["kind"] == "tpu",
         is_small=machine.device.family in SMALL_FAMILIES,
     )
-    unpacked = job.precision in ("int8", "int4", "fp4")
+    unpacked = job.precision in STORAGE_FORMATS
     mfu = training_job.mfu or training.utilisation(cluster, narrow=narrow, unpacked=unpacked)
     share = training.network_share(
         job.model,

@@ -148,7 +148,14 @@ def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         "throughput": -col.samples_per_second,
         "hourly": col.usd_per_hour.cast(pl.Float64),
     }
-    order = ["where", ~fits, figures[limits.objective], "provider", "machine", "region"]
+    order: list[str | pl.Expr] = [
+        "where",
+        ~fits,
+        figures[limits.objective],
+        "provider",
+        "machine",
+        "region",
+    ]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     best = (
         frame.with_columns(apart=apart)

@@ -132,6 +132,11 @@ def recommend(
 
     Columns: OUTPUT.
 
+    >>> import hwprices
+    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
+    >>> machines.item(0, "rank"), machines.item(0, "where")
+    (1, 'cloud')
+
     Raises:
         HwpricesError: a value is out of range, or the dataset has no table offers.
     """

@@ -175,10 +175,7 @@ def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration
     number_format = device.compute_format(demand.precision)
     if device.bytes_per_second is None or number_format is None:
         return None
-    rate = device.rate(number_format)
-    if rate is None:
-        compute = fitted.efficiencies.get(device.family, fitted.efficiencies["other"]).compute
-        rate = fitted.flops_per_byte * device.bytes_per_second / compute
+    rate = compute_rate(device, number_format, fitted)
     return Replica(
         devices=devices,
         flops_per_second=rate * machine.whole_devices,
@@ -187,6 +184,16 @@ def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration
         usable_bytes=machine.usable_bytes,
         stages=demand.nodes,
     )
+
+
+def compute_rate(device: Device, number_format: str, fitted: Calibration) -> float:
+    """Give the peak rate of a device; where none is published, one in proportion to its memory."""
+    rate = device.rate(number_format)
+    if rate is not None:
+        return rate
+    assert device.bytes_per_second is not None
+    compute = fitted.efficiencies.get(device.family, fitted.efficiencies["other"]).compute
+    return fitted.flops_per_byte * device.bytes_per_second / compute
 
 
 def _request(device: Device, demand: Demand, bits: float | None) -> Request:
@@ -291,7 +298,7 @@ class Estimator:
             answer = self._measured(machine, exact)
             if answer is not None:
                 return answer
-        nearest = self._nearest(device, demand.model, kind)
+        nearest = self.nearest(device, demand.model, kind)
         factor = self.nearest_factor(machine, demand.model, kind)
         result = roofline(machine, _before_scaling(demand, factor), self.fitted)
         if result is None:
@@ -348,7 +355,7 @@ class Estimator:
             label=nearest.label if nearest else None,
         )
 
-    def _nearest(self, device: Device, model: ModelShape, kind: Kind) -> Measurement | None:
+    def nearest(self, device: Device, model: ModelShape, kind: Kind) -> Measurement | None:
         """Find the measurement of that accelerator that resembles the model most.
 
         A mixture of experts resembles another one, and then the nearest number of parameters at
@@ -366,7 +373,7 @@ class Estimator:
 
     def nearest_factor(self, machine: Machine, model: ModelShape, kind: Kind) -> float:
         """Compute measured over modelled speed of the nearest measurement; 1 without one."""
-        nearest = self._nearest(machine.device, model, kind)
+        nearest = self.nearest(machine.device, model, kind)
         if nearest is None:
             return 1.0
         return self._factor(machine, nearest, exact=_same(nearest, model))
@@ -396,9 +403,7 @@ class Estimator:
             limits.append(peak * devices / work)
         exact = self.measurement(machine.device.accelerator_id, demand.model, kind)
         if exact is not None and kind == "serving":
-            lengths = exact.workload
-            done = work_per_token(demand.model, lengths.input_tokens, lengths.output_tokens)
-            limits.append(exact.highest * devices * done / work)
+            limits.append(most_work(exact, demand.model) * devices / work)
         limit = min(limits, default=found.tokens_per_second)
         return _times_rate(found, min(1.0, limit / found.tokens_per_second))
 
@@ -407,6 +412,12 @@ def work_per_token(model: ModelShape, input_tokens: float, output_tokens: float)
     """Count the operations of one generated token, with its part of the prompt's."""
     prompt = language_model.prompt_flops(model, input_tokens) / output_tokens
     return prompt + language_model.token_flops(model, input_tokens + output_tokens / 2)
+
+
+def most_work(measurement: Measurement, model: ModelShape) -> float:
+    """Compute the operations per second of an accelerator in the fastest system with a model."""
+    lengths = measurement.workload
+    return measurement.highest * work_per_token(model, lengths.input_tokens, lengths.output_tokens)
 
 
 def _same(measurement: Measurement, model: ModelShape) -> bool:

@@ -17,6 +17,7 @@ from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
 from hwprices.read.report.pages import Machines
 from hwprices.read.report.past import changes, history
+from hwprices.read.report.questions import Questions
 from hwprices.read.report.templates import render
 
 ROW_ORDER = ("provider", "instance_type", "region")
@@ -64,6 +65,7 @@ def index(dataset: Dataset, offers: pl.DataFrame, machines: Machines = "all") ->
 def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
     """Pack the figures of a release for the page."""
     names = columns.sent(offers)
+    questions = Questions(dataset, offers)
     described = columns.describe(dataset, names, offers.schema)
     whole = payload.Payload(
         facts={
@@ -81,15 +83,26 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
                 "usd_per_kwh": DEFAULTS.usd_per_kwh,
                 "pue": DEFAULTS.pue,
             },
+            "recommend": questions.facts(),
+            "regions": regions(dataset),
         }
     )
     lists = pl.selectors.list()
-    table = offers.select(names).sort(ROW_ORDER).with_columns(lists.list.join(", "))
-    whole.add_table("offers", table)
+    table = offers.select(*names, machine_kind=questions.kind_numbers()).sort(ROW_ORDER)
+    whole.add_table("offers", table.with_columns(lists.list.join(", ")))
+    whole.add_table("nearest", questions.nearest())
+    whole.add_table("measured", questions.measured())
     intervals = history(dataset)
     if intervals.height:
         whole.add_table("history", intervals)
     return whole.packed()
+
+
+def regions(dataset: Dataset) -> list[Mapping[str, Any]]:
+    """Return where regions are, for the map. Some providers name no place."""
+    names = ["provider", "region", "display_name", "country", "latitude", "longitude"]
+    placed = dataset.scan("regions").select(names).drop_nulls(["latitude", "longitude"])
+    return payload.rows(placed.sort("provider", "region").collect())
 
 
 def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:

@@ -1,51 +1,132 @@
 """Lead the prices of a machine type back to the vendor, for its page."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation, arithmetic
+from hwprices.read.history.intervals import PLAIN
+from hwprices.read.landed import Source, Trace, traces
 
-PRICE_IDS = {"on_demand_price_id": "On demand", "spot_price_id": "Spot"}
-"""Columns of offers with the id of a price, and what it is a price of."""
+PRICE_IDS = ("on_demand_price_id", "spot_price_id")
+"""Columns of offers with the id of a price."""
+
+KEY = ["provider", "instance_type"]
+
+OPTION = ["purchase_option", "term_months"]
+"""What makes a way to buy, of which the cheapest price is led back to the vendor's line."""
+
+LARGEST_PAGE = 16_000_000
+"""Bytes of a landed page, as it is stored. A report reads every page that names one of its prices;
+a price list of a whole region is larger and would take half a minute each."""
+
+MOST_FIELDS, LONGEST_FIELD = 60, 300
+"""Of a vendor's line on a page: a SKU of Google has 30 fields, the longest about 100 characters."""
 
 
+@dataclass(frozen=True)
 class Journeys:
-    """The way from an offer's on-demand and spot prices to the vendor's SKUs and pages."""
+    """The prices of a machine type, and the vendor's words about the SKUs of some of them.
+
+    A price has the columns of prices, ``arithmetic`` and ``sources``, which are SKUs and pages.
+    """
+
+    cheapest: list[dict[str, Any]]
+    """The cheapest price of each way to buy, for Linux on a shared machine."""
+    others: list[dict[str, Any]]
+    """The on-demand and spot prices of other regions."""
+    lines: list[Trace]
+    """One for each source of ``cheapest``."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether pages that should have a line are not below the root."""
+        return any(trace.state == "missing" for trace in self.lines)
+
+
+class Explained:
+    """The journeys of all machine types with offers."""
 
     def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
-        ids = pl.concat([offers[column].drop_nulls() for column in PRICE_IDS]).unique()
-        prices = dataset.scan("prices").filter(pl.col("price_id").is_in(ids.implode())).collect()
-        order = ["region", "purchase_option", "price_id"]
-        self._prices = prices.sort(order).partition_by(
-            "provider", "instance_type", as_dict=True, maintain_order=True
-        )
+        listed = pl.concat([offers[column].drop_nulls() for column in PRICE_IDS]).unique()
+        prices = _prices(dataset, offers, listed)
+        self._prices = prices.partition_by(KEY, as_dict=True, maintain_order=True)
         self._components = _components(dataset, prices)
+        self._traces = self._read(dataset, prices.filter("is_cheapest"))
 
-    def of(self, provider: str, instance_type: str) -> list[dict[str, Any]]:
-        """Return a journey for each price of a machine type, by region.
+    def _read(self, dataset: Dataset, prices: pl.DataFrame) -> dict[Source, Trace]:
+        """Read the vendor's lines of these prices, every page once."""
+        read: dict[Source, Trace] = {}
+        for (provider,), own in prices.partition_by("provider", as_dict=True).items():
+            sources = {
+                source: None for row in own.iter_rows(named=True) for source in self._sources(row)
+            }
+            for trace in traces(dataset, str(provider), sources, LARGEST_PAGE):
+                read[trace.sku, trace.raw_sha256] = trace
+        return read
 
-        Each has the columns of prices, ``arithmetic`` and ``skus``.
-        """
-        prices = self._prices.get((provider, instance_type))
-        if prices is None:
-            return []
-        return [self._journey(row) for row in prices.iter_rows(named=True)]
+    def of(self, provider: str, instance_type: str) -> Journeys:
+        """Return the journeys of a machine type; empty without a price."""
+        rows = self._prices.get((provider, instance_type), pl.DataFrame())
+        prices = [self._journey(row) for row in rows.iter_rows(named=True)]
+        cheapest = [price for price in prices if price["is_cheapest"]]
+        sources = {source: None for price in cheapest for source in price["sources"]}
+        return Journeys(
+            cheapest=cheapest,
+            others=[price for price in prices if not price["is_cheapest"]],
+            lines=[self._traces[source] for source in sources],
+        )
 
     def _journey(self, price: dict[str, Any]) -> dict[str, Any]:
-        components = self._components.get((price["price_id"],), pl.DataFrame())
-        explanation = Explanation(price, components, ())
-        skus = (
-            components["sku_id"].unique(maintain_order=True).drop_nulls().to_list()
-            if components.height
-            else [price["sku_price_id"] or price["sku_id"]]
-        )
+        explanation = Explanation(price, self._components_of(price), ())
         return {
             **price,
             "arithmetic": arithmetic(explanation),
-            "skus": [sku for sku in skus if sku],
+            "sources": self._sources(price),
         }
+
+    def _components_of(self, price: dict[str, Any]) -> pl.DataFrame:
+        return self._components.get((price["price_id"],), pl.DataFrame())
+
+    def _sources(self, price: dict[str, Any]) -> list[Source]:
+        """List the SKUs of a price and the page that each is on; empty for a price without SKU."""
+        components = self._components_of(price)
+        if components.is_empty():
+            sku = price["sku_price_id"] or price["sku_id"]
+            return [(sku, price["raw_sha256"])] if sku else []
+        named = components.drop_nulls("sku_id").select("sku_id", "raw_sha256")
+        return list(dict.fromkeys(named.iter_rows()))
+
+
+def fields(trace: Trace) -> list[tuple[str, str]]:
+    """Return what a vendor's line says, as much of it as a page has room for."""
+    return [(name, value[:LONGEST_FIELD]) for name, value in trace.fields[:MOST_FIELDS]]
+
+
+def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
+    """Read the prices of ``listed`` ids, and the cheapest of each way to buy with is_cheapest."""
+    col = pl.col
+    prices = (
+        dataset.scan("prices")
+        .join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
+        .with_columns(is_listed=col.price_id.is_in(listed.implode()))
+        .collect()
+    )
+    plain = [col.os == "linux", *(col(name) == value for name, value in PLAIN.items())]
+    on_demand = col.purchase_option == "on_demand"
+    order = ["effective_hourly", "region", "price_id"]
+    cheapest = (
+        prices.filter(*plain, col.effective_hourly.is_not_null())
+        .sort(order)
+        .unique([*KEY, *OPTION], keep="first", maintain_order=True)["price_id"]
+    )
+    return (
+        prices.with_columns(is_cheapest=col.price_id.is_in(cheapest.implode()))
+        .filter(col.is_listed | col.is_cheapest)
+        .sort(~on_demand, col.purchase_option != "spot", *OPTION, *order)
+    )
 
 
 def _components(dataset: Dataset, prices: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:

@@ -1,7 +1,8 @@
 """Write the pages of single accelerators and machine types: plain HTML, without a script.
 
 They can be read, printed and linked where a browser runs no scripts. A page of a machine type
-has the journey of its on-demand and spot prices: the arithmetic, the SKUs and the landed page.
+leads its prices back to the vendor: the arithmetic, the SKUs, the landed pages, and for the
+cheapest price of each way to buy the vendor's own line.
 """
 
 import re
@@ -11,10 +12,11 @@ from typing import Any, Literal
 
 import polars as pl
 
+from hwprices import formulas
 from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures
 from hwprices.read.report import columns, payload
-from hwprices.read.report.journey import Journeys
+from hwprices.read.report.journey import Explained, fields
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.units import NUMBER_FORMATS
@@ -188,7 +190,7 @@ class Pages:
             (row["provider"], row["instance_type"]): row
             for row in payload.records(self.dataset.scan("instance_types").collect())
         }
-        journeys = Journeys(self.dataset, offers)
+        journeys = Explained(self.dataset, offers)
         groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
         for (provider, name), own in groups.items():
             path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
@@ -206,7 +208,7 @@ class Pages:
         name: str,
         machine: Mapping[str, Any],
         offers: pl.DataFrame,
-        journeys: Journeys,
+        journeys: Explained,
     ) -> str:
         options = [
             column
@@ -226,6 +228,7 @@ class Pages:
             ],
             offers=payload.records(offers.select("region", "country", "currency", *OWN, *options)),
             journeys=journeys.of(provider, name),
+            fields=fields,
             **self.common,
         )
 
@@ -244,7 +247,7 @@ def _rent(offers: pl.DataFrame) -> list[dict[str, Any]]:
     for (provider,), own in offers.filter(count > 0).group_by("provider", maintain_order=True):
         prices: dict[str, dict[str, Any] | None] = dict.fromkeys(WAYS.values())
         for column, heading in WAYS.items():
-            price = (pl.col(column).cast(pl.Float64) / count).alias("usd")
+            price = formulas.divide(pl.col(column), count).alias("usd")
             cheapest = own.select(price, "region", "instance_type").drop_nulls("usd").sort("usd")
             if cheapest.height:
                 prices[heading] = cheapest.row(0, named=True)
@@ -260,7 +263,7 @@ def _machines(offers: pl.DataFrame) -> list[dict[str, Any]]:
             pl.col("accelerator_count").first(),
             pl.col("vcpus").first(),
             pl.col("memory_gib").first(),
-            pl.col("on_demand_usd_per_hour").min().cast(pl.Float64).alias("usd"),
+            pl.col("on_demand_usd_per_hour").min().alias("usd"),
             pl.col("region").n_unique().alias("regions"),
         )
         .sort("provider", "usd", "instance_type", nulls_last=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices import formulas
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
 from hwprices.read.history.intervals import PLAIN
@@ -41,7 +42,7 @@ def history(dataset: Dataset) -> pl.DataFrame:
             "region",
             "instance_type",
             "accelerator_id",
-            (pl.col("effective_hourly").cast(pl.Float64) / count).round(6).alias("usd"),
+            formulas.divide(pl.col("effective_hourly"), count).round(6).alias("usd"),
             "valid_from",
             "valid_to",
             "start_reason",

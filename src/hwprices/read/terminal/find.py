@@ -16,6 +16,7 @@ from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
 from hwprices.read.terminal.tables import listing, money, number, table
 from hwprices.read.terminal.words import ago, purchase, system
+from hwprices.read.wording import counted
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 
@@ -124,7 +125,7 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
-        parts.append(Text(f"{count} prices are not known: {reason}", "yellow"))
+        parts.append(Text(f"{counted(count, 'price')} not known: {reason}", "yellow"))
     if hint and known.height:
         parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)
@@ -355,7 +356,11 @@ def _age(row: Mapping[str, Any], now: datetime) -> str:
     oldest, newest = (
         ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
     )
-    return newest if oldest == newest else f"{newest} to {oldest}"
+    if oldest == newest:
+        return newest
+    number, _, unit = newest.partition(" ")
+    same_unit = unit and oldest.endswith(unit)
+    return f"{number if same_unit else newest} to {oldest}"
 
 
 def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:

@@ -5,10 +5,14 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.terminal.chart import Span, steps
-from hwprices.read.terminal.tables import money
+from hwprices.read.terminal.tables import money, table
+from hwprices.read.terminal.words import purchase, system
+from hwprices.read.wording import counted
 
 SERIES = [
     "provider",
@@ -52,6 +56,20 @@ CHANGES = {
     "unclear": "unclear",
 }
 
+NOTES = {
+    "added": "new",
+    "removed": "gone",
+    "price_known": "known",
+    "price_unknown": "unknown",
+    "terms_changed": "terms",
+    "restated": "restated",
+    "first_collected": "first seen",
+    "unclear": "unclear",
+}
+"""The same in a word, for the lines of a table; the amounts say dearer and cheaper."""
+
+DIFF_HEADINGS = ["machine", "region", "how", "before", "now", "change", "note", "cloud"]
+
 MIN_CHART, MAX_CHART = 10, 60
 
 MAX_REASON = 20
@@ -62,7 +80,7 @@ AFTER = 20
 
 
 def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
-    """Write the history of a machine type: one block for each way to buy it.
+    """Write the history of a machine type or family: one block for each way to buy one.
 
     Args:
         rows: what ``intervals.history`` returns.
@@ -72,11 +90,12 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
     """
     lines = [_heading(rows), ""]
     series = rows.partition_by(SERIES, maintain_order=True)
+    several = rows["instance_type"].n_unique() > 1
     series.sort(key=lambda one: -one.height)
     begin, end = _begin(rows), _end(rows)
     for one in series[:limit]:
         row = one.row(0, named=True)
-        lines.append(_place(row))
+        lines.append(f"{row['instance_type']}  {_place(row)}" if several else _place(row))
         spans = [
             Span(*values)
             for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
@@ -89,15 +108,16 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
 
 
 def _heading(rows: pl.DataFrame) -> str:
+    types = rows["instance_type"].unique().sort().to_list()
     row = rows.sort("valid_from").row(-1, named=True)
-    names = rows["instance_type"].unique().sort().to_list()
-    device = row["accelerator_id"]
+    device = row["accelerator_id"] if len(types) == 1 else None
     with_device = f", {row['accelerator_count']:g} × {device}" if device else ""
-    since = f"{_begin(rows):%Y-%m-%d}"
-    prices = rows["price_id"].n_unique()
-    counted = f"{prices:,} price{'s' * (prices != 1)} since {since}"
+    prices = counted(rows["price_id"].n_unique(), "price")
+    providers = ", ".join(rows["provider"].unique().sort())
+    currencies = ", ".join(rows["currency"].unique().sort())
     return (
-        f"{', '.join(names)} ({row['provider']}{with_device}): {counted}, {row['currency']} an hour"
+        f"{', '.join(types)} ({providers}{with_device}): {prices} "
+        f"since {_begin(rows):%Y-%m-%d}, {currencies} an hour"
     )
 
 
@@ -177,44 +197,45 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
     return [*lines, *_rest(len(series), limit, "providers and options")]
 
 
-def of_diff(rows: pl.DataFrame, older: str, newer: str, *, width: int, limit: int) -> list[str]:
-    """Write a comparison of two releases: the counts, then the largest changes."""
-    lines = [f"{newer} compared with {older}"]
+def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
+    """Draw a comparison of two releases: the counts, then the largest changes."""
+    heading = Text(f"{newer} compared with {older}")
     if rows.is_empty():
-        return [*lines, "No price differs."]
+        return Group(heading, Text("No price differs."))
     counts = dict(rows.group_by("change").len().iter_rows())
-    told = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
-    lines += [f"Prices: {', '.join(told)}.", ""]
+    changes = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
     shown = rows.head(limit)
-    places = [
-        f"{row['provider']} {row['instance_type']} {_place(row)}"
-        for row in shown.iter_rows(named=True)
-    ]
-    changes = _moves(shown)
-    room = max(20, width - max(map(len, changes)) - 2)
-    longest = min(room, max(map(len, places)))
-    lines += [
-        f"{_cut(place, longest):<{longest}}  {change}"
-        for place, change in zip(places, changes, strict=True)
-    ]
-    return [*lines, *_rest(rows.height, limit, "prices")]
+    return Group(
+        heading,
+        Text(f"Prices: {', '.join(changes)}."),
+        Text(),
+        table(
+            DIFF_HEADINGS,
+            [_cells(row) for row in shown.iter_rows(named=True)],
+            right=["before", "now", "change"],
+            wrap=["how"],
+            least=["cloud", "region"],
+            caption="\n".join(_rest(rows.height, limit, "prices")),
+        ),
+    )
 
 
-def _moves(rows: pl.DataFrame) -> list[str]:
-    """Write old and new amount, per cent and what else to say, in columns."""
-    cells = [_cells(row) for row in rows.iter_rows(named=True)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        f"{old:>{widths[0]}} → {new:<{widths[1]}}  {percent:>{widths[2]}}  {word}".rstrip()
-        for old, new, percent, word in cells
-    ]
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """Write machine, place, way to buy, old and new amount, per cent, and what else to say."""
     old, new = (_amount(row, when) for when in ("old", "new"))
     percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
-    word = "" if row["change"] in ("price_up", "price_down") else CHANGES[row["change"]]
-    return old, new, percent, word or ("partly restated" if row["partly_restated"] else "")
+    how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"
+    note = NOTES.get(row["change"], "")
+    return [
+        row["instance_type"],
+        row["zone"] or row["region"],
+        how,
+        old,
+        f"{new} {row['currency']}" if row["currency"] != "USD" else new,
+        percent,
+        note or ("partly restated" if row["partly_restated"] else ""),
+        row["provider"],
+    ]
 
 
 def _amount(row: Mapping[str, Any], when: str) -> str:

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.read.terminal.tables import table
+from hwprices.read.wording import counted
 
 HEADINGS = ["region", "machine", "how", "before", "now"]
 
@@ -16,7 +17,7 @@ def render_report(report: Mapping[str, Any]) -> RenderableType:
     refused = [Text(f"refused: {line}", "red") for line in report["refused"]]
     notes = [Text(f"note: {note}", "yellow") for note in report["notes"]]
     state = "cannot be used" if refused else "can be used"
-    heading = Text(f"{report['name']}: {state}, {report['prices']} prices", "bold")
+    heading = Text(f"{report['name']}: {state}, {counted(report['prices'], 'price')}", "bold")
     return Group(heading, *refused, *notes, *_changes(report))
 
 

@@ -10,14 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.age import is_stale, seen_words
-from hwprices.read.explain import Explanation, Trace, arithmetic, plain
+from hwprices.read.explain import Explanation, arithmetic, plain
+from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
 
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
 
-def render_prices(prices: pl.DataFrame, top: int = 40) -> Table:
+def render_prices(prices: pl.DataFrame, top: int) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
     hint = "narrow it with --region, --os, --purchase-option"
@@ -69,7 +70,8 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     facts = {
         "what": _terms(price),
         "flags": ", ".join(price["flags"]),
-        "seen": f"{_seen(price['observed_at'])} at {price['source_url']}",
+        "seen": _seen(price["observed_at"]),
+        "at": price["source_url"],
         "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
     }

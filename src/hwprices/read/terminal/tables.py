@@ -129,6 +129,7 @@ def table(
         title_style="bold",
         caption=caption or None,
         caption_justify="left",
+        show_header=any(heading.strip() for heading in headings),
         box=None,
         pad_edge=False,
         padding=(0, 2, 0, 0),

@@ -11,7 +11,8 @@ export interface ChartProps {
   plot: (width: number) => Plot.PlotOptions;
   /** What the plot is made from: it is drawn anew when one of these changes. */
   inputs: readonly unknown[];
-  table: { headings: string[]; rows: (string | number)[][] };
+  /** Its rows are made when somebody opens it. */
+  table: { headings: string[]; rows: () => (string | number)[][] };
   children?: ComponentChildren;
   legend?: { label: string; color: string }[];
 }
@@ -21,14 +22,16 @@ const MOST_ROWS = 200; // of the table below a chart
 export function Chart({ title, words, plot, inputs, table, children, legend }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  const [open, setOpen] = useState(false);
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));
     observer.observe(frame.current!);
     return () => observer.disconnect();
   }, []);
+  const near = useNear(frame);
   useEffect(() => {
-    if (width > 0) frame.current!.replaceChildren(drawn(plot(width), title, words));
-  }, [width, ...inputs]);
+    if (width > 0 && near) frame.current!.replaceChildren(drawn(plot(width), title, words));
+  }, [width, near, ...inputs]);
   return (
     <section class="chart">
       <h2>{title}</h2>
@@ -47,33 +50,57 @@ export function Chart({ title, words, plot, inputs, table, children, legend }: C
         </ul>
       )}
       <div class="plot-frame" ref={frame} />
-      <details class="as-table">
+      <details class="as-table" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>As a table</summary>
-        <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, as a table, scrollable`}>
-          <table class="plain-table">
-            <thead>
-              <tr>
-                {table.headings.map((heading) => (
-                  <th key={heading}>{heading}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {table.rows.slice(0, MOST_ROWS).map((row, position) => (
-                <tr key={position}>
-                  {row.map((value, column) => (
-                    <td key={column} class={typeof value === "number" ? "figure" : undefined}>
-                      {value}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {table.rows.length > MOST_ROWS && <p class="hint">and {table.rows.length - MOST_ROWS} more</p>}
-        </div>
+        {open && <Rows title={title} table={table} />}
       </details>
     </section>
+  );
+}
+
+/** Whether an element is on the screen, was there, or is to be printed: before that it need not be drawn. */
+function useNear(element: { readonly current: Element | null }): boolean {
+  const [near, setNear] = useState(false);
+  useEffect(() => {
+    const come = () => setNear(true);
+    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && come());
+    observer.observe(element.current!);
+    addEventListener("beforeprint", come);
+    return () => {
+      observer.disconnect();
+      removeEventListener("beforeprint", come);
+    };
+  }, []);
+  return near;
+}
+
+/** The figures of a chart as a table: made when it is opened, because it is larger than the chart. */
+function Rows({ title, table }: Pick<ChartProps, "title" | "table">) {
+  const rows = table.rows();
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, as a table, scrollable`}>
+      <table class="plain-table">
+        <thead>
+          <tr>
+            {table.headings.map((heading) => (
+              <th key={heading}>{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, MOST_ROWS).map((row, position) => (
+            <tr key={position}>
+              {row.map((value, column) => (
+                <td key={column} class={typeof value === "number" ? "figure" : undefined}>
+                  {value}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > MOST_ROWS && <p class="hint">and {rows.length - MOST_ROWS} more</p>}
+    </div>
   );
 }
 

@@ -44,7 +44,7 @@ export function HistoryChart({ release, parameters, change, history }: ViewProps
       legend={providers.map((label, position) => ({ label, color: color(position) }))}
       table={{
         headings: ["Provider", "Since", "USD/h per accelerator", "Machine", "Region", "Why"],
-        rows: steps.map((step) => [
+        rows: () => steps.map((step) => [
           step.provider,
           day(step.time.toISOString()),
           usd(step.usd),

@@ -60,7 +60,7 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
       ]}
       table={{
         headings: ["How", "USD per hour of use"],
-        rows: [["Owned", usd(now)], ...rented.map(({ heading, usd: price }) => [`Rented, ${heading}`, usd(price)])],
+        rows: () => [["Owned", usd(now)], ...rented.map(({ heading, usd: price }) => [`Rented, ${heading}`, usd(price)])],
       }}
       plot={(width) => ({
         width,

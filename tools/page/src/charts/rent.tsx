@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { offersOf, WAYS } from "../cheapest";
-import { usd } from "../format";
+import { BY_NAME, usd } from "../format";
 import type { Release } from "../release";
 import { Chart, color } from "./chart";
 
@@ -23,18 +23,17 @@ export interface Family {
   ids: Set<string>;
 }
 
-const MAX_POINTS = 3000; // dots of one chart; beyond that only the cheapest machine of each region
+const MAX_POINTS = 1500; // dots of one chart; beyond that only the cheapest machine of each region
 
 export function RentChart({ release, parameters, change }: ViewProps) {
   const families = useMemo(() => soldFamilies(release), [release]);
   const family = families.find(({ id }) => id === parameters.device) ?? families[0];
   const points = useMemo(() => (family ? pointsOf(release, family) : []), [family]);
   if (!family) return null;
-  const ways = WAYS.map(({ heading }) => heading).filter((way) => points.some((point) => point.way === way));
+  const used = new Set(points.flatMap((point) => [point.way, line(point)]));
+  const ways = WAYS.map(({ heading }) => heading).filter((way) => used.has(way));
   const lines = release.providerIds.flatMap((id) =>
-    ways
-      .map((way) => line({ provider: release.providerTitle(id), way }))
-      .filter((name) => points.some((point) => line(point) === name)),
+    ways.map((way) => line({ provider: release.providerTitle(id), way })).filter((name) => used.has(name)),
   );
   return (
     <Chart
@@ -44,7 +43,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
       legend={ways.map((label) => ({ label, color: wayColor(label) }))}
       table={{
         headings: ["Provider", "Region", "Machine", "Bought as", "USD/h per accelerator"],
-        rows: [...points]
+        rows: () => [...points]
           .sort((one, other) => one.usd - other.usd)
           .map(({ provider, region, machine, way, usd: price }) => [provider, region, machine, way, usd(price)]),
       }}
@@ -109,7 +108,7 @@ export function soldFamilies(release: Release): Family[] {
       family.name = common(family.name, name);
     } else families.set(key, { id: key, name, ids: new Set([id]) });
   }
-  return [...families.values()].sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
+  return [...families.values()].sort((one, other) => order(one) - order(other) || BY_NAME.compare(one.name, other.name));
 }
 
 /** The H100 first: every provider rents it out. */

@@ -30,7 +30,7 @@ export function SpotChart({ release }: ViewProps) {
       legend={used.map((label) => ({ label, color: color(providers.indexOf(label)) }))}
       table={{
         headings: ["Accelerator", "Provider", "Lowest", "Median", "Highest", "Offers"],
-        rows: ranges.map(({ device, provider, low, middle, high, offers }) => [
+        rows: () => ranges.map(({ device, provider, low, middle, high, offers }) => [
           device,
           provider,
           percent(low),

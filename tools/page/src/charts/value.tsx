@@ -33,7 +33,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
       legend={makers.map((label, position) => ({ label, color: color(position) }))}
       table={{
         headings: ["Accelerator", "Maker", "USD per PFLOPS and hour", "TFLOPS/W"],
-        rows: [...points]
+        rows: () => [...points]
           .sort((one, other) => one.price - other.price)
           .map(({ name, maker, price, perWatt }) => [name, maker, usd(price), number(perWatt)]),
       }}
@@ -55,7 +55,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
             title: ({ name, price, perWatt }: Point) =>
               `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
           }),
-          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: "name", dx: 8, textAnchor: "start", fontSize: 10.5 }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 8, textAnchor: "start", fontSize: 10.5 }),
         ],
       })}
     >
@@ -82,6 +82,11 @@ function pointsOf(release: Release, format: Format): Point[] {
   });
 }
 
+/** The name without what stands in brackets, for which the chart has no room. */
+function shortName({ name }: Pick<Point, "name">): string {
+  return name.replace(/ \(.*\)$/, "");
+}
+
 /** Names that would lie on other names are left to the tip and the table. */
 function labelled(points: Point[], width: number): Point[] {
   const highest = Math.max(...points.map(({ perWatt }) => perWatt));
@@ -90,7 +95,7 @@ function labelled(points: Point[], width: number): Point[] {
   const box = ({ perWatt, price, name }: Point) => {
     const left = (perWatt / highest) * (width - 140);
     const top = ((high - Math.log(price)) / (high - low || 1)) * 260;
-    return { left, right: left + 20 + name.length * LETTER, top, bottom: top + LINE };
+    return { left, right: left + 20 + shortName({ name }).length * LETTER, top, bottom: top + LINE };
   };
   const shown: Point[] = [];
   for (const point of [...points].sort((one, other) => other.perWatt - one.perWatt)) {

@@ -11,7 +11,7 @@ from hwprices.landing.pages import Page
 from hwprices.rows import hashing, prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import PriceRows
-from hwprices.schemas.price import PRICE_KEY
+from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, Timestamp
 
 LINE = [

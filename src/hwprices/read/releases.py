@@ -1,0 +1,120 @@
+"""List the releases of a dataset, and read their manifests."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hwprices.errors import HwpricesError
+from hwprices.read.root import resolve
+from hwprices.schemas.version import SCHEMA_VERSION
+from hwprices.storage import layout, manifests
+from hwprices.storage.release_manifest import (
+    LatestRelease,
+    ReleaseManifest,
+    SchemaVersion,
+    check_latest,
+    check_release,
+)
+from hwprices.storage.store import Store
+
+
+def versions(store: Store) -> list[str]:
+    """List the versions of the complete releases, oldest first.
+
+    A directory whose name is not that of a release is none.
+    """
+    of_manifests = (
+        layout.release_version(key)
+        for key in store.keys(layout.RELEASES)
+        if layout.is_release_manifest(key)
+    )
+    return sorted(version for version in of_manifests if version and layout.is_version(version))
+
+
+def read_manifest(store: Store, version: str) -> ReleaseManifest:
+    """Read the manifest of a release.
+
+    Raises:
+        HwpricesError: there is no such release, its manifest is damaged or has a value that it may
+            not have, or its schema is newer than this reader's.
+    """
+    key = layout.release_manifest(version)
+    data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
+    if data is None:
+        available = versions(store)
+        hint = (
+            f"There are: {', '.join(available[-5:])}."
+            if available
+            else "There are none yet: run the refresh flow (make run)."
+        )
+        raise HwpricesError(f"no release {version} in {store.root}", hint)
+    file = f"the manifest {store.uri(key)}"
+    remedy = "Open another release, or publish again."
+    schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
+    if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
+        raise HwpricesError(
+            f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
+            "Upgrade: pip install -U hwprices.",
+        )
+    manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
+    check_release(manifest, version, file=file, remedy=remedy)
+    return manifest
+
+
+def _schema_number(schema: str | int, file: str, remedy: str) -> int:
+    """Read the schema version of a manifest as a number.
+
+    Raises:
+        HwpricesError: it is none.
+    """
+    text = str(schema)
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        fault = f"schema_version: {text[:20]!a} is no number"
+        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
+    return int(text)
+
+
+def latest_version(store: Store) -> str | None:
+    """Name the version of the release in force, or None.
+
+    Raises:
+        HwpricesError: the pointer is damaged, or names no release.
+    """
+    data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
+    if data is None:
+        return None
+    file = store.uri(layout.LATEST_RELEASE)
+    remedy = "Give a version; hwprices releases lists them."
+    latest = manifests.decode(data, LatestRelease, file=file, remedy=remedy)
+    check_latest(latest, file=file, remedy=remedy)
+    return latest.version
+
+
+def releases(root: str | Path) -> list[dict[str, Any]]:
+    """Describe every complete release, oldest first.
+
+    Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
+    origin (live or sample) and status (fresh or kept).
+
+    >>> [entry["latest"] for entry in releases("sample")]
+    [True]
+    """
+    store = Store(resolve(str(root)))
+    latest = latest_version(store)
+    entries = []
+    for version in versions(store):
+        manifest = read_manifest(store, version)
+        rows = {name: entry.rows for name, entry in manifest.tables.items()}
+        providers = {
+            name: f"{entry.origin}, {entry.status}" for name, entry in manifest.providers.items()
+        }
+        entries.append(
+            {
+                "version": version,
+                "created_at": manifest.created_at,
+                "latest": version == latest,
+                "rows": rows,
+                "providers": providers,
+            }
+        )
+    return entries

@@ -1,0 +1,49 @@
+"""Check the files of a release against the checksums in its manifest."""
+
+import hashlib
+from collections.abc import Iterator
+
+from hwprices.storage import layout
+from hwprices.storage.release_manifest import ReleaseManifest
+from hwprices.storage.store import Store
+
+
+def faults(store: Store, release: ReleaseManifest) -> list[str]:
+    """List each file that is missing, altered, or not in the manifest; none means complete."""
+    checksums = dict(_checksums(release))
+    described = {
+        layout.release_manifest(release.version),
+        layout.release_datapackage(release.version),
+        layout.release_croissant(release.version),
+    }
+    report = layout.release_report(release.version)
+    others = [
+        f"{store.uri(key)} is not in the manifest"
+        for key in store.keys(layout.release_directory(release.version))
+        if key not in checksums and key not in described and not key.startswith(report)
+    ]
+    return [*(fault for key in checksums for fault in _fault(store, key, checksums[key])), *others]
+
+
+def _checksums(release: ReleaseManifest) -> Iterator[tuple[str, str]]:
+    """Give the key and checksum of every file that the manifest lists: notes, tables, derived."""
+    for name, sha256 in release.notes.items():
+        yield layout.release_file(release.version, name), sha256
+    for table in release.tables.values():
+        for file in table.files:
+            yield layout.release_file(release.version, file.key), file.sha256
+    for derived in release.derived:
+        yield layout.release_file(release.version, derived.key), derived.sha256
+
+
+def _fault(store: Store, key: str, sha256: str) -> Iterator[str]:
+    """Say what is wrong with one file, if anything is."""
+    uri = store.uri(key)
+    if store.leads_out(key):
+        yield f"{uri} is a link out of {store.root}"
+        return
+    data = store.get(key)
+    if data is None:
+        yield f"{uri} is missing"
+    elif hashlib.sha256(data).hexdigest() != sha256:
+        yield f"{uri} was altered: its checksum does not match the manifest"

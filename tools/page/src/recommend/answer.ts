@@ -1,0 +1,269 @@
+/** Ranks the machines for a question: hwprices.read.recommend.recommend, which explains the figures. */
+
+import type { Column } from "../payload";
+import type { Release } from "../release";
+import { estimate } from "./estimates";
+import { NO_ESTIMATE, type Estimate, type Knowledge } from "./facts";
+import { ask, type Question } from "./question";
+
+/** A machine in its best region, of all machines that the job needs together. */
+export interface Machine extends Estimate {
+  where: "cloud" | "local";
+  provider: string;
+  region: string;
+  machine: string;
+  accelerator_id: string;
+  total_accelerators: number | null;
+  /** The row of offers; null for a machine to buy. */
+  row: number | null;
+  /** What usd_per_hour is the price of. */
+  purchase_option: string;
+  usd_per_hour: number | null;
+  usd: number | null;
+  usd_per_month: number | null;
+  usd_per_million_tokens: number | null;
+  usd_per_million_input_tokens: number | null;
+  usd_per_million_output_tokens: number | null;
+  operational_gco2e: number | null;
+  gco2e_per_million_tokens: number | null;
+  purchase_price_usd: number | null;
+  energy_usd_per_hour: number | null;
+  /** Hours of this work after which the machine has cost as much as renting the best one. */
+  payback_hours: number | null;
+  excluded_reason: string | null;
+  /** Among the machines to rent, and apart from them among those to buy; null if left out. */
+  rank: number | null;
+}
+
+interface Candidate {
+  where: "cloud" | "local";
+  provider: string;
+  region: string;
+  machine: string;
+  kindNumber: number;
+  row: number | null;
+  purchase_option: string;
+  usdPerHour: number | null;
+  purchasePrice: number | null;
+  energyUsd: number | null;
+  gramsPerHour: number | null;
+  noPrice: string;
+}
+
+/** The answer to a question given with the names of the command's options; throws where it has none. */
+export function recommend(release: Release, parameters: Record<string, string>): Machine[] {
+  const question = ask(release.knowledge, parameters);
+  if (typeof question === "string") throw new Error(question);
+  return answer(release, release.knowledge, question);
+}
+
+export function answer(release: Release, knowledge: Knowledge, question: Question): Machine[] {
+  const estimates = new Map<number, Estimate>();
+  const candidates = [
+    ...(question.where === "local" ? [] : offers(release, knowledge, question)),
+    ...(question.where === "cloud" ? [] : local(knowledge)),
+  ];
+  const machines = candidates.map((candidate) => {
+    let fitted = estimates.get(candidate.kindNumber);
+    if (!fitted) {
+      fitted = estimateKind(knowledge, question, candidate.kindNumber);
+      estimates.set(candidate.kindNumber, fitted);
+    }
+    return withFigures(knowledge, question, candidate, fitted);
+  });
+  return withPayback(ranked(machines, question), question);
+}
+
+function estimateKind(knowledge: Knowledge, question: Question, number: number): Estimate {
+  const kind = knowledge.facts.kinds[number - 1]!;
+  return kind.obstacle ? NO_ESTIMATE : estimate(knowledge, question, kind, number);
+}
+
+function offers(release: Release, knowledge: Knowledge, question: Question): Candidate[] {
+  const table = release.offers;
+  const column = (name: string) => table.column(name);
+  const numbers = column("machine_kind");
+  const places = [
+    { column: column("provider"), asked: question.provider },
+    { column: column("country"), asked: question.country.toUpperCase() },
+    { column: column("region"), asked: question.region },
+  ]
+    .filter(({ asked }) => asked)
+    .map(({ column, asked }) => ({ column, code: column.code(asked) || -1 }));
+  const { options } = knowledge.facts.constants;
+  const prices = options[question.option]!.map((option) => ({ option, column: column(`${option}_usd_per_hour`) }));
+  const others = options.any!.filter((option) => !options[question.option]!.includes(option)).map((option) => column(`${option}_usd_per_hour`));
+  const result: Candidate[] = [];
+  for (let row = 0; row < table.rows; row++) {
+    if (numbers.codes[row] === 0 || places.some(({ column, code }) => column.codes[row] !== code)) continue;
+    const cheapest = lowest(prices, row);
+    result.push({
+      where: "cloud",
+      provider: column("provider").text(row),
+      region: column("region").text(row),
+      machine: column("instance_type").text(row),
+      kindNumber: numbers.number(row)!,
+      row,
+      purchase_option: cheapest.option,
+      usdPerHour: cheapest.usd,
+      purchasePrice: null,
+      energyUsd: null,
+      gramsPerHour: grams(column("estimated_watts").number(row), column("pue").number(row), column("grid_gco2e_per_kwh").number(row)),
+      noPrice: noPrice(column("currency").text(row), others, row),
+    });
+  }
+  return result;
+}
+
+function lowest(prices: { option: string; column: Column }[], row: number): { option: string; usd: number | null } {
+  let best: { option: string; usd: number | null } = { option: "", usd: null };
+  for (const { option, column } of prices) {
+    const usd = column.number(row);
+    if (usd !== null && (best.usd === null || usd < best.usd)) best = { option, usd };
+  }
+  return best;
+}
+
+/** gCO2e of an hour: the electricity's, with the building's share. */
+function grams(watts: number | null, pue: number | null, grid: number | null): number | null {
+  return watts === null || pue === null || grid === null ? null : (watts / 1000) * pue * grid;
+}
+
+function noPrice(currency: string, others: Column[], row: number): string {
+  if (currency && currency !== "USD") return "other_currency";
+  return others.some((column) => column.codes[row] !== 0) ? "other_option" : "no_on_demand_price";
+}
+
+function local(knowledge: Knowledge): Candidate[] {
+  return knowledge.facts.local.map((row) => ({
+    where: "local",
+    provider: row.provider,
+    region: "",
+    machine: row.machine,
+    kindNumber: row.kind_number,
+    row: null,
+    purchase_option: "tco",
+    usdPerHour: row.usd_per_hour ?? null,
+    purchasePrice: row.purchase_price_usd ?? null,
+    energyUsd: row.energy_usd_per_hour ?? null,
+    gramsPerHour: null,
+    noPrice: row.no_price,
+  }));
+}
+
+/** A product; null as soon as one factor is. */
+function product(...factors: (number | null)[]): number | null {
+  return factors.reduce((result, factor) => (result === null || factor === null ? null : result * factor), 1);
+}
+
+function withFigures(knowledge: Knowledge, question: Question, candidate: Candidate, fitted: Estimate): Machine {
+  const { constants, kinds } = knowledge.facts;
+  const kind = kinds[candidate.kindNumber - 1]!;
+  const { nodes, tokens_per_second: rate, prompt_share: prompts } = fitted;
+  const isTraining = question.training !== null;
+  const paid = isTraining ? (fitted.hours === null ? null : fitted.hours + constants.setup_hours) : 1;
+  const usdPerHour = product(candidate.usdPerHour, nodes);
+  const perMillion = isTraining || !rate ? null : 1e6 / (rate * 3600);
+  const usdPerMillion = product(usdPerHour, perMillion);
+  const machine: Machine = {
+    ...fitted,
+    where: candidate.where,
+    provider: candidate.provider,
+    region: candidate.region,
+    machine: candidate.machine,
+    accelerator_id: kind.accelerator_id ?? "",
+    total_accelerators: product(nodes, kind.accelerator_count ?? null),
+    row: candidate.row,
+    purchase_option: candidate.purchase_option,
+    usd_per_hour: usdPerHour,
+    usd: product(usdPerHour, paid),
+    usd_per_month: product(usdPerHour, constants.hours_per_month),
+    usd_per_million_tokens: usdPerMillion,
+    usd_per_million_input_tokens: product(usdPerMillion, prompts, question.output / question.input),
+    usd_per_million_output_tokens: product(usdPerMillion, prompts === null ? null : 1 - prompts),
+    operational_gco2e: product(candidate.gramsPerHour, nodes, paid),
+    gco2e_per_million_tokens: product(candidate.gramsPerHour, nodes, perMillion),
+    purchase_price_usd: product(candidate.purchasePrice, nodes ?? 1),
+    energy_usd_per_hour: product(candidate.energyUsd, nodes),
+    payback_hours: null,
+    excluded_reason: null,
+    rank: null,
+  };
+  const reason = kind.obstacle ?? fitted.reason ?? (usdPerHour === null ? candidate.noPrice : null);
+  return { ...machine, excluded_reason: reason ?? overBudget(question, machine) };
+}
+
+function overBudget(question: Question, machine: Machine): string | null {
+  const above = (figure: number | null, budget: number | null) => figure !== null && budget !== null && figure > budget;
+  if (above(machine.usd, question.budget) || above(machine.usd_per_month, question.budgetPerMonth)) return "over_budget";
+  return above(machine.purchase_price_usd, question.budgetToBuy) ? "too_dear_to_buy" : null;
+}
+
+/** The figure to rank by, smallest first. */
+function figure(machine: Machine, question: Question): number | null {
+  const isTraining = question.training !== null;
+  const speed = isTraining ? machine.tokens_per_second : machine.tokens_per_second_per_user;
+  switch (question.objective) {
+    case "cost":
+      if (machine.where === "local") return machine.purchase_price_usd;
+      return isTraining ? machine.usd : machine.usd_per_million_tokens;
+    case "carbon":
+      return isTraining ? machine.operational_gco2e : machine.gco2e_per_million_tokens;
+    case "speed":
+      return product(speed, -1);
+    case "throughput":
+      return product(machine.tokens_per_second, -1);
+    case "hourly":
+      return machine.usd_per_hour;
+  }
+}
+
+type Key = string | number | null;
+
+function compare(one: Key, other: Key): number {
+  if (one === other) return 0;
+  if (one === null || other === null) return one === null ? 1 : -1;
+  return one < other ? -1 : 1;
+}
+
+/** Each machine in its best region, those that fit first, with its rank. */
+function ranked(machines: Machine[], question: Question): Machine[] {
+  const keys = new Map<Machine, Key[]>();
+  for (const machine of machines) {
+    const { where, provider, region, usd, excluded_reason: reason } = machine;
+    keys.set(machine, [where, reason === null ? 0 : 1, figure(machine, question), usd, provider, machine.machine, region]);
+  }
+  const order = (one: Machine, other: Machine) => {
+    const [left, right] = [keys.get(one)!, keys.get(other)!];
+    const position = left.findIndex((key, index) => key !== right[index]);
+    return position < 0 ? 0 : compare(left[position]!, right[position]!);
+  };
+  const best = new Map<string, Machine>();
+  for (const machine of machines) {
+    const name = `${machine.where}|${machine.provider}|${machine.machine}`;
+    const other = best.get(name);
+    if (!other || order(machine, other) < 0) best.set(name, machine);
+  }
+  const ranks = { cloud: 0, local: 0 };
+  return [...best.values()]
+    .sort(order)
+    .map((machine) => (machine.excluded_reason === null ? { ...machine, rank: ++ranks[machine.where] } : machine));
+}
+
+function withPayback(machines: Machine[], question: Question): Machine[] {
+  const isTraining = question.training !== null;
+  const costs = machines
+    .filter((machine) => machine.where === "cloud" && machine.excluded_reason === null)
+    .map((machine) => (isTraining ? machine.usd : machine.usd_per_million_tokens))
+    .filter((cost) => cost !== null);
+  if (costs.length === 0) return machines;
+  const cheapest = costs.reduce((one, other) => Math.min(one, other));
+  return machines.map((machine) => {
+    const { tokens_per_second: rate, hours, energy_usd_per_hour: energy, purchase_price_usd: price } = machine;
+    if (machine.where === "cloud") return machine;
+    const workPerHour = isTraining ? hours && 1 / hours : product(rate, 3600 / 1e6);
+    const rent = product(cheapest, workPerHour);
+    const saved = rent === null || energy === null ? 0 : rent - energy;
+    return { ...machine, payback_hours: saved > 0 ? product(price, 1 / saved) : null };
+  });
+}
