@@ -179,7 +179,11 @@ def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(
 ) -> None:
     from hwprices.flows import collect
 
-    monkeypatch.setattr(collect, "_collect", lambda *_: time.sleep(120))
+    def dawdle(*_: object) -> None:
+        for _tenth in range(600):  # the limit is kept between two steps, where pytest has the alarm
+            time.sleep(0.1)
+
+    monkeypatch.setattr(collect, "_collect", dawdle)
     limited = collect.collect.with_options(timeout_seconds=3)
     state = limited("scaleway", "sample", str(tmp_path), return_state=True)
     assert (state.type.value, state.name) == ("FAILED", "TimedOut")
