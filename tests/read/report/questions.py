@@ -44,6 +44,8 @@ NAMED: list[dict[str, str]] = [
     {"model": "llama-2-70b", "workload": "lora", "precision": "int4", "budget": "100"},
     {"model": "llama-3.1-70b", "workload": "pretrain", "tokens": "2e12", "days": "60"},
     {"model": "llama-3.1-8b", "objective": "speed"},
+    {"model": "llama-3.1-8b", "community": "yes"},
+    {"model": "llama-3.1-8b", "region": "community"},
     {"model": "qwen3-32b", "where": "local", "precision": "int4", "users": "1"},
     {"model": "llama-3.1-405b", "max-nodes": "4", "option": "any", "precision": "bf16"},
 ]
@@ -54,6 +56,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "where": ("", "", "cloud", "local"),
     "provider": ("", "", "", "aws", "gcp", "azure"),
     "country": ("", "", "", "US", "DE"),
+    "community": ("", "", "yes"),
     "option": ("on_demand", "on_demand", "spot", "commit_1y", "commit_3y", "block", "any"),
     "max-nodes": ("", "", "2", "16"),
     "budget": ("", "", "5", "50"),
@@ -130,6 +133,7 @@ def asked(question: dict[str, str]) -> job.Job:
             region=question.get("region"),
             country=question.get("country"),
             option=question.get("option", "on_demand"),
+            community="community" in question,
             budget=number("budget"),
             budget_per_month=number("budget-per-month"),
             budget_to_buy=number("budget-to-buy"),
@@ -152,16 +156,22 @@ def differences(page: Any, dataset: hwprices.Dataset, question: dict[str, str]) 
         return [] if "problem" in given else [(question, str(error))]
     if "problem" in given:
         return [(question, given["problem"])]
-    machines = {(m["where"], m["provider"], m["machine"]): m for m in given["machines"]}
+    machines = {_name(machine): machine for machine in given["machines"]}
     if len(machines) != expected.height:
         return [(question, len(machines), expected.height)]
     rows = expected.with_columns(pl.selectors.decimal().cast(pl.Float64)).iter_rows(named=True)
     return [
         (question, row["machine"], name, value, row[name])
         for row in rows
-        for name, value in _compared(machines[row["where"], row["provider"], row["machine"]], row)
+        for name, value in _compared(machines[_name(row)], row)
         if not same(value, row[name])
     ]
+
+
+def _name(machine: dict[str, Any]) -> tuple[Any, ...]:
+    """Tell machines apart; those of private people that are left out are listed apart."""
+    is_private = machine["excluded_reason"] == "private_host"
+    return machine["where"], machine["provider"], machine["machine"], is_private
 
 
 def _compared(machine: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, Any]]:

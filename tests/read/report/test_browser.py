@@ -171,7 +171,7 @@ def test_the_keyboard_alone_opens_and_closes_an_offer(wide: Visit) -> None:
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog[open]", state="detached")
     # the address follows when the browser has told the page that the dialog is closed
-    page.wait_for_function("!location.hash.includes('open=')")
+    page.wait_for_url(lambda url: "open=" not in url)
 
 
 def test_selected_offers_are_compared(wide: Visit) -> None:

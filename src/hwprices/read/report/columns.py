@@ -21,7 +21,6 @@ LEFT_OUT = (
     "memory_watts",
     "local_disk_watts",
     "accelerator_watts",
-    "energy_kwh_per_hour",  # estimated_watts / 1000 × pue
     "cpu_min_watts_per_vcpu",
     "cpu_max_watts_per_vcpu",
     "embodied_lifetime_hours",
@@ -100,6 +99,7 @@ HEADINGS = {
     "usd_per_vcpu_hour": "Per vCPU",
     "tflops_per_watt_bf16": "BF16 TFLOPS/W",
     "estimated_watts": "Estimated power",
+    "energy_kwh_per_hour": "Energy, with the building's share",
     "gco2e_per_hour": "Emissions",
     "usd_per_llama2_70b_lora": "LoRA run of Llama 2 70B",
 }

@@ -46,6 +46,7 @@ CONSTANTS = {
     "training_context": job.TRAINING_CONTEXT,
     "max_nodes": job.MAX_NODES,
     "options": job.OPTIONS,
+    "private_hosts": machines.PRIVATE_HOSTS,
     "bits_per_weight": {f: measurements.BITS_PER_WEIGHT[f] for f in BYTES_PER_WEIGHT},
     "bytes_per_weight": BYTES_PER_WEIGHT,
     "training_bytes": language_model.TRAINING_BYTES,

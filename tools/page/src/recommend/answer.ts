@@ -6,6 +6,8 @@ import { estimate } from "./estimates";
 import { NO_ESTIMATE, type Estimate, type Knowledge } from "./facts";
 import { ask, type Question } from "./question";
 
+export const PRIVATE_HOST = "private_host";
+
 /** A machine in its best region, of all machines that the job needs together. */
 export interface Machine extends Estimate {
   where: "cloud" | "local";
@@ -108,7 +110,7 @@ function offers(release: Release, knowledge: Knowledge, question: Question): Can
       usdPerHour: cheapest.usd,
       purchasePrice: null,
       energyUsd: null,
-      gramsPerHour: grams(column("estimated_watts").number(row), column("pue").number(row), column("grid_gco2e_per_kwh").number(row)),
+      gramsPerHour: grams(column("energy_kwh_per_hour").number(row), column("grid_gco2e_per_kwh").number(row)),
       noPrice: noPrice(column("currency").text(row), others, row),
     });
   }
@@ -124,9 +126,9 @@ function lowest(prices: { option: string; column: Column }[], row: number): { op
   return best;
 }
 
-/** gCO2e of an hour: the electricity's, with the building's share. */
-function grams(watts: number | null, pue: number | null, grid: number | null): number | null {
-  return watts === null || pue === null || grid === null ? null : (watts / 1000) * pue * grid;
+/** gCO2e of an hour of electricity. */
+function grams(energy: number | null, grid: number | null): number | null {
+  return energy === null || grid === null ? null : energy * grid;
 }
 
 function noPrice(currency: string, others: Column[], row: number): string {
@@ -190,13 +192,19 @@ function withFigures(knowledge: Knowledge, question: Question, candidate: Candid
     rank: null,
   };
   const reason = kind.obstacle ?? fitted.reason ?? (usdPerHour === null ? candidate.noPrice : null);
-  return { ...machine, excluded_reason: reason ?? overBudget(question, machine) };
+  return { ...machine, excluded_reason: reason ?? overBudget(question, machine) ?? privateHost(knowledge, question, machine) };
 }
 
 function overBudget(question: Question, machine: Machine): string | null {
   const above = (figure: number | null, budget: number | null) => figure !== null && budget !== null && figure > budget;
   if (above(machine.usd, question.budget) || above(machine.usd_per_month, question.budgetPerMonth)) return "over_budget";
   return above(machine.purchase_price_usd, question.budgetToBuy) ? "too_dear_to_buy" : null;
+}
+
+function privateHost(knowledge: Knowledge, question: Question, { provider, region }: Machine): string | null {
+  const hosts = knowledge.facts.constants.private_hosts;
+  const isPrivate = hosts.some(([host, place]) => host === provider && place === region);
+  return isPrivate && !question.community ? PRIVATE_HOST : null;
 }
 
 /** The figure to rank by, smallest first. */
@@ -240,7 +248,8 @@ function ranked(machines: Machine[], question: Question): Machine[] {
   };
   const best = new Map<string, Machine>();
   for (const machine of machines) {
-    const name = `${machine.where}|${machine.provider}|${machine.machine}`;
+    const apart = machine.excluded_reason === PRIVATE_HOST; // shown apart from the vendor's own
+    const name = `${machine.where}|${machine.provider}|${machine.machine}|${apart}`;
     const other = best.get(name);
     if (!other || order(machine, other) < 0) best.set(name, machine);
   }

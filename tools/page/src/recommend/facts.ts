@@ -80,6 +80,8 @@ export interface Constants {
   training_context: number;
   max_nodes: Record<Workload, number>;
   options: Record<string, string[]>;
+  /** Provider and region of machines that private people rent out. */
+  private_hosts: [string, string][];
   bits_per_weight: Record<string, number>;
   bytes_per_weight: Record<string, number>;
   training_bytes: { weights: number; gradients: number; optimizer: number };

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { BY_NAME } from "../format";
 import type { Release } from "../release";
-import { belongs, DEFAULTS, OBJECTIVES, WORKLOADS } from "./question";
+import { belongs, COMMUNITY, DEFAULTS, OBJECTIVES, WORKLOADS } from "./question";
 
 interface FormProps {
   release: Release;
@@ -115,6 +115,7 @@ function Places({ release, parameters, change }: FormProps) {
       <Select {...props} name="country" heading="Country" choices={any(places.countries)} />
       <Select {...props} name="region" heading="Region" choices={any(places.regions)} />
       <Select {...props} name="option" heading="Bought as" choices={OPTIONS} />
+      <Select {...props} name="community" heading="Machines of private people" choices={[["", "Leave out"], [COMMUNITY, "Rank them too"]]} />
     </>
   );
 }

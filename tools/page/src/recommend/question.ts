@@ -36,7 +36,10 @@ const SERVING = [
 ];
 const TRAINING = ["tokens", "days", "context", "optimizer"];
 const BOTH = ["model", "workload", "precision", "objective", "max-nodes"];
-const LIMITS = ["where", "provider", "country", "region", "option", "budget", "budget-per-month", "budget-to-buy"];
+const LIMITS = ["where", "provider", "country", "region", "option", "community", "budget", "budget-per-month", "budget-to-buy"];
+
+/** The value of the parameter community that ranks machines of private people. */
+export const COMMUNITY = "yes";
 
 /** Formats in which a whole model is not trained. */
 const STORAGE_FORMATS = ["int4", "int8", "fp4"];
@@ -65,6 +68,8 @@ export interface Question {
   country: string;
   region: string;
   option: string;
+  /** Whether machines of private people are ranked with the others. */
+  community: boolean;
   budget: number | null;
   budgetPerMonth: number | null;
   budgetToBuy: number | null;
@@ -118,6 +123,7 @@ export function ask(knowledge: Knowledge, parameters: Record<string, string>): Q
     country: text("country"),
     region: text("region"),
     option: text("option"),
+    community: text("community") === COMMUNITY || constants.private_hosts.some(([, region]) => region === text("region")),
     budget: asked("budget"),
     budgetPerMonth: asked("budget-per-month"),
     budgetToBuy: asked("budget-to-buy"),
@@ -127,7 +133,7 @@ export function ask(knowledge: Knowledge, parameters: Record<string, string>): Q
 
 /** The numbers that belong to the workload; a sentence for one that is none, or not above 0. */
 function numbersOf(parameters: Record<string, string>, isTraining: boolean): Map<string, number> | string {
-  const texts = ["kv-precision", "optimizer", "where", "provider", "country", "region", "option"];
+  const texts = ["kv-precision", "optimizer", "where", "provider", "country", "region", "option", "community"];
   const names = [...(isTraining ? TRAINING : SERVING), "max-nodes", ...LIMITS].filter((name) => !texts.includes(name));
   const numbers = new Map<string, number>();
   for (const name of names) {
@@ -174,6 +180,7 @@ export function command(parameters: Record<string, string>): string {
   const names = [...BOTH, ...SERVING, ...TRAINING, ...LIMITS].filter((name) => belongs(name, workload));
   const options = names.flatMap((name) => {
     const value = parameters[name] || (name === "model" ? DEFAULTS.model! : "");
+    if (name === "community") return value === COMMUNITY ? ["--community"] : [];
     return value && (name === "model" || value !== DEFAULTS[name]) ? [`--${name} ${quoted(value)}`] : [];
   });
   return `hwprices recommend ${options.join(" ")}`;

@@ -24,6 +24,7 @@ const SENTENCES: Record<string, string> = {
   power_unknown: "power not known",
   too_dear_to_buy: "over the budget to buy",
   over_budget: "over the budget",
+  private_host: "of private people",
 };
 
 export function sentence(reason: string, question: Question): string {

@@ -119,6 +119,7 @@ function assumptions(release: Release, question: Question): string {
     if (question.precision === null) parts.push("weights as measured, else 8 bits");
   }
   parts.push(`${question.option.replaceAll("_", " ")} prices in USD`);
+  if (question.where !== "local" && !question.community) parts.push("machines of private people left out");
   if (question.where !== "cloud") parts.push(owning);
   return parts.join("; ");
 }
