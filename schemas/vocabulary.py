@@ -159,8 +159,8 @@ FLAGS = Vocabulary(
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",
         "power_from_tdp_estimate": "Energy rests on a third party's estimate of the TDP.",
-        "power_partly_unknown": "Energy lacks the local disks or the accelerators' host, whose size"
-        " the vendor does not state: it is too low.",
+        "power_partly_unknown": "Energy lacks disks or the accelerators' host: their size is"
+        " not stated. It is too low.",
         "pue_industry_average": "The provider publishes no PUE: the average of all data centers.",
         "pue_provider_average": "No PUE of the region is published: that of the whole fleet.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",

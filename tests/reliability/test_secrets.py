@@ -188,7 +188,9 @@ def test_no_credential_is_written_logged_printed_or_raised(
         staged = stage_run(settings, run)
         texts[f"artifact of {name}"] = reports.collected(staged)
     published = release.publish(Store(places.root))
-    texts["artifact of refresh"] = reports.refreshed(published, {"aws": failed[0].reason})
+    texts["artifact of refresh"] = reports.refreshed(
+        published, {"aws": failed[0].reason}, vendors.PROVIDERS, str(places.root)
+    )
     status.record_failure(
         Store(places.root), "aws", failed[0].reason, started_at=datetime.now(UTC), results=failed
     )

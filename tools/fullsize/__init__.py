@@ -1,4 +1,4 @@
-"""AWS, Google Cloud and Azure on loopback, at their real sizes.
+"""Serve the three large clouds on loopback, at their real sizes.
 
     python -m tools.fullsize [--scale 0.01] [--regions 3] [--seed 1] [--port 8000]
 

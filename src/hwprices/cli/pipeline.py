@@ -29,7 +29,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = False) -> None:
-    """Delete old releases, and the pages and staged tables that only they were made of.
+    """Delete old releases and what only they were made of.
 
     What stays: the newest releases, the first of each day of the last month, the first of each
     month, the latest, and those of the last month that the gate compares with; the pages of which

@@ -36,7 +36,11 @@ class Dataset:
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """The manifest as JSON values."""
+        """The manifest as JSON values.
+
+        >>> open("sample").manifest["tables"]["prices"]["rows"] > 1000
+        True
+        """
         return manifests.to_mapping(self.release)
 
     def _latest(self) -> str:

@@ -52,9 +52,12 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield from rows.by_region("component_prices", components, requested)
 
 
-def _unfetched_parts(pages: Pages) -> frozenset[str]:
-    """Name the kinds of machine parts whose SKU catalog has no page: TPUs have one of their own."""
-    return frozenset() if pages.of(kinds.TPU_SKUS) else frozenset({"tpu"})
+def _unfetched_parts(pages: Pages) -> dict[str, str]:
+    """Name the kinds of parts whose SKU catalog has no page: TPUs have one of their own.
+
+    Each has the reason of a price that is missing because of it.
+    """
+    return {} if pages.of(kinds.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
 
 
 def _check_catalog(pages: Pages) -> None:

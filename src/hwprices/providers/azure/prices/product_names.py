@@ -6,7 +6,7 @@ price list writes the operating system only into the product's name, and not alw
 
 import polars as pl
 
-SPACES = r"\p{Zs}+"
+SPACES = r"[\t\p{Zs}]+"
 """Blanks in names: some product names have no-break spaces. Line breaks and other control
 characters are not among them, so that a name with one is refused and not repaired."""
 

@@ -5,8 +5,9 @@ sold by. Never a partial sum: a machine with a part that has no price has none, 
 names the part. All of it is joins of frames: 36,000 pairs of type and zone with 40,000 SKUs.
 """
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import polars as pl
 
@@ -53,12 +54,12 @@ class MachinePrices:
 
 
 def compose(
-    machines: Machines, rates: Rates, unfetched: Collection[str] = frozenset()
+    machines: Machines, rates: Rates, unfetched: Mapping[str, str] = MappingProxyType({})
 ) -> MachinePrices:
     """Price every machine type in every region where a zone offers it.
 
-    ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched. Their prices are
-    null for that reason, which says nothing about what Google sells.
+    ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched, each with the
+    reason that their prices are null then, which says nothing about what Google sells.
 
     A purchase option exists for a type in a region when its main part (slice, GPU, TPU, instance or
     core) has a SKU for it. On demand exists for all that are not listed as not sold, so that a
@@ -132,16 +133,15 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=cost)
 
 
-def _sum_lines(lines: pl.DataFrame, unfetched: Collection[str]) -> pl.DataFrame:
+def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFrame:
     """Return one row for each OFFER_KEY. A line without a price makes the sum null."""
-    fault = (
-        pl.when(pl.col("ambiguous").is_not_null())
-        .then(pl.lit("_sku_ambiguous"))
-        .when(pl.col("kind").is_in(list(unfetched)))
-        .then(pl.lit("_catalog_not_fetched"))
-        .otherwise(pl.lit("_sku_missing"))
+    is_ambiguous = pl.col("ambiguous").is_not_null()
+    fault = pl.when(is_ambiguous).then(pl.lit("_sku_ambiguous")).otherwise(pl.lit("_sku_missing"))
+    not_fetched = pl.col("kind").replace_strict(
+        list(unfetched), list(unfetched.values()), default=None, return_dtype=pl.String
     )
-    reason = pl.col("kind") + fault
+    known = pl.when(~is_ambiguous).then(not_fetched)
+    reason = pl.coalesce(known, pl.col("kind") + fault)
     sums = (
         lines.with_columns(
             reason=pl.when(pl.col("price").is_null()).then(reason),
