@@ -106,7 +106,12 @@ def test_the_page_opens_filters_and_answers_in_firefox(firefox: Firefox, folder:
     firefox.go(f"{folder.as_uri()}/index.html#offers?q=p5.48")
     assert firefox.evaluate("document.querySelector('.found b').textContent") == "1"
     firefox.evaluate("document.querySelector('.list .machine button').click()")
-    assert "$55.04" in firefox.evaluate("document.querySelector('dialog[open]').textContent")
+    dialog = firefox.evaluate(
+        "new Promise((done) => { const look = () => {"
+        " const dialog = document.querySelector('dialog[open]');"
+        " dialog ? done(dialog.textContent) : setTimeout(look, 20); }; look(); })"
+    )
+    assert "$55.04" in dialog
     firefox.go(f"{folder.as_uri()}/index.html#machine?model=llama-3.1-8b&where=cloud")
     assert firefox.evaluate("document.querySelectorAll('.answer tbody tr').length") > 0
     assert firefox.faults == []
