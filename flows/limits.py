@@ -11,11 +11,12 @@ from prefect.concurrency.sync import concurrency
 from prefect.exceptions import ObjectAlreadyExists
 
 COLLECT_SECONDS = 6 * 3600
-"""A collection that takes longer fails. The deployments collect every six hours at the longest, so
-it would still be at work when the next one begins."""
+"""A collection that takes longer fails: the next one of its own deployment would begin meanwhile.
+prefect.yaml has them every six hours, that of AWS's spot prices every hour."""
 
 PUBLISH_SECONDS = 3600
-"""Publishing is hourly. Ten million prices take half a minute (docs/performance.md)."""
+"""prefect.yaml publishes every hour. The sample takes seconds; a release of full size is not measured
+yet (docs/performance.md)."""
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class HeldBackError(HwpricesError):
 
 WAITS = (30, 60, 120, 240)
 """Seconds before another try while another publisher is at work: the hourly publish and that of the
-daily refresh may meet. A release of the sample takes seconds, one of ten million prices 30 s."""
+daily refresh may meet. Publishing the sample takes seconds; all waits together are 7.5 minutes."""
 
 
 def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:

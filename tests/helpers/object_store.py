@@ -18,6 +18,15 @@ def s3(monkeypatch: pytest.MonkeyPatch, bucket: str) -> Iterator[str]:
     server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
+    make_bucket(monkeypatch, url, bucket)
+    try:
+        yield url
+    finally:
+        server.stop()
+
+
+def make_bucket(monkeypatch: pytest.MonkeyPatch, url: str, bucket: str) -> None:
+    """Make a bucket on a server, and name the server and its credentials in the environment."""
     for variable, value in {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
@@ -26,7 +35,3 @@ def s3(monkeypatch: pytest.MonkeyPatch, bucket: str) -> Iterator[str]:
     }.items():
         monkeypatch.setenv(variable, value)
     boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=bucket)
-    try:
-        yield url
-    finally:
-        server.stop()

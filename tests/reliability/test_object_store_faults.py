@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import polars as pl
 import pytest
 from moto.server import DomainDispatcherApplication, create_backend_app
 from tests.helpers import make
+from tests.helpers.object_store import make_bucket
 from werkzeug.serving import make_server
 
 import hwprices
@@ -71,15 +71,8 @@ def s3() -> Iterator[tuple[FaultyS3, str]]:
 @pytest.fixture
 def bucket(s3, monkeypatch, request) -> Iterator[tuple[FaultyS3, str]]:
     application, url = s3
-    for variable, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": url,
-    }.items():
-        monkeypatch.setenv(variable, value)
     name = re.sub("[^a-z0-9]+", "-", request.node.name)[-60:].strip("-")
-    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket=name)
+    make_bucket(monkeypatch, url, name)
     yield application, f"s3://{name}/data"
     application.fault = lambda _key, _number, _serve: None
 

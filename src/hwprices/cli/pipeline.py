@@ -32,7 +32,7 @@ def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = F
     """Delete old releases and what only they were made of.
 
     What stays: the newest releases, the first of each day of the last month, the first of each
-    month, the latest, and those of the last month that the gate compares with; the pages of which
+    month, the latest, and those of the last month with a gate check let through; the pages of which
     a release that stays was made, and those of each provider's newest collections
     (HWPRICES_KEEP_RUNS). The whole price history is in every release, so none of it is lost.
 

@@ -111,20 +111,24 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
         )
 
 
+def _is_url(text: str) -> bool:
+    """Tell whether a text can be parsed as a URL."""
+    try:
+        urlsplit(text).port  # noqa: B018 a port out of range raises when it is read
+        httpx.URL(text)
+    except (ValueError, httpx.InvalidURL):
+        return False
+    return True
+
+
 def check_link(page: str, link: object) -> str:
     """Return a link that a page gives, as text; ``page`` is the URL of the page.
 
     Raises:
         FetchError: it is no text, no URL, or has characters that no URL has.
     """
-    if isinstance(link, str):
-        try:
-            urlsplit(link).port  # noqa: B018 a port out of range raises when it is read
-            httpx.URL(link)
-        except (ValueError, httpx.InvalidURL):
-            pass
-        else:
-            return link
+    if isinstance(link, str) and _is_url(link):
+        return link
     raise FetchError(
         f"{public_url(page)} gives a link that is no URL: {repr(link)[:100]}",
         "The vendor's format has changed, or the endpoint setting is wrong.",

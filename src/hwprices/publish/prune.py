@@ -68,9 +68,12 @@ class Pruned:
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
     """Delete old releases and collections, and what killed and failed runs left.
 
-    The release in force always stays, and one that was until an hour ago. So do the releases that
-    the gate compares with: one of a month ago, and those of the last month in which somebody let a
-    check through. Leftovers are releases and staged tables without a manifest, landed pages that no
+    The release in force always stays, and one that was until an hour ago. So do releases of the
+    last month in which somebody let a check of the gate through: it does not compare with what was
+    before them. The oldest release of the last month, with which it compares slow drift, stays
+    where old releases are thinned out.
+
+    Leftovers are releases and staged tables without a manifest, landed pages that no
     run names, and files that were being written. They are deleted when they are a day old,
     unfinished releases in a folder at once: its lock shows that nobody is at work on them.
 

@@ -16,6 +16,10 @@ MIN_HEADINGS = 6
 """A line of a CSV page with so many cells is its header; shorter ones before it are notes about the
 file, such as the five lines above an AWS price list."""
 
+MOST_JSON_BYTES = 128 << 20
+"""Longest JSON page that is parsed, unpacked; landing takes none that is longer. A dataset may be a
+stranger's, and a small file may unpack to more than there is memory."""
+
 PageState = Literal["whole", "altered", "missing", "large"]
 """Whether a page is what was landed; missing where a dataset was copied without its pages; large
 where it was not read for its size."""
@@ -80,14 +84,24 @@ def _page(
         state = "large"
     elif hashlib.sha256(data).hexdigest() != sha256:
         state = "altered"
-    lines = _lines(data, key, skus) if state == "whole" else {}
+    lines: dict[str, Line] | None = {}
+    if state == "whole":
+        lines = _lines(data, key, skus)
+    if lines is None:
+        state, lines = "large", {}
     return [Trace(sku, sha256, page, state, *lines.get(sku, NO_LINE)) for sku in skus]
 
 
-def _lines(data: bytes, key: str, skus: Collection[str]) -> dict[str, Line]:
-    """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page."""
+def _lines(data: bytes, key: str, skus: Collection[str]) -> dict[str, Line] | None:
+    """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
+
+    None for a JSON page that is too long to be parsed.
+    """
     if layout.page_format(key) == "json":
-        objects = _objects_with(json.loads(packed.read_all(_unpacked(data, key))), set(skus))
+        content = packed.read_all(_unpacked(data, key), MOST_JSON_BYTES)
+        if len(content) > MOST_JSON_BYTES:
+            return None
+        objects = _objects_with(json.loads(content), set(skus))
         return {
             sku: (json.dumps(item, ensure_ascii=False), tuple(_leaves(item)))
             for sku, item in objects.items()

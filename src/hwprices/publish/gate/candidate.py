@@ -64,6 +64,9 @@ class Candidate:
 
     def only(self, regions: Collection[str]) -> "Candidate":
         """Give the same with the prices of some regions only."""
+        if not self.price_files:
+            rows_of = self.table(PRICES).filter(pl.col("region").is_in(list(regions)))
+            return replace(self, tables={**self.tables, PRICES: rows_of})
         files = [file for file in self.price_files if file.regions & set(regions)]
         rows = [file.only(regions) for file in files] or [frames.empty(TABLES[PRICES]).lazy()]
         return replace(self, tables={**self.tables, PRICES: pl.concat(rows)}, price_files=())

@@ -11,23 +11,11 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, sheet_notes
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
+from hwprices.schemas.keys import PURCHASE_KEY
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
-
-WAY = [
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
-]
-"""What tells apart the ways to buy a machine in one region."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +96,7 @@ def ways(rows: pl.DataFrame) -> pl.DataFrame:
         "effective_hourly", "region", "price_id"
     )
     return (
-        known.group_by(WAY, maintain_order=True)
+        known.group_by(PURCHASE_KEY, maintain_order=True)
         .agg(
             regions=pl.col("region").n_unique(),
             lowest=pl.col("effective_hourly").first(),
@@ -116,7 +104,7 @@ def ways(rows: pl.DataFrame) -> pl.DataFrame:
             region=pl.col("region").first(),
             price_id=pl.col("price_id").first(),
         )
-        .sort("lowest", *WAY, nulls_last=True)
+        .sort("lowest", *PURCHASE_KEY, nulls_last=True)
     )
 
 

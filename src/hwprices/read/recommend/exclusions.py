@@ -1,5 +1,6 @@
 """Say why a machine is left out of a recommendation: a code for programs, a sentence for people."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -10,6 +11,8 @@ from hwprices.read.recommend.machines import PRIVATE_HOSTS
 OVER_BUDGET: Final = "over_budget"
 
 PRIVATE_HOST: Final = "private_host"
+
+PRIVATE_HOST_SENTENCE = "it belongs to private people; ask with --community"
 
 HOURS_PER_MONTH = 730  # 8760 / 12
 
@@ -54,6 +57,23 @@ def private_host_unasked(limits: Limits) -> pl.Expr:
     return pl.col("private_host") & pl.lit(not limits.community and limits.region not in places)
 
 
+def best_regions(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
+    """Keep the best region of each machine, and add its rank: null for a machine left out.
+
+    ``frame`` has where, provider, machine and excluded_reason; ``order`` puts the best first. A
+    private person's machine that is left out is kept apart from the vendor's own.
+    """
+    fits = pl.col("excluded_reason").is_null()
+    apart = (pl.col("excluded_reason") == PRIVATE_HOST).fill_null(False)
+    best = (
+        frame.with_columns(apart=apart)
+        .sort("where", ~fits, *order, nulls_last=True)
+        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
+    )
+    rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
+    return best.with_columns(rank=rank)
+
+
 def sentences(job: Job) -> dict[str, pl.Expr]:
     """List every reason for leaving out a machine: its code, and the sentence with the figures."""
     col, lit = pl.col, pl.lit
@@ -95,7 +115,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "no_on_demand_price": pl.format("no price: {}", col.on_demand_reason.fill_null("unknown")),
         "no_price": lit("no price"),
         "power_unknown": lit("its power is not known"),
-        PRIVATE_HOST: lit("it belongs to private people; ask with --community"),
+        PRIVATE_HOST: lit(PRIVATE_HOST_SENTENCE),
         "too_dear_to_buy": pl.format(
             "costs {} USD to buy, over the budget", col.purchase_price_usd.cast(pl.Float64).round(0)
         ),

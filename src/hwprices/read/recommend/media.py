@@ -7,7 +7,12 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
-from hwprices.read.recommend.exclusions import PRIVATE_HOST, private_host_unasked
+from hwprices.read.recommend.exclusions import (
+    PRIVATE_HOST,
+    PRIVATE_HOST_SENTENCE,
+    best_regions,
+    private_host_unasked,
+)
 from hwprices.read.recommend.job import Limits
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.recommend import OUTPUT, with_payback
@@ -124,7 +129,7 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
             pl.when(reason == "not_measured")
             .then(lit("this model was not measured on its accelerator"))
             .when(reason == PRIVATE_HOST)
-            .then(lit("it belongs to private people; ask with --community"))
+            .then(lit(PRIVATE_HOST_SENTENCE))
             .otherwise(pl.coalesce("obstacle", "no_price", lit("over the budget")))
         ),
     )
@@ -148,19 +153,5 @@ def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         "throughput": -col.samples_per_second,
         "hourly": col.usd_per_hour.cast(pl.Float64),
     }
-    order: list[str | pl.Expr] = [
-        "where",
-        ~fits,
-        figures[limits.objective],
-        "provider",
-        "machine",
-        "region",
-    ]
-    apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
-    best = (
-        frame.with_columns(apart=apart)
-        .sort(*order, nulls_last=True)
-        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
-    )
-    rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
-    return best.with_columns(rank=rank).sort(~fits, "where", "rank", "machine", nulls_last=True)
+    best = best_regions(frame, [figures[limits.objective], "provider", "machine", "region"])
+    return best.sort(~fits, "where", "rank", "machine", nulls_last=True)

@@ -15,6 +15,7 @@ from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OVER_BUDGET,
     PRIVATE_HOST,
+    best_regions,
     with_exclusions,
 )
 from hwprices.read.recommend.job import Job, Limits, Serving, assumptions, make_job
@@ -262,17 +263,8 @@ def _figure(job: Job) -> pl.Expr:
 
 def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Keep the best region of each machine, and add its rank; null for a machine left out."""
-    fits = pl.col("excluded_reason").is_null()
     ties = ["usd", "where", "provider", "machine", "region"]
-    # a private person's machine that is left out is shown apart from the vendor's own
-    apart = (pl.col("excluded_reason") == PRIVATE_HOST).fill_null(False)
-    best = (
-        frame.with_columns(apart=apart)
-        .sort("where", ~fits, _figure(job), *ties, nulls_last=True)
-        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
-    )
-    rank = pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
-    return best.with_columns(rank=rank)
+    return best_regions(frame, [_figure(job), *ties])
 
 
 def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
