@@ -11,18 +11,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC
 from decimal import Decimal
-from itertools import accumulate, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 import polars as pl
-import pyarrow as pa
 
 from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
+from hwprices.rows.lists import list_column
 from hwprices.rows.prices import read_money
 from hwprices.units import Timestamp
 
@@ -266,13 +266,8 @@ def _plan_columns(plans: Sequence[list[SavingsPlan] | None]) -> Iterator[pl.Seri
         "plan_terms": pl.Series([plan.term for plan in each], dtype=pl.String),
         "plan_prices": _texts("", [plan.retail_price for plan in each]),
     }
-    ends = [0, *accumulate([len(of_item) if of_item else 0 for of_item in plans])]
-    is_null = [of_item is None for of_item in plans]
-    starts = [None if null else start for null, start in zip(is_null, ends, strict=False)]
-    offsets = pa.array([*starts, ends[-1]], pa.int64())
     for name, values in columns.items():
-        lists = pa.LargeListArray.from_arrays(offsets, values.to_arrow())
-        yield pl.Series(name, lists, dtype=COLUMNS[name])
+        yield list_column(name, values, plans)
 
 
 def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
