@@ -26,17 +26,16 @@ from bench.refresh import served
 from tests.helpers import vendors
 from tests.helpers.aws_pages import moto_server
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.nightly import only_at_night
 
 from hwprices.publish import release
 from hwprices.storage.store import Store
-
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 
 pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
     pytest.mark.timeout(3600),
-    pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1"),
+    only_at_night("takes minutes"),
 ]
 
 SCALE, REGIONS = 0.004, 2

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import toy_provider
+from tests.helpers.nightly import only_at_night
 
 TOY_README = "src/hwprices/providers/toycloud/README.md"
 OTHER = "gcp"
@@ -202,10 +203,7 @@ def test_a_setting_missing_in_its_readme_is_reported(tree: Path) -> None:
     assert "HWPRICES_TOYCLOUD_URL" in done.stdout
 
 
-@pytest.mark.skipif(
-    os.environ.get("HWPRICES_NIGHTLY") != "1",
-    reason="runs a part of the suite once more: set HWPRICES_NIGHTLY=1 to run it",
-)
+@only_at_night("runs a part of the suite once more")
 def test_the_tests_of_settings_and_sheets_pass_with_it(tree: Path) -> None:
     run_tests(
         tree,

@@ -1,7 +1,6 @@
 """The page as a person uses it, in Chromium: from a file and from a server, wide and narrow."""
 
 import csv
-import os
 import random
 import re
 import threading
@@ -14,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.nightly import NIGHTLY
 from tests.read.report import questions
 from tests.read.report.conftest import HOSTILE
 
@@ -244,7 +244,6 @@ def test_owning_costs_what_python_computes(wide: Visit, dataset: hwprices.Datase
         assert expected in page.locator(".chart", has_text="Owning against renting").inner_text()
 
 
-NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
 QUESTIONS = 500 if NIGHTLY else 8
 
 
