@@ -1,8 +1,8 @@
 """Serve a small AWS, Google Cloud and Azure from one server on loopback, for whole live runs.
 
 Each has a handful of regions and every kind of page, so that a run makes some 15 to 30 requests
-through the vendors' real SDKs. ``serve(name, server)`` sets the routes, ``environment(name, url)``
-are the variables that send the provider there.
+through the vendors' real SDKs. ``serve(name, server)`` sets the routes, ``environment(name, url,
+folder)``, which full-size servers share, gives the variables that send the provider there.
 """
 
 import json
@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from urllib.parse import parse_qs
+
+from tools.fullsize.environment import GCP_PROJECT, PROVIDERS, environment
 
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import UnitResult
@@ -20,11 +21,10 @@ from hwprices.stage.stage import Staged, stage_run
 from tests.helpers import aws_pages, azure_pages, gcp_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
-PROVIDERS = ("aws", "azure", "gcp")
+__all__ = ["PROVIDERS", "environment"]
 
 AWS_REGIONS = ("eu-west-1", "us-east-1")
 AZURE_REGIONS = ("eastus", "westeurope")
-GCP_PROJECT = "example"
 AWS_SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/ec2/")
 
 Step = Decimal
@@ -36,34 +36,6 @@ NO_STEP = Decimal(0)
 def serve(name: str, server: StubServer, step: Step = NO_STEP) -> StubServer:
     """Set the routes of a provider on a server."""
     return {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp}[name](server, step)
-
-
-def environment(name: str, url: str, folder: Path) -> dict[str, str]:
-    """List the variables with which a provider asks this server; ``folder`` is an empty one."""
-    return {
-        "aws": {
-            "HWPRICES_AWS_PRICE_LIST_URL": url,
-            "HWPRICES_AWS_CHINA_PRICE_LIST_URL": url,
-            "HWPRICES_AWS_SPOT_ADVISOR_URL": f"{url}/spot-advisor-data.json",
-            "AWS_ENDPOINT_URL_EC2": url,
-            "AWS_ACCESS_KEY_ID": "AKIASAMPLE",
-            "AWS_SECRET_ACCESS_KEY": "not-a-real-key",
-            "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
-            "AWS_CONFIG_FILE": str(folder / "none"),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        },
-        "azure": {
-            "HWPRICES_AZURE_RETAIL_URL": url + azure_pages.RETAIL,
-            "HWPRICES_AZURE_ARM_URL": url,
-            "AZURE_SUBSCRIPTION_ID": azure_pages.SUBSCRIPTION,
-        },
-        "gcp": {
-            "HWPRICES_GCP_BILLING_URL": url,
-            "HWPRICES_GCP_COMPUTE_URL": url,
-            "HWPRICES_GCP_TPU_URL": url,
-            "HWPRICES_GCP_PROJECT": GCP_PROJECT,
-        },
-    }[name]
 
 
 def collect(

@@ -13,6 +13,7 @@ from tests.helpers.nightly import only_at_night
 from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
 from tools.fullsize.answers import Answer, Request, Stream
 from tools.fullsize.aws_world import World
+from tools.fullsize.environment import AZURE_SUBSCRIPTION, GCP_PROJECT
 from tools.fullsize.server import running
 from tools.fullsize.sizes import Size
 
@@ -94,7 +95,7 @@ def test_azure_partitions_are_read_without_a_refusal(tmp_path: Path) -> None:
 def test_gcp_pages_are_read_without_a_refusal(tmp_path: Path) -> None:
     size = Size(scale=0.02, regions=1)
     answers = gcp.handlers(size, "http://127.0.0.1:1")
-    compute = f"/compute/v1/projects/{gcp.PROJECT}"
+    compute = f"/compute/v1/projects/{GCP_PROJECT}"
     bodies = {
         "skus": [body(answers, "/v1/services/6F81-5844-456A/skus")],
         "tpu_skus": [body(answers, "/v1/services/E000-3F24-B8AA/skus")],
@@ -132,7 +133,7 @@ def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
         assert len(received) == int(response.headers["Content-Length"])
         assert received.decode() == "".join(aws_bulk.price_list(world, REGION))
         request = urllib.request.Request(
-            f"{server.url}/subscriptions/{azure.SUBSCRIPTION}/locations",
+            f"{server.url}/subscriptions/{AZURE_SUBSCRIPTION}/locations",
             headers={"Accept-Encoding": "gzip"},
         )
         with urllib.request.urlopen(request) as response:

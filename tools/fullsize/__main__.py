@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools import fullsize
-from tools.fullsize.server import FullSizeServer, environment
+from tools.fullsize.environment import PROVIDERS, environment
+from tools.fullsize.server import FullSizeServer
 from tools.fullsize.sizes import Size
 
 
@@ -25,8 +26,9 @@ def main() -> int:
     server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
     megabytes = server.measure() / 1e6
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
-        for name, value in environment(server.url, Path(folder)).items():
-            print(f"export {name}={shlex.quote(value)}")
+        for provider in PROVIDERS:
+            for name, value in environment(provider, server.url, Path(folder)).items():
+                print(f"export {name}={shlex.quote(value)}")
         print(f"# ready: bulk files of {megabytes:,.0f} MB; stop with Ctrl-C", flush=True)
         with suppress(KeyboardInterrupt):
             server.serve()
