@@ -8,6 +8,7 @@ give it the shape of the vendor's answers. The same recordings give the same fil
 
 import argparse
 import gzip
+import hashlib
 import json
 import re
 import shutil
@@ -114,13 +115,13 @@ def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
     for result in results:
         (page,) = result.pages
         name = f"{result.unit.kind}.json.gz"
-        with landing.file(page) as path:
-            shutil.copyfile(path, folder / name)
+        stored = gzip.compress(landing.read(page), mtime=0)
+        (folder / name).write_bytes(stored)
         entries.append(
             {
                 "kind": result.unit.kind,
                 "file": name,
-                "sha256": page.sha256,
+                "sha256": hashlib.sha256(stored).hexdigest(),
                 "url": page.url,
                 "retrieved_at": page.retrieved_at.isoformat(),
                 "params": dict(page.params),
