@@ -74,7 +74,7 @@ def project() -> Path:
 def sheets_once() -> Iterator[None]:
     """Publish with spec sheets that were read once; see tests/helpers/sheets_once.py."""
     with pytest.MonkeyPatch.context() as patch:
-        if "hwprices.publish.release" in sys.modules:  # else no test that was collected publishes
+        if "hwprices.publish.join" in sys.modules:  # else no test that was collected publishes
             from tests.helpers.sheets_once import read_sheets_once
 
             read_sheets_once(patch)

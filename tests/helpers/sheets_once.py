@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hwprices.schemas.columns import Table
+from hwprices.publish.join import PUBLISHED_SHEETS
+from hwprices.schemas.columns import Table, table_name
 from hwprices.specs import sheets
 from hwprices.stage import validate
 
@@ -17,21 +18,18 @@ from hwprices.stage import validate
 def read_sheets_once(patch: pytest.MonkeyPatch) -> None:
     """Keep the sheets of each folder that is read, and what their check before publishing gives."""
     load, check = cache(sheets.load_all), validate.check
-    kept: set[int] = set()
-    """The id of each frame that ``load`` keeps, and no other frame can have."""
-    checked: dict[tuple[int, type[Table]], pl.DataFrame] = {}
+    checked: dict[int, tuple[pl.DataFrame, pl.DataFrame]] = {}
+    """By id; a frame that is kept shares its id with no other."""
 
     def load_once(directory: Path | None = None) -> dict[str, pl.DataFrame]:
-        frames = load(directory or sheets.sheet_directory())
-        kept.update(id(frame) for frame in frames.values())
-        return dict(frames)
+        return dict(load(directory or sheets.sheet_directory()))
 
     def check_once(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-        if id(frame) not in kept:
+        if table_name(model) not in PUBLISHED_SHEETS:
             return check(frame, model)
-        if (id(frame), model) not in checked:
-            checked[id(frame), model] = check(frame, model)
-        return checked[id(frame), model]
+        if id(frame) not in checked:
+            checked[id(frame)] = frame, check(frame, model)
+        return checked[id(frame)][1]
 
     patch.setattr(sheets, "load_all", load_once)
     patch.setattr(validate, "check", check_once)
