@@ -277,6 +277,7 @@ def test_a_killed_publisher_leaves_the_old_release_or_the_new(store, tmp_path):
     assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 2100
 
 
+@only_at_night("tests/reliability tries the same with whole runs")
 @pytest.mark.slow
 def test_of_two_publishers_at_once_one_makes_the_release(store, tmp_path):
     make.stage_frames(store, "r1", make.world(3000))
