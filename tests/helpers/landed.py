@@ -1,10 +1,8 @@
-"""List the landed pages in a folder, and compare runs that are packed in different ways."""
+"""List the landed pages in a folder, and compare those of two folders."""
 
-import hashlib
-from dataclasses import replace
 from pathlib import Path
 
-from hwprices.landing.pages import Landing, Page, Run
+from hwprices.landing.pages import Landing
 from hwprices.storage import layout
 
 
@@ -13,21 +11,19 @@ def landed_pages(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if layout.is_page(path.name)]
 
 
-def run_by_content(root: Path, provider: str) -> Run:
-    """Read the only run below ``root``, with the SHA-256 of each page's content as its key.
+def landed_contents(folder: Path, provider: str) -> list[tuple[object, ...]]:
+    """List what the latest run of a provider landed: units, facts about each page, its content.
 
-    What depends on the packing is left out: the stored file's name, digest and length. Every page
-    below the root must be one of the run.
+    Two lists are equal if the pages are, however they are packed.
     """
-    landing = Landing(root)
+    landing = Landing(folder)
     run = landing.latest_run(provider)
     assert run is not None
-    keys = {page.key for result in run.results for page in result.pages}
-    assert {str(path.relative_to(root)) for path in landed_pages(root / provider)} == keys
-
-    def by_content(page: Page) -> Page:
-        content = hashlib.sha256(landing.read(page)).hexdigest()
-        return replace(page, key=content, sha256="", bytes=0)
-
-    results = (replace(one, pages=tuple(map(by_content, one.pages))) for one in run.results)
-    return replace(run, results=tuple(results))
+    pages = [(result.unit, page) for result in run.results for page in result.pages]
+    assert {page.key for _, page in pages} == {
+        path.relative_to(folder).as_posix() for path in landed_pages(folder / provider)
+    }
+    return [
+        (run.run_id, unit, page.url, page.params, page.retrieved_at, landing.read(page))
+        for unit, page in pages
+    ]

@@ -9,6 +9,7 @@ give it the shape of the vendor's answers. The same recordings give the same fil
 import argparse
 import gzip
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -115,7 +116,7 @@ def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
     for result in results:
         (page,) = result.pages
         name = f"{result.unit.kind}.json.gz"
-        stored = gzip.compress(landing.read(page), mtime=0)
+        stored = packed(landing.read(page))
         (folder / name).write_bytes(stored)
         entries.append(
             {
@@ -130,6 +131,14 @@ def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
         )
     text = json.dumps({"pages": entries}, indent=1) + "\n"
     (folder / "pages.json").write_text(text, encoding="utf-8")
+
+
+def packed(content: bytes) -> bytes:
+    """Pack with gzip so that equal content gives equal bytes: no time and no system is named."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile("", "wb", 6, buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
 
 
 def land(

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.landed import run_by_content
+from tests.helpers.landed import landed_contents
 from tools.sample.aws import main as build_sample
 
 from hwprices.landing.pages import Landing
@@ -145,4 +145,5 @@ def test_spot_of_the_sample_is_below_on_demand(tables):
 def test_the_sample_is_what_its_builder_writes(project, shared, tmp_path):
     """No page of the sample was edited by hand."""
     build_sample([str(shared), "--into", str(tmp_path)])
-    assert run_by_content(tmp_path, "aws") == run_by_content(project / "data/sample", "aws")
+    bundled = landed_contents(project / "data/sample", "aws")
+    assert landed_contents(tmp_path, "aws") == bundled
