@@ -33,11 +33,9 @@ from hwprices.storage import layout
 from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
+from tools.simulate_history import DAILY_MOVES
 
 START = datetime(2026, 1, 1, 4, tzinfo=UTC)
-
-DAILY_MOVES = 0.002
-"""Share of prices that move in a day, as in tools/simulate_history.py."""
 
 SEED = 11
 
