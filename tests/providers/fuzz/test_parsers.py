@@ -14,8 +14,8 @@ from tests.helpers.aws_pages import line, price_list, quotes, reserved, savings_
 from tests.helpers.nightly import only_at_night
 from tests.providers.fuzz.pages import Checks, PageKind, mutations, normalise, recorded, sampled
 
-SHORT, LONG = 12, 1000
-"""Examples a parser, in the suite and in the slow run."""
+SHORT, LONG = 6, 1000
+"""Examples of each parser: in every run of the tests, and at night."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
 """Errors that judge many pages or the sheets, and so name no page."""
