@@ -34,9 +34,9 @@ def automations(prefect_server: Server, project: Path) -> dict[str, dict[str, An
 def firings(server: Server, automation_id: object) -> int:
     """Count how often an automation has fired."""
     name = {"event": {"name": ["prefect.automation.action.executed"]}}
-    found = server.filter("events", filter=name)["events"]
+    events = server.filter("events", filter=name)["events"]
     resource = f"prefect.automation.{automation_id}"
-    return sum(each["resource"]["prefect.resource.id"] == resource for each in found)
+    return sum(each["resource"]["prefect.resource.id"] == resource for each in events)
 
 
 def fires(server: Server, automation_id: object, before: int = 0) -> bool:

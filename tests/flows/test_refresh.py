@@ -196,9 +196,9 @@ def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) ->
     [remedy] = done.stderr.strip().splitlines()
     assert f"--accept {SMALL}:sample_over_live" in remedy
     status = [sys.executable, "-m", "hwprices", "status", "--root", str(tmp_path)]
-    asked = run(*status, cwd=tmp_path, environment=clean_environment())
-    assert asked.returncode == 1
-    assert "held back" in asked.stdout
+    status_after = run(*status, cwd=tmp_path, environment=clean_environment())
+    assert status_after.returncode == 1
+    assert "held back" in status_after.stdout
     assert newest_states(prefect_server)["refresh"] == ("FAILED", "HeldBack")
     assert newest_states(prefect_server)["publish"] == ("FAILED", "HeldBack")
     assert first_lines(prefect_server)["refresh"].startswith("# held back: Scaleway ")

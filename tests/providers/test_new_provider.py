@@ -79,7 +79,7 @@ def tracked_files(project: Path) -> list[str]:
 
 
 def run(
-    tree: Path, *command: str, check: bool = True, given: str = ""
+    tree: Path, *command: str, check: bool = True, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in the tree, with the tree's own hwprices."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HWPRICES_")}
@@ -88,7 +88,7 @@ def run(
         [sys.executable, *command],
         cwd=tree,
         env=environment,
-        input=given,
+        input=stdin,
         capture_output=True,
         text=True,
         check=False,
@@ -118,7 +118,7 @@ def answers(tree: Path) -> dict[str, str]:
     """Make a release of the toy and one other provider, and ask it all commands."""
     root = str(tree / "data/local")
     commands = {name: [*words, "--root", root] for name, words in COMMANDS.items()}
-    done = run(tree, "-c", ANSWERS, root, given=json.dumps(commands))
+    done = run(tree, "-c", ANSWERS, root, stdin=json.dumps(commands))
     printed: dict[str, str] = json.loads(done.stdout)
     return printed
 

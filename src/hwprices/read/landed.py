@@ -58,17 +58,17 @@ def traces(
 
     ``most_bytes``: larger pages, as they are stored, are not read; without it all are.
     """
-    wanted = list(sources)
+    requests = list(sources)
     keys = {
         layout.page_sha256(key): key
-        for key in (dataset.store.keys(layout.raw(provider)) if wanted else ())
+        for key in (dataset.store.keys(layout.raw(provider)) if requests else ())
     }
     by_source: dict[Source, Trace] = {}
-    for sha256 in dict.fromkeys(sha256 for _, sha256 in wanted):
-        skus = [sku for sku, page in wanted if page == sha256]
+    for sha256 in dict.fromkeys(sha256 for _, sha256 in requests):
+        skus = [sku for sku, page in requests if page == sha256]
         for trace in _page(dataset, keys.get(sha256), sha256, skus, most_bytes):
             by_source[trace.sku, sha256] = trace
-    return [by_source[source] for source in wanted]
+    return [by_source[source] for source in requests]
 
 
 def _page(

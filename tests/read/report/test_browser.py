@@ -284,13 +284,13 @@ def test_the_map_filters_by_the_regions_of_a_place(wide: Visit, offers: pl.DataF
     virginia.hover()
     assert "Azure eastus" in page.locator(".tip").inner_text()
     virginia.click()
-    there = offers.filter(pl.col("region").is_in(["us-east-1", "eastus"]))
-    assert wide.found() == there.height
+    of_place = offers.filter(pl.col("region").is_in(["us-east-1", "eastus"]))
+    assert wide.found() == of_place.height
     assert "us-east-1" in page.evaluate("decodeURIComponent(location.hash)")
     virginia.press("ArrowLeft")
     page.keyboard.press("Space")
     iowa = offers.filter(region="us-central1")
-    assert wide.found() == there.height + iowa.height
+    assert wide.found() == of_place.height + iowa.height
     assert "eu-1" in page.locator(".map .hint").inner_text()
 
 
