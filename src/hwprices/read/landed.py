@@ -20,6 +20,9 @@ MOST_JSON_BYTES = 128 << 20
 """Longest JSON page that is parsed, unpacked; landing takes none that is longer. A dataset may be a
 stranger's, and a small file may unpack to more than there is memory."""
 
+MOST_LINE_CHARACTERS = 1 << 20
+"""Of any other page a longer line is read in parts, for the same reason."""
+
 PageState = Literal["whole", "altered", "missing", "large"]
 """Whether a page is what was landed; missing where a dataset was copied without its pages; large
 where it was not read for its size."""
@@ -126,7 +129,7 @@ def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> dict[st
     result: dict[str, Line] = {}
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
-        for line in lines:
+        for line in iter(lambda: lines.readline(MOST_LINE_CHARACTERS), ""):
             cells = _cells(line)
             named = missing.intersection(cells) if as_cell else {s for s in missing if s in line}
             for sku in named:
