@@ -1,8 +1,8 @@
 """Serve a small AWS, Google Cloud and Azure from one server on loopback, for whole live runs.
 
 Each has a handful of regions and every kind of page, so that a run makes some 15 to 30 requests
-through the vendors' real SDKs. ``serve(name, server)`` sets the routes, ``environment(name, url,
-folder)``, which full-size servers share, gives the variables that send the provider there.
+through the vendors' real SDKs. ``serve(name, server)`` sets the routes, ``environment(name, url)``
+are the variables that send the provider there.
 """
 
 import json
@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from urllib.parse import parse_qs
 
-from tools.fullsize.environment import GCP_PROJECT, PROVIDERS, environment
+from tools.fullsize.environment import GCP_PROJECT, of_aws, of_azure, of_gcp
 
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import UnitResult
@@ -21,7 +22,7 @@ from hwprices.stage.stage import Staged, stage_run
 from tests.helpers import aws_pages, azure_pages, gcp_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
-__all__ = ["PROVIDERS", "environment"]
+PROVIDERS = ("aws", "azure", "gcp")
 
 AWS_REGIONS = ("eu-west-1", "us-east-1")
 AZURE_REGIONS = ("eastus", "westeurope")
@@ -36,6 +37,11 @@ NO_STEP = Decimal(0)
 def serve(name: str, server: StubServer, step: Step = NO_STEP) -> StubServer:
     """Set the routes of a provider on a server."""
     return {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp}[name](server, step)
+
+
+def environment(name: str, url: str, folder: Path) -> dict[str, str]:
+    """List the variables with which a provider asks this server; ``folder`` is an empty one."""
+    return {"aws": of_aws(url, folder), "azure": of_azure(url), "gcp": of_gcp(url)}[name]
 
 
 def collect(
