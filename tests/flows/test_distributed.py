@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from tests.helpers import vendors
 from tests.helpers.aws_pages import moto_server
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.nightly import only_at_night
+from tests.helpers.prefect_server import free_port
 
 from hwprices.publish import release
 from hwprices.storage.store import Store
@@ -183,12 +183,6 @@ def wait(condition: Callable[[], bool], what: str, seconds: float = READY_SECOND
             return
         time.sleep(0.2)
     raise AssertionError(f"no {what} after {seconds:g} s")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def is_up(url: str) -> bool:
