@@ -130,7 +130,8 @@ class Cluster:
 
 def _workers(client: Any) -> dict[str, Any]:
     """Return what the scheduler knows of each worker, by its name."""
-    return {w["name"]: w for w in client.scheduler_info(-1)["workers"].values()}
+    workers = client.scheduler_info(-1)["workers"]
+    return {worker["name"]: {**worker, "address": at} for at, worker in workers.items()}
 
 
 @dataclass

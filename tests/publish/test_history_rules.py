@@ -171,6 +171,24 @@ def test_the_history_is_the_same_when_it_is_made_again(sequence, data):
         assert history.equals(results[index][0])
 
 
+SEEN = ("state", "waits_for", "last_release", "observed_first", *intervals.ORIGIN)
+"""What a release writes anew in the intervals of a price that is as it was."""
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_intervals_that_are_not_touched_are_as_they_were(sequence):
+    """So only the others are checked once more."""
+    index = len(sequence) - 1
+    history, _ = record(sequence[:index])[-1]
+    before, after = (worlds.snapshot(sequence[i], i) for i in (index - 1, index))
+    step = intervals.step(history, before, after, worlds.moment(index))
+    others = step.history.join(step.touched, on="price_id", how="anti").drop(SEEN)
+    were = history.join(step.touched, on="price_id", how="anti").drop(SEEN)
+    key = ["price_id", "valid_from"]
+    assert others.sort(key).equals(were.sort(key))
+
+
 @EXAMPLES
 @given(any_worlds())
 def test_a_provider_is_carried_further_region_by_region_as_in_one_piece(sequence):
