@@ -33,16 +33,15 @@ from hwprices.storage import layout
 from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
+from tools.simulate_history import DAILY_MOVES
 
 START = datetime(2026, 1, 1, 4, tzinfo=UTC)
-
-DAILY_MOVES = 0.002
-"""Share of families that move in a day; tools/simulate_history.py moves this share of prices."""
 
 SEED = 11
 
 DRAWS = 10_000
-"""The draw of a family is one of so many numbers; the first DAILY_MOVES of them move."""
+"""The draw of a family is one of so many numbers; the first DAILY_MOVES of them move. That is a
+share of families here, and of prices in tools/simulate_history.py."""
 
 AREAS = (layout.RELEASES, layout.STAGED, layout.RAW)
 
