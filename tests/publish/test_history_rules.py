@@ -4,7 +4,6 @@ Intervals never overlap, what was not collected is not removed, and what our rea
 a change of price. docs/history.md states them.
 """
 
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
+from tests.helpers.nightly import NIGHTLY
 
 from hwprices.publish.history import changes, intervals
 from hwprices.publish.history import record as history_record
@@ -23,7 +23,6 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.stage import validate
 
-NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
 EXAMPLES = settings(max_examples=300 if NIGHTLY else 5)
 """A step takes some 40 ms. Set HWPRICES_NIGHTLY=1 for more examples."""
 

@@ -50,8 +50,8 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
         RecursionError: it is nested too deep.
     """
     if decoded is not None:
-        names = _count_names(content)
-        if names is not None and names == _count_names(msgspec.json.encode(decoded)):
+        names = count_names(content)
+        if names is not None and names == count_names(msgspec.json.encode(decoded)):
             return
     json.loads(
         content.decode("utf-8-sig"),
@@ -62,7 +62,7 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
     )
 
 
-def _count_names(content: bytes) -> int | None:
+def count_names(content: bytes) -> int | None:
     """Count the names of all objects; None where counting quotes before colons would not do.
 
     That is where a quote is escaped, which may be inside of a text, or a blank precedes a colon.
