@@ -110,10 +110,10 @@ class Past:
 
 def past_of(history: pl.LazyFrame) -> Past:
     """Look at all intervals of a provider."""
-    last = history.filter(pl.col("last_release") == pl.col("last_release").max())
-    readings = last.select(pl.col("reading").unique()).collect()["reading"].to_list()
-    is_empty = history.select(pl.len()).collect().item() == 0
-    return Past(is_empty, readings[0] if len(readings) == 1 else None)
+    last_seen = pl.col("last_release").max()
+    readings = history.group_by("reading").agg(last_seen).collect(engine="streaming")
+    newest = readings.filter(last_seen == pl.col("last_release"))["reading"].to_list()
+    return Past(readings.is_empty(), newest[0] if len(newest) == 1 else None)
 
 
 def step(
