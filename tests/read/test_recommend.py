@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.helpers.small_release import Release
+from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
@@ -228,12 +228,7 @@ def test_places_are_kept(release: Release) -> None:
 
 def test_machines_of_private_people_are_left_out_unless_asked_for(release: Release) -> None:
     """They are the cheapest, and nobody knows whether one is free: the line below names one."""
-    private = pl.col("instance_type") == "g6.xlarge"
-    offers = release.tables["offers"].with_columns(
-        provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
-        region=pl.when(private).then(pl.lit("community")).otherwise("region"),
-    )
-    hosts = Release({**release.tables, "offers": offers})
+    hosts = with_private_hosts(release, ["g6.xlarge"])
     _, out = ranked(hosts, "7B", "lora", context=2048)
     assert out["g6.xlarge"] == "it belongs to private people; ask with --community"
     for limits in (Limits(community=True), Limits(region="community")):

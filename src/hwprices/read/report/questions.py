@@ -14,6 +14,7 @@ import polars as pl
 
 from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.language_model import BYTES_PER_WEIGHT, ModelShape
+from hwprices.read import private_hosts
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.recommend import estimates, exclusions, job, machines, measurements, throughput
 from hwprices.read.recommend.devices import Device, device
@@ -46,7 +47,7 @@ CONSTANTS = {
     "training_context": job.TRAINING_CONTEXT,
     "max_nodes": job.MAX_NODES,
     "options": job.OPTIONS,
-    "private_hosts": machines.PRIVATE_HOSTS,
+    "private_hosts": private_hosts.PRIVATE_HOSTS,
     "bits_per_weight": {f: measurements.BITS_PER_WEIGHT[f] for f in BYTES_PER_WEIGHT},
     "bytes_per_weight": BYTES_PER_WEIGHT,
     "training_bytes": language_model.TRAINING_BYTES,
