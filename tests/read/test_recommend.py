@@ -305,6 +305,31 @@ def test_images_are_priced_where_they_were_measured(release: Release) -> None:
     assert frame.filter(machine="g6.xlarge")["excluded_reason"].item() == "not_measured"
 
 
+def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> None:
+    """MLPerf's samples of speech; MLCommons' reference implementation on a GPU says little."""
+    rows = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
+    tuned = rows.with_columns(
+        model=pl.lit("whisper"),
+        result=pl.lit(348.0),
+        per_accelerator=pl.lit(43.5),
+        result_unit=pl.lit("Samples/s"),
+    )
+    untuned = tuned.with_columns(
+        accelerator_id=pl.lit("nvidia-l4"),
+        system=pl.lit("GATEOverflow/GATEOverflow_AMD_AM5-reference-gpu-vllm-default_config"),
+        accelerator_count=1.0,
+        per_accelerator=pl.lit(1.46),
+    )
+    speech = Release({**release.tables, "benchmarks": pl.concat([tuned, untuned])})
+    frame = media.recommend("whisper-large-v3", speech, Limits())
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))
+    assert "1,000 samples are 6.6 hours of speech" in p5["assumed"]
+    l4 = frame.filter(machine="g6.xlarge")
+    assert l4["basis"].item() == "reference"
+    assert "measured, untuned software" in drawn(l4)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.floats(min_value=1e9, max_value=3e11), st.integers(min_value=512, max_value=16_384))
 def test_what_fits_with_a_longer_context_fits_with_a_shorter(

@@ -148,7 +148,7 @@ def test_a_faster_measured_device_never_goes_behind_a_slower_dearer_one() -> Non
     """Of two devices alike in the sheet, the one that was measured faster is answered faster."""
     row = load("accelerators").filter(accelerator_id="nvidia-l40s").row(0, named=True)
     ids = ("slow", "fast")
-    workload = Workload("llama-3.1-8b", 778, 73)
+    workload = Workload("llama-3.1-8b", 778, 128)
     results = [
         Measurement(name, "serving", "llama3.1-8b", workload, "fp8", 8, rate, rate, name)
         for name, rate in zip(ids, (1000.0, 2000.0), strict=True)

@@ -102,7 +102,7 @@ COLUMNS = {
     "measured": Column(MEASUREMENTS, "see unit", "Newest MLPerf results, the best of each kind."),
     "usd_per_million_tokens": Column(TOKEN_PRICES, "USD/Mtoken", "Price of tokens, by model."),
     "usd_per_thousand_samples": Column(
-        SAMPLE_PRICES, "USD/1000", "Price of a thousand images, by model."
+        SAMPLE_PRICES, "USD/1000", "Price of a thousand images, pieces of speech or videos."
     ),
     "power_w": Column(pl.Float64, "W", "Power at full load."),
     "power_basis": Column(pl.String, "", "What the power rests on."),

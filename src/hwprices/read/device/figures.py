@@ -19,8 +19,8 @@ TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a l
 OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""
 
-SAMPLE_MODELS = ["stable-diffusion-xl"]
-"""Benchmarks of images that have a price."""
+SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
+"""Benchmarks of images, speech and video that have a price."""
 
 TIMES = ["minutes", "ms"]
 """Result units in which less is better; the others are rates."""
@@ -227,7 +227,7 @@ def owned_token_prices(
 def sample_prices(
     benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
-    """Price of a thousand images, by model."""
+    """Price of a thousand samples (images, pieces of speech, videos), by model."""
     if usd_per_hour is None:
         return []
     samples_per_hour = pl.col("per_accelerator") * count * formulas.SECONDS_PER_HOUR

@@ -99,8 +99,12 @@ def launched(row: Row) -> str:
 
 
 def _sample_prices(row: Row) -> list[str]:
-    """Write the price of a thousand images, one line a model."""
-    names = {"stable-diffusion-xl": "SDXL images"}
+    """Write the price of a thousand images, pieces of speech or videos, one line a model."""
+    names = {
+        "stable-diffusion-xl": "SDXL images",
+        "whisper": "Whisper, speech of up to 30 s",
+        "wan-2.2-t2v-a14b": "Wan 2.2 videos",
+    }
     return [
         f"{names.get(price['model'], price['model'])}: {money(price['usd'])}"
         for price in row["usd_per_thousand_samples"] or []

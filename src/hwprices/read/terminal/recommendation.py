@@ -50,6 +50,7 @@ BASES = {
     "scaled": "scaled",
     "modelled": "modelled",
     "unmeasured_family": "modelled, family not measured",
+    "reference": "measured, untuned software",
 }
 
 BREAK_EVEN_HEADINGS = [
