@@ -21,8 +21,8 @@ INTRODUCTION = """# Devices
 What `hwprices device` answers about 40 devices, question by question. Written from the bundled
 sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample and of
 its days, of one device (of the whole machine for the last three). A cell without a figure says why.
-Prices of a data center and of private people (RunPod's Community Cloud) are apart: the second is the
-lowest that any of them asked for, and whether one is free is not known.
+Prices of a data center and of private people (RunPod's Community Cloud) are apart: the second is
+the lowest that any of them asked for, and whether one is free is not known.
 """
 
 DEVICES = {

@@ -33,8 +33,8 @@ LANGUAGE_MODELS = r"^(llama|mixtral|gptj|deepseek|gpt-oss)"
 RATE_SCENARIOS = ("Offline", "Server", "Interactive")
 
 WHISPER_OPERATIONS = 2 * 1500 * 32 * 12 * 1280**2
-"""Operations of Whisper's encoder for one sample: 1,500 positions for 30 s, 32 layers of width 1,280
-with 12 × width² weights each. The decoder comes on top: https://arxiv.org/abs/2212.04356"""
+"""Operations of Whisper's encoder for one sample: 1,500 positions for 30 s, 32 layers of width
+1,280 with 12 × width² weights each. The decoder comes on top: https://arxiv.org/abs/2212.04356"""
 
 COMPLETE_COLUMNS = ("cpu", "arch", "cpu_cores", "memory_gib")
 """Columns that are filled for a complete machine: GPUs alone have none of them."""

@@ -19,7 +19,6 @@ from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
 from hwprices.units import Money
 
-
 H100_AT_AZURE = "Standard_ND96isr_H100_v5"
 
 

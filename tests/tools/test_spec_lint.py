@@ -98,7 +98,8 @@ def test_a_language_model_that_is_not_in_tokens(tmp_path: Path) -> None:
 
 def test_tokens_of_speech_are_no_samples(tmp_path: Path) -> None:
     """An L4 with 349 "samples" a second: those are tokens, of 5.5 pieces of speech."""
-    cells = RESULT | {"model": "whisper", "result_unit": "Samples/s", "per_accelerator": "349.25"}
+    cells = RESULT | {"model": "whisper", "result_unit": "Samples/s"}
+    cells |= {"per_accelerator": "349.25", "derived": "true"}
     edit = add(accelerator_id="nvidia-l4", system="Dell/L4x4", **cells)
     assert findings(copy_with(tmp_path, "benchmarks", edit)) == {("speech", "nvidia-l4")}
 

@@ -138,10 +138,10 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. cloud_usd_per_hour is the
     cheapest on-demand price of one accelerator in a data center times the machine's number of
     accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
-    people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours counts hours of use,
-    break_even_years the calendar at that utilisation. Both are null where no cloud sells the
-    accelerator, where the electricity alone costs more than the cloud, and for a part that needs a
-    host (``complete`` is false): it is shown and never ranked.
+    people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours
+    counts hours of use, break_even_years the calendar at that utilisation. Both are null where no
+    cloud sells the accelerator, where the electricity alone costs more than the cloud, and for a
+    part that needs a host (``complete`` is false): it is shown and never ranked.
     """
     c = pl.col
     machines = owned(dataset, ownership)

@@ -45,10 +45,10 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
     """Find the cheapest prices of one accelerator for an hour.
 
     Returns one row per provider, purchase option and term: provider, private_host, purchase_option,
-    term_months, currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux, shared
-    tenancy, license included, and prices that are known and have no flag but
-    those of HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without
-    prices in USD has its own currency; machines of private people have rows of their own.
+    term_months, currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux,
+    shared tenancy, license included, and prices that are known and have no flag but those of
+    HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without prices in
+    USD has its own currency; machines of private people have rows of their own.
     """
     accelerator = pl.col("accelerators").list.first().struct
     machines = (

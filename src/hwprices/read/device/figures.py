@@ -185,8 +185,9 @@ def token_prices(
 ) -> list[dict[str, Any]]:
     """Price of a million tokens, by model.
 
-    That of a data center's cheapest offer with as many accelerators as a measured system. Where there is none:
-    the price of one device over its share of a measured system's rate, marked as derived.
+    That of a data center's cheapest offer with as many accelerators as a measured system. Where
+    there is none: the price of one device over its share of a measured system's rate, marked as
+    derived.
     """
     offers = offers.filter(~is_private_host())
     measured = [

@@ -128,6 +128,9 @@ class Calibration:
     """Share of the compute efficiency that a mixture of experts keeps: its matrices are small."""
     flops_per_byte: float
     """Operations that a device without a published rate does in the time it reads a byte."""
+    utilisations: dict[tuple[str, bool], float]
+    """Accelerator, and whether it computes in FP8: share of its peak rate that the training of
+    dense models reached, where it was measured."""
     errors: dict[str, tuple[float, float]]
     """basis/kind: median and 90th percentile of the error, as shares of the measured figure."""
 

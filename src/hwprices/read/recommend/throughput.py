@@ -71,10 +71,11 @@ class Answer:
 
 
 def load_calibration() -> Calibration:
-    """Read what tools/calibration.py fitted: the sheets efficiencies and calibration."""
+    """Read what tools/calibration.py fitted."""
     return calibration_from(
         pl.read_csv((sheet_directory() / "efficiencies.csv").read_bytes()),
         pl.read_csv((sheet_directory() / "calibration.csv").read_bytes()),
+        pl.read_csv((sheet_directory() / "utilisations.csv").read_bytes()),
     )
 
 
@@ -84,8 +85,12 @@ def calibration() -> Calibration:
     return load_calibration()
 
 
-def calibration_from(efficiencies: pl.DataFrame, errors: pl.DataFrame | None) -> Calibration:
-    """Make a calibration from the two sheets; without errors while they are being computed."""
+def calibration_from(
+    efficiencies: pl.DataFrame,
+    errors: pl.DataFrame | None = None,
+    utilisations: pl.DataFrame | None = None,
+) -> Calibration:
+    """Make a calibration from the sheets; without the last two while they are being computed."""
     figures = {row["family"]: row for row in efficiencies.iter_rows(named=True)}
     families = {
         name: Efficiency(row["compute"], row["bandwidth"])
@@ -97,6 +102,10 @@ def calibration_from(efficiencies: pl.DataFrame, errors: pl.DataFrame | None) ->
         single_user_bandwidth={name: figures[name]["single_user_bandwidth"] for name in families},
         experts=figures["experts"]["compute"],
         flops_per_byte=figures["flops_per_byte"]["compute"],
+        utilisations={
+            (row["accelerator_id"], row["precision"] == "fp8"): row["mfu"]
+            for row in ([] if utilisations is None else utilisations.iter_rows(named=True))
+        },
         errors={
             f"{row['basis']}/{row['kind']}": (row["median_error"], row["p90_error"])
             for row in ([] if errors is None else errors.iter_rows(named=True))

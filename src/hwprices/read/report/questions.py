@@ -70,7 +70,7 @@ CONSTANTS = {
         "tpu": training.MFU_TPU,
         "other": training.MFU_OTHER,
         "narrow": training.NARROW_MFU,
-        "narrow_alone": training.NARROW_MFU_ALONE,
+        "experts": training.EXPERTS_SHARE,
         "unpacking": training.UNPACKING,
     },
     "weight_passes": training.WEIGHT_PASSES,
@@ -183,6 +183,10 @@ class Questions:
             },
             "is_fitted": family in self._estimator.fitted.efficiencies and family != "other",
             "is_small": family in estimates.SMALL_FAMILIES,
+            "mfu": {
+                name: self._estimator.fitted.utilisations.get((accelerator.accelerator_id, narrow))
+                for name, narrow in (("wide", False), ("narrow", True))
+            },
             "slice": machines.TPU_SLICE.get(accelerator.accelerator_id),
         }
 
