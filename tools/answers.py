@@ -51,8 +51,8 @@ QUESTIONS = [
     ask(
         "What does an H100 cost, by the hour and by the year?",
         'device "H100 SXM"',
-        "The cheapest on-demand price of one GPU in any cloud, and the cheapest way to have it for"
-        " a year, commitments included.",
+        "The cheapest on-demand price of one GPU in a data center, the lowest that private people"
+        " ask, and the cheapest way to have it for a year, commitments included.",
         "USD/h ",
         "USD/year",
         "prices of",
@@ -240,9 +240,15 @@ QUESTIONS = [
         "Measured images a second, at the price of an hour.",
     ),
     ask(
+        "Speech to text with Whisper?",
+        "recommend --model whisper --where cloud --top 3",
+        "MLPerf's samples of up to 30 s. 1,000 of them are 6.6 hours of speech: at 0.012 USD a"
+        " fifth of a cent an hour.",
+    ),
+    ask(
         "When does owning pay?",
         "tco",
-        "Against the cheapest on-demand price of the same accelerator in any cloud.",
+        "Against the cheapest on-demand price of the same accelerator in a data center.",
     ),
 ]
 

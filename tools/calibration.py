@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.formulas.serving import Efficiency
-from hwprices.read.recommend import throughput
-from hwprices.read.recommend.devices import Calibration, Device, device
+from hwprices.read.recommend import roofline, throughput
+from hwprices.read.recommend.calibration import Calibration, calibration_from
+from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
 from hwprices.read.recommend.measurements import Measurement, measurements
 from hwprices.read.recommend.model_shape import model_shape
@@ -68,7 +69,7 @@ class Point:
 
     def error(self, fitted: Calibration) -> float | None:
         """Give the natural logarithm of predicted over measured."""
-        value = throughput.predicted(self.measurement, self.device, self.usable_bytes, fitted)
+        value = roofline.predicted(self.measurement, self.device, self.usable_bytes, fitted)
         return None if not value else math.log(value / self.measurement.per_device)
 
 
@@ -259,7 +260,7 @@ def _scaled(grid: Grid, index: int, fitted: Calibration) -> float | None:
     memory = {point.device.accelerator_id: point.usable_bytes}
     estimator = throughput.Estimator(others, memory, fitted)
     factor = estimator.nearest_factor(
-        throughput.Machine(point.device, point.measurement.devices, point.usable_bytes),
+        roofline.Machine(point.device, point.measurement.devices, point.usable_bytes),
         model_shape(point.measurement.workload.model_id),
         point.measurement.kind,
     )
@@ -355,7 +356,7 @@ def build() -> Fitted:
     grids = {kind: Grid(listed, kind, flops_per_byte) for kind in KIND_NAMES}
     experts = fit_experts(grids["serving"])
     efficiencies = efficiencies_sheet(grids["serving"], grids["single_user"], experts)
-    fitted = throughput.calibration_from(efficiencies)
+    fitted = calibration_from(efficiencies)
     answers = {kind: left_out(grid, experts, fitted) for kind, grid in grids.items()}
     speeds = training_speeds(sheets.load("training_speeds"), accelerators)
     tuning = {

@@ -13,17 +13,12 @@ from hwprices import formulas
 from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.serving import Efficiency, Replica, Request
 from hwprices.formulas.training import Cluster
+from hwprices.read.recommend.calibration import load_calibration
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.measurements import Measurement, Workload, measurements
 from hwprices.read.recommend.model_shape import model_shape, published_models
-from hwprices.read.recommend.throughput import (
-    Demand,
-    Estimator,
-    Machine,
-    divisions,
-    load_calibration,
-    work_per_token,
-)
+from hwprices.read.recommend.roofline import Demand, Machine, divisions
+from hwprices.read.recommend.throughput import Estimator, work_per_token
 from hwprices.specs.sheets import load
 
 PERFECT = Efficiency(1.0, 1.0)

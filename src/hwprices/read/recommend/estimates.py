@@ -22,15 +22,14 @@ from hwprices.read.recommend.job import (
 )
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
 from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, TUNED_MODEL, TUNING_TOKENS
-from hwprices.read.recommend.throughput import (
-    Answer,
+from hwprices.read.recommend.roofline import (
     Demand,
-    Estimator,
     Machine,
     divisions,
     kv_bytes,
     measured_precision,
 )
+from hwprices.read.recommend.throughput import Answer, Estimator
 
 KIND = [
     "accelerator_id",

@@ -16,7 +16,15 @@ from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.language_model import BYTES_PER_WEIGHT, ModelShape
 from hwprices.read import private_hosts
 from hwprices.read.ownership import DEFAULTS
-from hwprices.read.recommend import estimates, exclusions, job, machines, measurements, throughput
+from hwprices.read.recommend import (
+    estimates,
+    exclusions,
+    job,
+    machines,
+    measurements,
+    roofline,
+    throughput,
+)
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.model_shape import model_shape, published_models
 from hwprices.read.recommend.recommend import estimator
@@ -62,7 +70,7 @@ CONSTANTS = {
     "all_reduces_per_layer": serving.ALL_REDUCES_PER_LAYER,
     "layer_seconds": serving.LAYER_SECONDS,
     "max_sequences": serving.MAX_SEQUENCES,
-    "measured_batched": throughput.MEASURED_BATCHED,
+    "measured_batched": roofline.MEASURED_BATCHED,
     "most_copies": estimates.MOST_COPIES,
     "mfu": {
         "fast_link": training.MFU_FAST_LINK,
@@ -195,12 +203,12 @@ class Questions:
         number_format = accelerator.compute_format(precision)
         if reason or number_format is None or accelerator.bytes_per_second is None:
             return {"reason": reason}
-        demand = throughput.Demand(model_shape("llama-3.1-8b"), 1, 1, precision)
+        demand = roofline.Demand(model_shape("llama-3.1-8b"), 1, 1, precision)
         return {
             "compute_format": number_format,
             "peak": accelerator.rate(number_format),
-            "rate": throughput.compute_rate(accelerator, number_format, self._estimator.fitted),
-            "kv_bytes": throughput.kv_bytes(accelerator, demand),
+            "rate": roofline.compute_rate(accelerator, number_format, self._estimator.fitted),
+            "kv_bytes": roofline.kv_bytes(accelerator, demand),
         }
 
     def nearest(self) -> pl.DataFrame:
@@ -239,7 +247,7 @@ class Questions:
                 self._factors[which] = self._estimator.nearest_factor(machine, model, kind)
             precision = most_work = None
             if exact is not None and kind == "serving":
-                precision = throughput.measured_precision(accelerator, exact)
+                precision = roofline.measured_precision(accelerator, exact)
                 most_work = throughput.most_work(exact, model)
             key = (accelerator.accelerator_id, name, kind)
             yield *key, self._factors[which], nearest.label, precision, most_work
