@@ -3,9 +3,12 @@
 Writes a CSV in the vendor's format (90 columns, every SKU on demand and with 12 reserved terms,
 other capacities between), lands it as a live run would, and measures: the least a reader must do,
 polars' scan of the landed file, projected to the columns that the normaliser reads and written as
-Parquet; and the normaliser, its rows written as Parquet. The files are deleted afterwards.
+Parquet; and the normaliser, its rows written as Parquet. Beside them two that read the CSV before
+it is landed: pandas, all lines and the same columns; and gpuhunt, which keeps Linux on demand, if
+it is installed (``.venv/bin/uv pip install gpuhunt``). The files are deleted afterwards.
 """
 
+import importlib.util
 import itertools
 import random
 import sys
@@ -25,6 +28,7 @@ from hwprices.providers.aws.prices.price_list import COLUMNS
 from hwprices.storage.packed import PIECE, Writer
 
 GOAL = measure.Goal(ratio=1.2, megabytes=800)
+BESIDE_GPUHUNT = measure.Goal(ratio=0.6)
 LINEAR = measure.Goal(ratio=2.1)
 
 REGION = "us-east-1"
@@ -68,43 +72,42 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         folder, half = f"{top}/all", f"{top}/half"
         size = make_page(folder, SMALL if is_small else FULL)
         make_page(half, (SMALL if is_small else FULL) / 2)
-        costs = measure.compare(
-            {
-                "project": (project, folder),
-                "normalise": (normalise, folder),
-                "half": (normalise, half),
-            },
-            in_process=is_small,
-        )
+        steps = {
+            "project": (project, folder),
+            "normalise": (normalise, folder),
+            "half": (normalise, half),
+            "pandas": (read_with_pandas, folder),
+        }
+        if importlib.util.find_spec("gpuhunt"):
+            steps["gpuhunt"] = (read_with_gpuhunt, folder)
+        costs = measure.compare(steps, in_process=is_small)
     yield measure.make_row("bare projection of an AWS price list", size, costs["project"])
-    yield measure.make_row(
-        "normalise an AWS price list",
-        size,
-        costs["normalise"],
-        baseline=costs["project"],
-        baseline_name="bare projection",
-        goal=GOAL,
-        is_small=is_small,
-    )
-    yield measure.make_row(
-        "the same, twice the lines",
-        size,
-        costs["normalise"],
-        baseline=costs["half"],
-        baseline_name="half the lines",
-        goal=LINEAR,
-        is_small=is_small,
-    )
+    beside = {
+        "normalise an AWS price list": ("project", "bare projection", GOAL),
+        "the same, twice the lines": ("half", "half the lines", LINEAR),
+        "the same, beside pandas": ("pandas", "pandas", None),
+        "the same, beside gpuhunt": ("gpuhunt", "gpuhunt, Linux on demand", BESIDE_GPUHUNT),
+    }
+    for name, (baseline, baseline_name, goal) in beside.items():
+        if baseline in costs:
+            yield measure.make_row(
+                name,
+                size,
+                costs["normalise"],
+                baseline=costs[baseline],
+                baseline_name=baseline_name,
+                goal=goal,
+                is_small=is_small,
+            )
 
 
 def make_page(folder: str, size: float) -> str:
-    """Land a CSV of that many bytes in a folder of its own; return its size in words."""
+    """Write and land a CSV of that many bytes in a folder of its own; return its size in words."""
     Path(folder).mkdir()
     csv = Path(folder) / "index.csv"
     count = generate(csv, size)
     words = f"{csv.stat().st_size / 1e9:.2f} GB, {count:,} lines"
     land(Path(folder))
-    csv.unlink()
     return words
 
 
@@ -253,6 +256,37 @@ def normalise(folder: str) -> None:
     run = landing.run("aws", "bench")
     for part in parts(Pages(run, landing)):
         part.frame.lazy().sink_parquet(f"{folder}/{part.table}.parquet")
+
+
+def read_with_pandas(folder: str) -> None:
+    """Read the columns that the normaliser reads, as texts."""
+    import pandas as pd
+
+    pd.read_csv(
+        f"{folder}/index.csv",
+        skiprows=5,
+        usecols=list(COLUMNS),
+        dtype=str,
+        keep_default_na=False,
+    )
+
+
+def read_with_gpuhunt(folder: str) -> None:
+    """Read the machines with Linux on demand, without asking AWS what is not in the file."""
+    from gpuhunt.providers.aws import AWSProvider
+
+    class FromFile(AWSProvider):
+        def _fill_gpu_details(self, offers: list[object]) -> None:
+            """Ask for nothing."""
+
+        def _with_spot_offers(self, offers: list[object]) -> list[object]:
+            return offers
+
+        # The names in older versions.
+        fill_gpu_details = _fill_gpu_details
+        add_spots = _with_spot_offers
+
+    FromFile(f"{folder}/index.csv").get()
 
 
 if __name__ == "__main__":

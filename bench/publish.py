@@ -47,6 +47,9 @@ LINEAR = measure.Goal(ratio=2.1)
 
 START = datetime(2026, 11, 1, 4, tzinfo=UTC)
 
+BOUGHT = ("os", "purchase_option", "commitment_plan", "term_months", "payment_option")
+"""With the machine type, what is bought: equal for a bare-metal machine and its virtual twin."""
+
 MOVED = 200
 """One price in so many moves from the first release to the second."""
 
@@ -182,8 +185,12 @@ def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
 
 
 def _moved(prices: pl.DataFrame) -> pl.DataFrame:
-    """Let one price in MOVED rise by 3 %, and all be seen a day later."""
-    chosen = pl.int_range(pl.len()) % MOVED == 0
+    """Let about one price in MOVED rise by 3 %, and all be seen a day later.
+
+    That of a bare-metal machine moves with its virtual twin's, or the gate would stop the release.
+    """
+    twin = pl.col("instance_type").str.replace("-metal$", "")
+    chosen = pl.struct(twin, *BOUGHT).hash() % MOVED == 0
     factor = pl.when(chosen).then(pl.lit(103)).otherwise(pl.lit(100)).cast(Money) / 100
     amounts = pl.col("hourly", "upfront", "effective_hourly")
     day = pl.col("observed_at").dt.offset_by("1d")

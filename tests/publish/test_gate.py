@@ -98,6 +98,19 @@ def test_a_jump_of_many_prices_stops(share, factor, stops):
     assert ("price_jump" in stopped_by(raised(share, factor), OLD)) is stops
 
 
+@pytest.mark.parametrize(("moved", "stops"), [(1, False), (2, False), (3, True)])
+def test_one_price_of_a_short_list_is_no_common_move(moved, stops):
+    """2 of 18 are 11 %, more than a tenth, and yet only two prices."""
+    short = make.world(18)
+    up = pl.int_range(pl.len()) < moved
+    raised = pl.when(up).then(pl.col("hourly") * Decimal("1.05")).otherwise("hourly")
+    prices = short["prices"].with_columns(
+        raised.cast(short["prices"].schema["hourly"]).alias("hourly")
+    )
+    prices = prices.with_columns(pl.col("hourly").alias("effective_hourly"))
+    assert ("level_shift" in stopped_by({**short, "prices": prices}, short)) == stops
+
+
 def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     """So are price lists that do not fit into memory at once. The last file has two regions."""
     new = pl.concat(

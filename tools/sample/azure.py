@@ -8,6 +8,8 @@ give it the shape of the vendor's answers. The same recordings give the same fil
 
 import argparse
 import gzip
+import hashlib
+import io
 import json
 import re
 import shutil
@@ -114,13 +116,13 @@ def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
     for result in results:
         (page,) = result.pages
         name = f"{result.unit.kind}.json.gz"
-        with landing.file(page) as path:
-            shutil.copyfile(path, folder / name)
+        stored = packed(landing.read(page))
+        (folder / name).write_bytes(stored)
         entries.append(
             {
                 "kind": result.unit.kind,
                 "file": name,
-                "sha256": page.sha256,
+                "sha256": hashlib.sha256(stored).hexdigest(),
                 "url": page.url,
                 "retrieved_at": page.retrieved_at.isoformat(),
                 "params": dict(page.params),
@@ -129,6 +131,14 @@ def bundle(landing: Landing, results: list[UnitResult], folder: Path) -> None:
         )
     text = json.dumps({"pages": entries}, indent=1) + "\n"
     (folder / "pages.json").write_text(text, encoding="utf-8")
+
+
+def packed(content: bytes) -> bytes:
+    """Pack with gzip so that equal content gives equal bytes: no time and no system is named."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile("", "wb", 6, buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
 
 
 def land(

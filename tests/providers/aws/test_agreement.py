@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+from tests.helpers.landed import landed_contents
 from tools.sample.aws import main as build_sample
 
 from hwprices.landing.pages import Landing
@@ -144,9 +145,5 @@ def test_spot_of_the_sample_is_below_on_demand(tables):
 def test_the_sample_is_what_its_builder_writes(project, shared, tmp_path):
     """No page of the sample was edited by hand."""
     build_sample([str(shared), "--into", str(tmp_path)])
-    built, bundled = (
-        {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*.*")}
-        for root in (tmp_path / "aws", project / "data/sample/aws")
-    )
-    assert set(built) == set(bundled)
-    assert [name for name in built if built[name] != bundled[name]] == []
+    bundled = landed_contents(project / "data/sample", "aws")
+    assert landed_contents(tmp_path, "aws") == bundled

@@ -154,8 +154,10 @@ def level_shift(compared: Comparison) -> Finding:
         allowed = thresholds.GROUP_MOVED_SHARE if dimensions else limit
         for group in groups.to_dicts():
             same_way = max(group["up"], group["down"])
-            large = group["both"] >= thresholds.GROUP_MOVED_ROWS
-            if large and same_way / group["both"] > allowed:
+            enough = (
+                group["both"] >= thresholds.GROUP_MOVED_ROWS and same_way >= thresholds.LEAST_MOVED
+            )
+            if enough and same_way / group["both"] > allowed:
                 name = " ".join(group[d] for d in dimensions) or "all prices"
                 moved.append((name, same_way, group["both"]))
     both = compare.total(compared.fixed, "both")

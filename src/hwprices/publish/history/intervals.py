@@ -134,17 +134,15 @@ def step(
         return Step(
             history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows)
         )
-    both = _side_by_side(open_rows, after)
-    is_same = pl.col("old_there") & pl.col("new_there") & ~judge.differs("old", "new", VALUE)
-    same = both.filter(is_same)
-    moves = both.filter(~is_same)
+    prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
+    same, moves = _told_apart(open_rows, prices)
     missing = _missing(moves.filter(~pl.col("new_there")), before, after)
     gone = missing.filter("collected").drop("collected")
     waiting = _waiting(open_rows, missing.filter(~pl.col("collected")))
     moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
     ended_before = ended["price_id"].unique()
     moves = _judged(moves, past, ended_before, before, after, re_read)
-    seen = _seen(open_rows, same, moment)
+    seen = _seen(same, moment)
     parts = [
         ended,
         seen,
@@ -175,10 +173,28 @@ def _no_moves() -> pl.DataFrame:
     )
 
 
-def _side_by_side(open_rows: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
-    """Put the open intervals beside the prices of a release, one row for each price."""
-    prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
-    return _full_join(open_rows, prices)
+def _told_apart(open_rows: pl.DataFrame, prices: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Tell the intervals whose price is the same from those that moved.
+
+    The first frame has the columns of an interval and now_ for each of ORIGIN, the second those of
+    ``_full_join``. Nearly all prices are the same, so only the others are put side by side whole.
+    """
+    now = prices.select(
+        "price_id",
+        *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
+        is_there=pl.lit(True),
+    )
+    then = open_rows.rename({name: f"old_{name}" for name in VALUE})
+    joined = then.join(now, on="price_id", how="left", maintain_order="left")
+    is_there = pl.col("is_there").fill_null(False)
+    is_same = is_there & ~judge.values_differ("old", "now", VALUE)
+    joined = joined.with_columns(is_same=is_same)
+    same = joined.filter("is_same").rename({f"old_{name}": name for name in VALUE})
+    moved = _full_join(
+        open_rows.filter(~joined["is_same"]),
+        prices.join(same.select("price_id"), on="price_id", how="anti"),
+    )
+    return same.drop("is_there", "is_same", *(f"now_{name}" for name in VALUE)), moved
 
 
 def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
@@ -234,11 +250,9 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(open_rows: pl.DataFrame, same: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+def _seen(same: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Write down that these prices have the same value in this release."""
-    now = same.select("price_id", *(pl.col(f"new_{name}").alias(f"now_{name}") for name in ORIGIN))
-    joined = open_rows.join(now, on="price_id", maintain_order="left")
-    return joined.with_columns(
+    return same.with_columns(
         *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
         observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
         observed_last=pl.max_horizontal("observed_last", "now_observed_last"),

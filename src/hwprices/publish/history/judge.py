@@ -94,7 +94,11 @@ def _re_read(
 
 def differs(one: str, other: str, values: Sequence[str]) -> pl.Expr:
     """Tell whether two of STEPS differ: one is there and the other not, or a value differs."""
-    names = ("there", *values)
+    return values_differ(one, other, ["there", *values])
+
+
+def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
+    """Tell whether columns that begin with ``one`` and ``other`` differ in any of the values."""
     return pl.any_horizontal(
-        pl.col(f"{one}_{name}").ne_missing(pl.col(f"{other}_{name}")) for name in names
+        pl.col(f"{one}_{name}").ne_missing(pl.col(f"{other}_{name}")) for name in values
     )
