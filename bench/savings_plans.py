@@ -1,8 +1,7 @@
-"""Measure reading AWS savings plans, beside a bare decode of the same file with ijson and msgspec.
+"""Measure reading AWS savings plans, beside a bare decode of the same file with msgspec.
 
 A file in the vendor's format: plans of both families with all terms and payments, each with a rate
-for every SKU of the region's price list. The bare decode with ijson goes through all rates one by
-one, as a reader in bounded memory must; msgspec's holds the whole file in memory.
+for every SKU of the region's price list.
 """
 
 import json
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
 
-import ijson
 import msgspec
 import polars as pl
 
@@ -21,7 +19,6 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.kinds import SAVINGS_PLANS
 from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
-from hwprices.storage.packed import open_packed, packing_of
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 REGION = "us-east-1"
@@ -37,19 +34,18 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         size = land(folder, count)
         costs = measure.compare(
-            {"ijson": (decode, folder), "msgspec": (load, folder), "rows": (read, folder, count)},
+            {"decode": (decode, folder), "rows": (read, folder, count)},
             in_process=is_small,
         )
     rates = costs["rows"].result
     text = f"{rates:,} rates, {size / 1e6:.0f} MB"
-    for decoder in ("ijson", "msgspec"):
-        yield measure.make_row(f"bare decode of savings plans, {decoder}", text, costs[decoder])
+    yield measure.make_row("bare decode of savings plans", text, costs["decode"])
     yield measure.make_row(
         "read savings plans into price rows",
         text,
         costs["rows"],
-        baseline=costs["ijson"],
-        baseline_name="bare ijson",
+        baseline=costs["decode"],
+        baseline_name="bare decode",
     )
 
 
@@ -125,16 +121,6 @@ def landed(folder: str) -> Pages:
 
 
 def decode(folder: str) -> int:
-    """Go through all rates with ijson."""
-    pages = landed(folder)
-    with (
-        pages.file(pages.of(SAVINGS_PLANS)[0]) as path,
-        open_packed(path, packing_of(path.name)) as file,
-    ):
-        return sum(1 for _ in ijson.items(file, "terms.savingsPlan.item.rates.item"))
-
-
-def load(folder: str) -> int:
     """Decode the whole file with msgspec."""
     pages = landed(folder)
     file = msgspec.json.decode(pages.read(pages.of(SAVINGS_PLANS)[0]))

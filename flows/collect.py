@@ -121,10 +121,11 @@ def _shared_limit(collector: Collector) -> str | None:
 def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
     """Return what a task gave. A task that was lost with its worker fails its unit, not the run."""
     future.wait()
-    given: Any = future.result(raise_on_failure=False)
-    if isinstance(given, UnitResult):
-        return given
-    return UnitResult(unit, "failed", reason=f"the task was lost: {type(given).__name__}: {given}")
+    result: Any = future.result(raise_on_failure=False)
+    if isinstance(result, UnitResult):
+        return result
+    reason = f"the task was lost: {type(result).__name__}: {result}"
+    return UnitResult(unit, "failed", reason=reason)
 
 
 @flow(

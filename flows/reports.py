@@ -154,9 +154,9 @@ def _gate(outcome: Published) -> list[str]:
     order = ("stop", "accepted", "warn")
     rows = [
         [title(result.provider), result.check, result.outcome, escaped(result.detail)]
-        for wanted in order
+        for verdict in order
         for result in outcome.results
-        if result.outcome == wanted
+        if result.outcome == verdict
     ]
     if not rows:
         return ["", f"All {len(outcome.results):,} checks of the gate passed."]

@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +68,25 @@ def shared() -> Path:
 def project() -> Path:
     """Return the root of the checkout."""
     return PROJECT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sheets_once() -> Iterator[None]:
+    """Publish with spec sheets that were read once; see tests/helpers/sheets_once.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "hwprices.publish.join" in sys.modules:  # else no test that was collected publishes
+            from tests.helpers.sheets_once import read_sheets_once
+
+            read_sheets_once(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the root of a release of the whole bundled sample. Read only."""
+    from tests.helpers.sample_release import sample_release  # it imports the pipeline
+
+    return sample_release(tmp_path_factory)
 
 
 @pytest.fixture

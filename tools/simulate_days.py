@@ -33,13 +33,15 @@ from hwprices.storage import layout
 from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
+from tools.simulate_history import DAILY_MOVES
 
 START = datetime(2026, 1, 1, 4, tzinfo=UTC)
 
-DAILY_MOVES = 0.002
-"""Share of prices that move in a day, as in tools/simulate_history.py."""
-
 SEED = 11
+
+DRAWS = 10_000
+"""The draw of a family is one of so many numbers; the first DAILY_MOVES of them move. That is a
+share of families here, and of prices in tools/simulate_history.py."""
 
 AREAS = (layout.RELEASES, layout.STAGED, layout.RAW)
 
@@ -64,14 +66,20 @@ def clouds(dataset: Dataset) -> Iterator[Cloud]:
         yield Cloud(name, tables, size)
 
 
-def move(prices: pl.DataFrame, at: datetime, generator: np.random.Generator) -> pl.DataFrame:
-    """Let a share of the prices rise or fall by up to a tenth, and all be seen at this time."""
-    percent = generator.integers(-10, 11, prices.height)
-    is_moved = generator.random(prices.height) < DAILY_MOVES
-    factor = pl.Series(np.where(is_moved, 100 + percent, 100)).cast(Money) / 100
+def move(prices: pl.DataFrame, at: datetime) -> pl.DataFrame:
+    """Let a share of the families get dearer or cheaper by up to a tenth, and all be seen now.
+
+    All prices of a family (m5, c4; at Azure of a size) in a region move together, as vendors' do:
+    bare metal and its virtual twin would else drift apart, and the gate stop the release.
+    """
+    family = pl.col("instance_type").str.replace("[-.].*$", "")
+    draw = pl.struct("region", family).hash(seed=SEED + at.toordinal())
+    percent = (draw // DRAWS % 21).cast(pl.Int64) - 10
+    factor = pl.when(draw % DRAWS < DAILY_MOVES * DRAWS).then(100 + percent).otherwise(100)
     amounts = pl.col("hourly", "upfront", "effective_hourly")
     return prices.with_columns(
-        (amounts * factor).cast(Money), pl.lit(at, Timestamp).alias("observed_at")
+        (amounts * (factor.cast(Money) / 100)).cast(Money),
+        pl.lit(at, Timestamp).alias("observed_at"),
     )
 
 
@@ -89,7 +97,7 @@ def collect(store: Store, cloud: Cloud, at: datetime, generator: np.random.Gener
     assert path is not None
     os.utime(path, (at.timestamp(), at.timestamp()))
     landing.write_run(Run(run, cloud.name, "live", at, "0", (UnitResult(unit, "ok", (page,)),)))
-    cloud.tables["prices"] = move(cloud.tables["prices"], at, generator)
+    cloud.tables["prices"] = move(cloud.tables["prices"], at)
     directory = layout.staged_directory(cloud.name, run)
     files = tuple(
         parquet.write(store, directory, table, rows, provider=cloud.name)

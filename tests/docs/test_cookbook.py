@@ -40,9 +40,9 @@ def test_the_examples_over_a_folder_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(data)
-    found = run("\n".join(blocks("python")))
-    assert str(found["cheapest"]) == "55.0400000000"
-    assert len(found["tables"]) > 10  # type: ignore[arg-type]
+    names = run("\n".join(blocks("python")))
+    assert str(names["cheapest"]) == "55.0400000000"
+    assert len(names["tables"]) > 10  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(
@@ -52,11 +52,11 @@ def test_the_examples_over_a_folder_run(
 def test_the_example_over_spark_runs(data: Path) -> None:
     (release,) = (data / "releases").glob("*/")
     (example,) = blocks("python over spark")
-    found = run(example, release=release)
+    names = run(example, release=release)
     try:
-        assert [row["region"] for row in found["p5"].collect()] == ["us-east-1"] * 2  # type: ignore[attr-defined]
+        assert [row["region"] for row in names["p5"].collect()] == ["us-east-1"] * 2  # type: ignore[attr-defined]
     finally:
-        found["spark"].stop()  # type: ignore[attr-defined]
+        names["spark"].stop()  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def web(data: Path) -> Iterator[str]:
 def test_the_example_over_http_runs(web: str) -> None:
     (example,) = blocks("python over http")
     assert "http://localhost:8000" in example
-    found = run(example.replace("http://localhost:8000", web))
-    assert len(found["same"]) == found["machines"].height > 0  # type: ignore[arg-type,attr-defined]
+    names = run(example.replace("http://localhost:8000", web))
+    assert len(names["same"]) == names["machines"].height > 0  # type: ignore[arg-type,attr-defined]
 
 
 def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,9 +88,9 @@ def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -
             if file.is_file() and "raw" not in file.parts and "staged" not in file.parts:
                 client.upload_file(str(file), "cookbook", f"data/{file.relative_to(data)}")
         (example,) = blocks("python over s3")
-        found = run(
+        names = run(
             example.replace("s3://bucket", "s3://cookbook"),
             options={"aws_endpoint_url": url, "aws_allow_http": "true"},
             endpoint={"endpoint_override": url.removeprefix("http://"), "scheme": "http"},
         )
-        assert found["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]
+        assert names["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]

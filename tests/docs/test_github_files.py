@@ -38,6 +38,22 @@ def test_tests_run_on_every_python_that_is_declared(project: Path) -> None:
     assert set(declared) <= set(matrix)
 
 
+def test_every_test_with_a_long_form_runs_at_night(project: Path) -> None:
+    """A file that uses tests/helpers/nightly.py is below a path that the workflow gives pytest."""
+    workflow = yaml.safe_load((project / ".github/workflows/nightly-tests.yml").read_text())
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    commands = [step["run"] for step in steps if "HWPRICES_NIGHTLY" in step.get("env", {})]
+    paths = [
+        project / word for line in commands for word in line.split() if word.startswith("tests/")
+    ]
+    assert [path for path in paths if not path.exists()] == []
+    uses = re.compile("^from tests.helpers.nightly import ", re.MULTILINE)
+    files = [path for path in project.glob("tests/**/test_*.py") if uses.search(path.read_text())]
+    assert files
+    missing = [file for file in files if not any(file.is_relative_to(path) for path in paths)]
+    assert missing == []
+
+
 def test_workflows_may_write_nothing_but_the_nightly_issue(project: Path) -> None:
     for path in (project / ".github/workflows").glob("*.yml"):
         workflow = yaml.safe_load(path.read_text())

@@ -5,10 +5,10 @@ A command that cannot run here is in NOT_RUN with the reason, or with the test t
 
 import re
 import shlex
+import shutil
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -21,19 +21,11 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.collect.collector import Collector
-from hwprices.publish import release
 from hwprices.schemas.tables import TABLES
-from hwprices.settings import load
-from hwprices.stage.stage import stage_run
-from hwprices.storage.store import Store
 
 pytestmark = pytest.mark.slow
 
 PROJECT = Path(__file__).parents[2]
-PROVIDERS = ("aws", "azure", "gcp")
-"""Those whose machines the documents ask for."""
-
 PROGRAM = ".venv/bin/hwprices"
 
 WRITES = "starts the pipeline: tests/flows runs it"
@@ -156,16 +148,9 @@ def runnable() -> list[Printed]:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Make a release from the sample of the providers that are asked about."""
-    root = str(tmp_path_factory.mktemp("root"))
-    settings = load(root=root, source="sample")
-    for name in PROVIDERS:
-        with Collector(name, settings) as collector:
-            results = [collector.fetch(unit) for unit in collector.plan()]
-            stage_run(settings, collector.record(datetime.now(UTC), results))
-    release.publish(Store(root))
-    return root
+def root(sample_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Copy the sample's release: some commands write into it."""
+    return shutil.copytree(sample_root, str(tmp_path_factory.mktemp("root") / "data"))
 
 
 @pytest.fixture

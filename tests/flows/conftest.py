@@ -1,4 +1,7 @@
-"""One Prefect server, and one refresh of the whole sample on it, for the tests of this folder."""
+"""One Prefect server, and one refresh of the whole sample on it, for the tests of this folder.
+
+It ends with them, and not with the session: a server without work keeps a processor busy too.
+"""
 
 import shlex
 import subprocess
@@ -38,18 +41,18 @@ class Release:
     """Ids of runs of the same deployment that were started meanwhile."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("prefect")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prefect_server(prefect_home: Path, project: Path) -> Iterator[Server]:
     with running_server(project, prefect_home, **CREDENTIALS) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def release(
     prefect_server: Server, tmp_path_factory: pytest.TempPathFactory, project: Path
 ) -> Release:

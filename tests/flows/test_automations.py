@@ -1,13 +1,13 @@
 """The automations and the work pool of deploy/, on a real Prefect server."""
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
 
 # A test may first have to start Prefect's server: up to minutes, by load.
@@ -15,10 +15,7 @@ pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(
-        os.environ.get("HWPRICES_NIGHTLY") != "1",
-        reason="waits for Prefect's server for minutes: set HWPRICES_NIGHTLY=1 to run it",
-    ),
+    only_at_night("waits for Prefect's server for minutes"),
 ]
 
 NO_REFRESH = "hwprices: no refresh in 26 hours"
@@ -37,9 +34,9 @@ def automations(prefect_server: Server, project: Path) -> dict[str, dict[str, An
 def firings(server: Server, automation_id: object) -> int:
     """Count how often an automation has fired."""
     name = {"event": {"name": ["prefect.automation.action.executed"]}}
-    found = server.filter("events", filter=name)["events"]
+    events = server.filter("events", filter=name)["events"]
     resource = f"prefect.automation.{automation_id}"
-    return sum(each["resource"]["prefect.resource.id"] == resource for each in found)
+    return sum(each["resource"]["prefect.resource.id"] == resource for each in events)
 
 
 def fires(server: Server, automation_id: object, before: int = 0) -> bool:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -26,17 +25,17 @@ from bench.refresh import served
 from tests.helpers import vendors
 from tests.helpers.aws_pages import moto_server
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.nightly import only_at_night
+from tests.helpers.prefect_server import free_port
 
 from hwprices.publish import release
 from hwprices.storage.store import Store
-
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 
 pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
     pytest.mark.timeout(3600),
-    pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1"),
+    only_at_night("takes minutes"),
 ]
 
 SCALE, REGIONS = 0.004, 2
@@ -131,7 +130,8 @@ class Cluster:
 
 def _workers(client: Any) -> dict[str, Any]:
     """Return what the scheduler knows of each worker, by its name."""
-    return {w["name"]: w for w in client.scheduler_info(-1)["workers"].values()}
+    workers = client.scheduler_info(-1)["workers"]
+    return {worker["name"]: {**worker, "address": at} for at, worker in workers.items()}
 
 
 @dataclass
@@ -184,12 +184,6 @@ def wait(condition: Callable[[], bool], what: str, seconds: float = READY_SECOND
             return
         time.sleep(0.2)
     raise AssertionError(f"no {what} after {seconds:g} s")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def is_up(url: str) -> bool:

@@ -6,7 +6,6 @@ of pytest takes.
 
 import contextvars
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from tests.flows.conftest import CANARY, CREDENTIALS, Release
 from tests.helpers import make
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.landed import landed_pages
+from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
 
 import hwprices
@@ -153,10 +153,7 @@ def test_a_second_run_publishes_nothing_new(script: Release, prefect_server: Ser
     assert (script.root / "latest.json").read_bytes() == before
 
 
-@pytest.mark.skipif(
-    os.environ.get("HWPRICES_NIGHTLY") != "1",
-    reason="tests/collect and tests/publish try the same in parts: set HWPRICES_NIGHTLY=1",
-)
+@only_at_night("tests/collect and tests/publish try the same in parts")
 def test_altered_pages_fail_their_provider_and_the_others_publish(
     tmp_path: Path, project: Path, prefect_server: Server
 ) -> None:
@@ -199,9 +196,9 @@ def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) ->
     [remedy] = done.stderr.strip().splitlines()
     assert f"--accept {SMALL}:sample_over_live" in remedy
     status = [sys.executable, "-m", "hwprices", "status", "--root", str(tmp_path)]
-    asked = run(*status, cwd=tmp_path, environment=clean_environment())
-    assert asked.returncode == 1
-    assert "held back" in asked.stdout
+    status_after = run(*status, cwd=tmp_path, environment=clean_environment())
+    assert status_after.returncode == 1
+    assert "held back" in status_after.stdout
     assert newest_states(prefect_server)["refresh"] == ("FAILED", "HeldBack")
     assert newest_states(prefect_server)["publish"] == ("FAILED", "HeldBack")
     assert first_lines(prefect_server)["refresh"].startswith("# held back: Scaleway ")

@@ -1,6 +1,5 @@
 """The main job from an installed wheel, outside the checkout."""
 
-import os
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.helpers import wheel
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.nightly import only_at_night
 
 import hwprices
 from hwprices.collect.collector import Collector
@@ -20,10 +20,7 @@ pytestmark = [
     pytest.mark.flow,
     pytest.mark.slow,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(
-        os.environ.get("HWPRICES_NIGHTLY") != "1",
-        reason="tests/package installs the wheel too: set HWPRICES_NIGHTLY=1 to run a refresh",
-    ),
+    only_at_night("tests/package installs the wheel too"),
 ]
 
 PROVIDERS = ("aws", "scaleway")

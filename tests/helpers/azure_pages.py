@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from tools.fullsize.environment import AZURE_RETAIL as RETAIL
+from tools.fullsize.environment import AZURE_SUBSCRIPTION as SUBSCRIPTION
 
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -18,8 +20,6 @@ from hwprices.providers.azure.settings import Settings
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
-RETAIL = "/api/retail/prices"
-SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
 LOCATIONS = f"/subscriptions/{SUBSCRIPTION}/locations"
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"

@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from tools.fullsize.environment import GCP_PROJECT, of_aws, of_azure, of_gcp
+
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import UnitResult
 from hwprices.settings import load
@@ -24,7 +26,6 @@ PROVIDERS = ("aws", "azure", "gcp")
 
 AWS_REGIONS = ("eu-west-1", "us-east-1")
 AZURE_REGIONS = ("eastus", "westeurope")
-GCP_PROJECT = "example"
 AWS_SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/ec2/")
 
 Step = Decimal
@@ -40,30 +41,7 @@ def serve(name: str, server: StubServer, step: Step = NO_STEP) -> StubServer:
 
 def environment(name: str, url: str, folder: Path) -> dict[str, str]:
     """List the variables with which a provider asks this server; ``folder`` is an empty one."""
-    return {
-        "aws": {
-            "HWPRICES_AWS_PRICE_LIST_URL": url,
-            "HWPRICES_AWS_CHINA_PRICE_LIST_URL": url,
-            "HWPRICES_AWS_SPOT_ADVISOR_URL": f"{url}/spot-advisor-data.json",
-            "AWS_ENDPOINT_URL_EC2": url,
-            "AWS_ACCESS_KEY_ID": "AKIASAMPLE",
-            "AWS_SECRET_ACCESS_KEY": "not-a-real-key",
-            "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
-            "AWS_CONFIG_FILE": str(folder / "none"),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        },
-        "azure": {
-            "HWPRICES_AZURE_RETAIL_URL": url + azure_pages.RETAIL,
-            "HWPRICES_AZURE_ARM_URL": url,
-            "AZURE_SUBSCRIPTION_ID": azure_pages.SUBSCRIPTION,
-        },
-        "gcp": {
-            "HWPRICES_GCP_BILLING_URL": url,
-            "HWPRICES_GCP_COMPUTE_URL": url,
-            "HWPRICES_GCP_TPU_URL": url,
-            "HWPRICES_GCP_PROJECT": GCP_PROJECT,
-        },
-    }[name]
+    return {"aws": of_aws(url, folder), "azure": of_azure(url), "gcp": of_gcp(url)}[name]
 
 
 def collect(

@@ -14,14 +14,17 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import toy_provider
+from tests.helpers.nightly import only_at_night
 
 TOY_README = "src/hwprices/providers/toycloud/README.md"
-OTHER = "gcp"
+OTHER = "lambda"
 """The provider that is released beside the toy."""
 
-MAKE_RELEASE = f"""
-import sys
+ANSWERS = f"""
+import json, sys
 from datetime import UTC, datetime
+from typer.testing import CliRunner
+from hwprices.cli import app
 from hwprices.collect.collector import Collector
 from hwprices.publish import release
 from hwprices.settings import load
@@ -34,17 +37,11 @@ for name in ("toycloud", "{OTHER}"):
         results = [collector.fetch(unit) for unit in collector.plan()]
         stage_run(settings, collector.record(datetime.now(UTC), results))
 release.publish(Store(sys.argv[1]))
-"""
-
-RUN_COMMANDS = """
-import json, sys
-from typer.testing import CliRunner
-from hwprices.cli import app
-
-results = {name: CliRunner().invoke(app, words) for name, words in json.load(sys.stdin).items()}
+results = {{name: CliRunner().invoke(app, words) for name, words in json.load(sys.stdin).items()}}
 assert all(result.exit_code == 0 for result in results.values()), results
-print(json.dumps({name: result.stdout for name, result in results.items()}))
+print(json.dumps({{name: result.stdout for name, result in results.items()}}))
 """
+"""Make a release, and ask it the commands of the input. One process: each imports all anew."""
 
 PRICES = (
     "select region, instance_type, purchase_option, hourly from prices "
@@ -64,7 +61,7 @@ COMMANDS = {
     "explain": ["explain", "gpu-h100-1", "--region", "eu-1", "--option", "on_demand"],
     "device": ["device", "nvidia-h100-sxm5-80gb", "--json"],
 }
-"""Commands that are asked of the release, in one process: each would import all of it anew."""
+"""Commands that are asked of the release."""
 
 CONTRACT = "tests/providers/test_contract.py"
 FAULTS = "tests/providers/test_faults.py"
@@ -82,7 +79,7 @@ def tracked_files(project: Path) -> list[str]:
 
 
 def run(
-    tree: Path, *command: str, check: bool = True, given: str = ""
+    tree: Path, *command: str, check: bool = True, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in the tree, with the tree's own hwprices."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HWPRICES_")}
@@ -91,7 +88,7 @@ def run(
         [sys.executable, *command],
         cwd=tree,
         env=environment,
-        input=given,
+        input=stdin,
         capture_output=True,
         text=True,
         check=False,
@@ -120,9 +117,8 @@ def tree(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(tree: Path) -> dict[str, str]:
     """Make a release of the toy and one other provider, and ask it all commands."""
     root = str(tree / "data/local")
-    run(tree, "-c", MAKE_RELEASE, root)
     commands = {name: [*words, "--root", root] for name, words in COMMANDS.items()}
-    done = run(tree, "-c", RUN_COMMANDS, given=json.dumps(commands))
+    done = run(tree, "-c", ANSWERS, root, stdin=json.dumps(commands))
     printed: dict[str, str] = json.loads(done.stdout)
     return printed
 
@@ -160,7 +156,7 @@ def test_explain_leads_to_the_line_of_its_price_list(answers: dict[str, str]) ->
 
 def test_device_counts_it_among_the_clouds_that_sell_an_h100(answers: dict[str, str]) -> None:
     assert "toycloud" in answers["device"]
-    assert "gpu-h100-1" in answers["device"]  # 2.49 USD is less than Google Cloud asks
+    assert "gpu-h100-1" in answers["device"]  # 2.49 USD is less than Lambda asks
 
 
 @pytest.fixture
@@ -202,10 +198,7 @@ def test_a_setting_missing_in_its_readme_is_reported(tree: Path) -> None:
     assert "HWPRICES_TOYCLOUD_URL" in done.stdout
 
 
-@pytest.mark.skipif(
-    os.environ.get("HWPRICES_NIGHTLY") != "1",
-    reason="runs a part of the suite once more: set HWPRICES_NIGHTLY=1 to run it",
-)
+@only_at_night("runs a part of the suite once more")
 def test_the_tests_of_settings_and_sheets_pass_with_it(tree: Path) -> None:
     run_tests(
         tree,

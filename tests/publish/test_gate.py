@@ -98,9 +98,9 @@ def test_a_jump_of_many_prices_stops(share, factor, stops):
     assert ("price_jump" in stopped_by(raised(share, factor), OLD)) is stops
 
 
-@pytest.mark.parametrize(("moved", "stops"), [(1, False), (2, False), (3, True)])
-def test_one_price_of_a_short_list_is_no_common_move(moved, stops):
-    """2 of 18 are 11 %, more than a tenth, and yet only two prices."""
+@pytest.mark.parametrize(("moved", "stops"), [(1, False), (4, False), (5, True)])
+def test_a_few_prices_of_a_short_list_are_no_common_move(moved, stops):
+    """4 of 18 are 22 %, more than a tenth, and yet those of one machine."""
     short = make.world(18)
     up = pl.int_range(pl.len()) < moved
     raised = pl.when(up).then(pl.col("hourly") * Decimal("1.05")).otherwise("hourly")

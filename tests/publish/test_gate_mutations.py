@@ -7,20 +7,18 @@ or one check does and is let through by name.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
 from hwprices.publish import gate
 from hwprices.publish.gate import comparisons, invariants
 from hwprices.publish.gate.thresholds import LIMITS
 from hwprices.rows.prices import price_id
-from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
@@ -29,17 +27,13 @@ CHECKED = ("prices", "instance_types", "availability")
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tables]:
+def sample(sample_root: Path) -> dict[str, Tables]:
     """The sample's staged tables: provider to table to rows."""
-    root = str(tmp_path_factory.mktemp("root"))
-    settings = load(root=root, source="sample")
+    store = Store(sample_root)
     tables: dict[str, Tables] = {}
     for name in providers.names():
-        with Collector(name, settings) as collector:
-            results = [collector.fetch(unit) for unit in collector.plan()]
-            run = collector.record(datetime(2026, 11, 21, tzinfo=UTC), results)
-        staged = stage_run(settings, run)
-        store = Store(root)
+        staged = stage.latest(store, name)
+        assert staged is not None
         paths = {
             table: [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(table)]
             for table in CHECKED

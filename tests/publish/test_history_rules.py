@@ -4,7 +4,6 @@ Intervals never overlap, what was not collected is not removed, and what our rea
 a change of price. docs/history.md states them.
 """
 
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
+from tests.helpers.nightly import NIGHTLY
 
 from hwprices.publish.history import changes, intervals
 from hwprices.publish.history import record as history_record
@@ -23,7 +23,6 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.stage import validate
 
-NIGHTLY = "HWPRICES_NIGHTLY" in os.environ
 EXAMPLES = settings(max_examples=300 if NIGHTLY else 5)
 """A step takes some 40 ms. Set HWPRICES_NIGHTLY=1 for more examples."""
 
@@ -170,6 +169,24 @@ def test_the_history_is_the_same_when_it_is_made_again(sequence, data):
         )
         history = validate.sort_by_key(step.history, PriceHistory)
         assert history.equals(results[index][0])
+
+
+SEEN = ("state", "waits_for", "last_release", "observed_first", *intervals.ORIGIN)
+"""What a release writes anew in the intervals of a price that is as it was."""
+
+
+@EXAMPLES
+@given(any_worlds())
+def test_intervals_that_are_not_touched_are_as_they_were(sequence):
+    """So only the others are checked once more."""
+    index = len(sequence) - 1
+    history, _ = record(sequence[:index])[-1]
+    before, after = (worlds.snapshot(sequence[i], i) for i in (index - 1, index))
+    step = intervals.step(history, before, after, worlds.moment(index))
+    others = step.history.join(step.touched, on="price_id", how="anti").drop(SEEN)
+    were = history.join(step.touched, on="price_id", how="anti").drop(SEEN)
+    key = ["price_id", "valid_from"]
+    assert others.sort(key).equals(were.sort(key))
 
 
 @EXAMPLES

@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers import make
+from tests.helpers.nightly import only_at_night
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -245,10 +246,7 @@ def go(process):
     process.stdin.flush()
 
 
-@pytest.mark.skipif(
-    os.environ.get("HWPRICES_NIGHTLY") != "1",
-    reason="tests/reliability tries the same with less: set HWPRICES_NIGHTLY=1 to run it",
-)
+@only_at_night("tests/reliability tries the same with less")
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # twelve processes, each with its imports
 def test_a_killed_publisher_leaves_the_old_release_or_the_new(store, tmp_path):
@@ -279,6 +277,7 @@ def test_a_killed_publisher_leaves_the_old_release_or_the_new(store, tmp_path):
     assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 2100
 
 
+@only_at_night("tests/reliability tries the same with whole runs")
 @pytest.mark.slow
 def test_of_two_publishers_at_once_one_makes_the_release(store, tmp_path):
     make.stage_frames(store, "r1", make.world(3000))
@@ -302,10 +301,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({FILE_LIMIT}, {FILE_LIMIT}))
 """
 
 
-@pytest.mark.skipif(
-    os.environ.get("HWPRICES_NIGHTLY") != "1",
-    reason="tests/reliability tries the same with less: set HWPRICES_NIGHTLY=1 to run it",
-)
+@only_at_night("tests/reliability tries the same with less")
 @pytest.mark.slow
 def test_a_full_disk_leaves_the_old_release(store, tmp_path):
     """RLIMIT_FSIZE makes a write fail in the middle, as a full disk does."""

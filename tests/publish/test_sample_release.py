@@ -3,8 +3,8 @@
 Offers, devices and recommendations, with golden prices of the vendors.
 """
 
-from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,30 +13,16 @@ from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
 
 import hwprices
-from hwprices import providers
-from hwprices.collect.collector import Collector
-from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
 from hwprices.read.recommend.recommend import recommend
 from hwprices.schemas.tables import TABLES
-from hwprices.settings import load
 from hwprices.specs import sheets
-from hwprices.stage.stage import stage_run
-from hwprices.storage.store import Store
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    root = str(tmp_path_factory.mktemp("root"))
-    settings = load(root=root, source="sample")
-    for name in providers.names():
-        started = datetime.now(UTC)
-        with Collector(name, settings) as collector:
-            results = [collector.fetch(unit) for unit in collector.plan()]
-            stage_run(settings, collector.record(started, results))
-    release.publish(Store(root))
-    return hwprices.open(root)
+def sample(sample_root: Path) -> Dataset:
+    return hwprices.open(sample_root)
 
 
 @pytest.fixture(scope="module")

@@ -116,6 +116,29 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
     assert {trace.state for trace in landed.traces(dataset, "gcp", sources, 10)} == {"large"}
 
 
+def test_a_page_that_unpacks_to_too_much_is_not_parsed(
+    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is of its unpacked bytes: a page of just so many is parsed, a longer one is not."""
+    (sha256,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
+    source = [("CORE-1", sha256)]
+    monkeypatch.setattr(landed, "MOST_JSON_BYTES", len(SKUS))
+    (core,) = landed.traces(dataset, "gcp", source)
+    assert (core.state, core.line) == ("whole", CORE)
+    monkeypatch.setattr(landed, "MOST_JSON_BYTES", len(SKUS) - 1)
+    (core,) = landed.traces(dataset, "gcp", source)
+    assert (core.state, core.line) == ("large", "")
+
+
+def test_a_line_that_is_too_long_is_not_held_whole(
+    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sha256,) = dataset.prices.filter(provider="aws").collect()["raw_sha256"].unique()
+    monkeypatch.setattr(landed, "MOST_LINE_CHARACTERS", 20)
+    (trace,) = landed.traces(dataset, "aws", [("ABC", sha256)])
+    assert trace.line == '"ABC","ABC.JRTC.6YS6'
+
+
 def test_an_upfront_fee_is_divided_by_the_hours_of_the_term(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", purchase_option="reserved")
     assert explain.arithmetic(explanation) == "0 + 876 / 8760 h = 0.1 USD/h"

@@ -5,7 +5,6 @@ failed; no price differs from a healthy server's. Every pair of provider and fau
 HWPRICES_NIGHTLY=1, with several seeds; otherwise each fault once.
 """
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,13 +14,12 @@ import polars as pl
 import pytest
 from tests.helpers import vendors
 from tests.helpers.faults import KINDS, Faults
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.stub_server import StubServer
 
 from hwprices.errors import HwpricesError
 from hwprices.stage.stage import Staged
 from hwprices.storage.store import Store
-
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 
 SHARE = 0.10
 

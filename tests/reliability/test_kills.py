@@ -1,10 +1,9 @@
 """SIGKILL at any moment of a run, with a reader verifying all the while.
 
 The run is a whole one: from the first request, through landing, staging and the gate, to the
-pointer. Ten kills here, 200 with HWPRICES_NIGHTLY=1.
+pointer. Six kills here, 200 with HWPRICES_NIGHTLY=1.
 """
 
-import os
 import random
 import sys
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers import vendors, whole_run
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.stub_server import StubServer
 
 import hwprices
@@ -27,7 +27,7 @@ from hwprices.publish.prune import Policy, prune
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
-KILLS = 200 if os.environ.get("HWPRICES_NIGHTLY") == "1" else 6
+KILLS = 200 if NIGHTLY else 6
 
 STEP = Decimal("0.000001")
 """Added to every price from one run to the next: so little that the gate lets it pass."""

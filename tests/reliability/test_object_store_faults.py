@@ -1,6 +1,5 @@
 """An object store that answers writes with 503, loses its answers, or is slow. moto serves S3."""
 
-import os
 import re
 import threading
 import time
@@ -12,6 +11,7 @@ import polars as pl
 import pytest
 from moto.server import DomainDispatcherApplication, create_backend_app
 from tests.helpers import make
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.object_store import make_bucket
 from werkzeug.serving import make_server
 
@@ -21,7 +21,6 @@ from hwprices.publish import release
 from hwprices.publish.prune import Policy, prune
 from hwprices.storage.store import Store
 
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 KEYS = ["latest.json", "releases/", "staged/aws/r2/", "status.json"]
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 

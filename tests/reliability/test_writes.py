@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import make
+from tests.helpers.nightly import NIGHTLY
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -27,7 +28,6 @@ from hwprices.stage import stage
 from hwprices.storage.store import Folder, Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 NOBODY = 65534
 FULL_AFTER = 64
 """Bytes that a file gets before the disk is full. Every file written here is longer."""

@@ -1,11 +1,11 @@
 """What a release says its tables were made of is everything that they depend on."""
 
-import os
 import shutil
 from datetime import UTC, datetime
 
 import grimp
 import pytest
+from tests.helpers.nightly import only_at_night
 
 from hwprices import providers, specs
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
@@ -24,6 +24,7 @@ NOT_READING = {
 """What the readers import and what touches no row: it fetches, configures and stores."""
 
 LARGE = {"aws", "azure", "gcp"}
+AT_NIGHT = only_at_night("stages the sample of a large cloud once more")
 
 AT = datetime(2026, 10, 1, 4, tzinfo=UTC)
 
@@ -51,13 +52,7 @@ def test_every_module_that_reads_pages_is_in_the_digest(name, imports):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(
-            name,
-            marks=pytest.mark.skipif(
-                name in LARGE and "HWPRICES_NIGHTLY" not in os.environ,
-                reason="set HWPRICES_NIGHTLY=1 to stage the sample of a large cloud once more",
-            ),
-        )
+        pytest.param(name, marks=[AT_NIGHT] if name in LARGE else [])
         for name in providers.names()
         if name in LARGE | {"oracle", "lambda"}
     ],

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import urllib.request
 from pathlib import Path
 
@@ -10,13 +9,13 @@ import pytest
 from bench.refresh import refresh
 from tests.helpers import azure_pages, gcp_pages
 from tests.helpers.aws_pages import LandedPages
+from tests.helpers.nightly import only_at_night
 from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
 from tools.fullsize.answers import Answer, Request, Stream
 from tools.fullsize.aws_world import World
+from tools.fullsize.environment import AZURE_SUBSCRIPTION, GCP_PROJECT
 from tools.fullsize.server import running
 from tools.fullsize.sizes import Size
-
-NIGHTLY = os.environ.get("HWPRICES_NIGHTLY") == "1"
 
 TINY = Size(scale=0.004, regions=1)
 REGION = "us-east-1"
@@ -96,7 +95,7 @@ def test_azure_partitions_are_read_without_a_refusal(tmp_path: Path) -> None:
 def test_gcp_pages_are_read_without_a_refusal(tmp_path: Path) -> None:
     size = Size(scale=0.02, regions=1)
     answers = gcp.handlers(size, "http://127.0.0.1:1")
-    compute = f"/compute/v1/projects/{gcp.PROJECT}"
+    compute = f"/compute/v1/projects/{GCP_PROJECT}"
     bodies = {
         "skus": [body(answers, "/v1/services/6F81-5844-456A/skus")],
         "tpu_skus": [body(answers, "/v1/services/E000-3F24-B8AA/skus")],
@@ -134,7 +133,7 @@ def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
         assert len(received) == int(response.headers["Content-Length"])
         assert received.decode() == "".join(aws_bulk.price_list(world, REGION))
         request = urllib.request.Request(
-            f"{server.url}/subscriptions/{azure.SUBSCRIPTION}/locations",
+            f"{server.url}/subscriptions/{AZURE_SUBSCRIPTION}/locations",
             headers={"Accept-Encoding": "gzip"},
         )
         with urllib.request.urlopen(request) as response:
@@ -149,7 +148,7 @@ def test_a_stream_is_sent_in_chunks_of_a_megabyte() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(not NIGHTLY, reason="takes minutes; runs with HWPRICES_NIGHTLY=1")
+@only_at_night("takes minutes")
 def test_a_whole_refresh_of_three_clouds_publishes_every_unit() -> None:
     """The exit status is 0 with --strict: no provider failed or was held back, and no unit."""
     first, second = (refresh(0.02, regions=2, limit=800) for _ in range(2))

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools import fullsize
-from tools.fullsize.server import FullSizeServer, environment
+from tools.fullsize.environment import of_aws, of_azure, of_gcp
+from tools.fullsize.server import FullSizeServer
 from tools.fullsize.sizes import Size
 
 
@@ -25,7 +26,8 @@ def main() -> int:
     server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
     megabytes = server.measure() / 1e6
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
-        for name, value in environment(server.url, Path(folder)).items():
+        variables = of_aws(server.url, Path(folder)) | of_azure(server.url) | of_gcp(server.url)
+        for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")
         print(f"# ready: bulk files of {megabytes:,.0f} MB; stop with Ctrl-C", flush=True)
         with suppress(KeyboardInterrupt):

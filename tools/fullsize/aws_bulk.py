@@ -5,9 +5,9 @@ from functools import partial
 
 from tools.fullsize.answers import Answer, Handler, Request, Stream, of_json
 from tools.fullsize.aws_world import CHINA, GOVERNMENT, MICRO, Machine, Sku, World
+from tools.fullsize.environment import AWS_SPOT_ADVISOR
 from tools.sample.aws import HEADER, HOURLY, ON_DEMAND, TERM_CODES, UPFRONT
 
-SPOT_ADVISOR = "/spot-advisor-data.json"
 VERSION = "20261101000000"
 
 MORE_COLUMNS = (
@@ -118,7 +118,7 @@ def handlers(world: World) -> dict[str, Handler]:
     return {
         **_partition(world, "aws", world.regions),
         **_partition(world, "cn", [CHINA]),
-        SPOT_ADVISOR: lambda _: advisor,
+        AWS_SPOT_ADVISOR: lambda _: advisor,
     }
 
 

@@ -11,10 +11,8 @@ from urllib.parse import urlencode
 from hwprices.providers.azure.api.retail import PROBE_SIZES
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
+from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION
 from tools.fullsize.sizes import Size
-
-RETAIL = "/api/retail/prices"
-SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
 
 PAGE = 1000
 """Items of a page:
@@ -159,7 +157,7 @@ def _bundled(name: str) -> Items:
 def handlers(size: Size, url: str) -> dict[str, Handler]:
     """Return what Azure answers, by path."""
     subscription = Subscription(size)
-    root = f"/subscriptions/{SUBSCRIPTION}"
+    root = f"/subscriptions/{AZURE_SUBSCRIPTION}"
 
     @lru_cache(maxsize=PARTITIONS_AT_ONCE)
     def items(region: str, price_type: str) -> Items:
@@ -186,7 +184,7 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
         return retail(request) if has_region else probes(request)
 
     return {
-        RETAIL: prices,
+        AZURE_RETAIL: prices,
         f"{root}/locations": partial(_locations, subscription),
         f"{root}/providers/Microsoft.Compute/skus": partial(_skus, subscription),
     }
@@ -202,7 +200,7 @@ def _retail_page(request: Request, url: str, items: Items, skip: int) -> Answer:
     page = items[skip : skip + PAGE]
     following = None
     if skip + PAGE < len(items):
-        following = f"{url}{RETAIL}?{urlencode({**request.query, '$skip': str(skip + PAGE)})}"
+        following = f"{url}{AZURE_RETAIL}?{urlencode({**request.query, '$skip': str(skip + PAGE)})}"
     return of_json(
         {
             "BillingCurrency": "USD",

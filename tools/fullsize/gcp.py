@@ -20,9 +20,8 @@ from bench.gcp_compose import (
 from hwprices.providers.gcp.fetch import CLOUD_TPU, COMPUTE_ENGINE, COMPUTE_PAGE_SIZE
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
+from tools.fullsize.environment import GCP_PROJECT
 from tools.fullsize.sizes import Size
-
-PROJECT = "fullsize"
 
 BASE_PRICES = {
     "CPU": 30_000_000,
@@ -53,8 +52,8 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
     regions = sorted({_region(zone) for zone in zones})
     lines = _catalog(size, regions)
     tpu_lines = [line for region in regions for line in _tpu_lines(region, is_new=False)]
-    compute = f"/compute/v1/projects/{PROJECT}"
-    locations = f"/v2/projects/{PROJECT}/locations"
+    compute = f"/compute/v1/projects/{GCP_PROJECT}"
+    locations = f"/v2/projects/{GCP_PROJECT}/locations"
     listed = [(scope, one) for scope, types in machine_types.items() for one in types]
     plain = {
         f"{compute}/regions": {"items": [{"name": name, "status": "UP"} for name in regions]},

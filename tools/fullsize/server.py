@@ -5,7 +5,6 @@ import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,28 +15,6 @@ from tools.fullsize.sizes import Size
 
 PACKING_LEVEL = 1
 """Of gzip: the cheapest, because the server shares the machine with what is measured."""
-
-
-def environment(url: str, folder: Path) -> dict[str, str]:
-    """List the variables that send the providers to a server; ``folder`` is an empty one."""
-    return {
-        "HWPRICES_AWS_PRICE_LIST_URL": url,
-        "HWPRICES_AWS_CHINA_PRICE_LIST_URL": url,
-        "HWPRICES_AWS_SPOT_ADVISOR_URL": f"{url}{aws_bulk.SPOT_ADVISOR}",
-        "AWS_ENDPOINT_URL_EC2": url,
-        "AWS_ACCESS_KEY_ID": "AKIASAMPLE",
-        "AWS_SECRET_ACCESS_KEY": "not-a-real-key",
-        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
-        "AWS_CONFIG_FILE": str(folder / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "HWPRICES_AZURE_RETAIL_URL": f"{url}{azure.RETAIL}",
-        "HWPRICES_AZURE_ARM_URL": url,
-        "AZURE_SUBSCRIPTION_ID": azure.SUBSCRIPTION,
-        "HWPRICES_GCP_BILLING_URL": url,
-        "HWPRICES_GCP_COMPUTE_URL": url,
-        "HWPRICES_GCP_TPU_URL": url,
-        "HWPRICES_GCP_PROJECT": gcp.PROJECT,
-    }
 
 
 class FullSizeServer:

@@ -101,8 +101,8 @@ def history(
             f"no price of {name} fits", "Leave out an option, or ask --json for all of them."
         )
     types = rows["instance_type"].unique()
-    are_asked = len(types) == 1 or all(is_of_family(one, name) for one in types)
-    draw = terminal.of_type if are_asked else terminal.of_accelerator
+    is_one_family = len(types) == 1 or all(is_of_family(one, name) for one in types)
+    draw = terminal.of_type if is_one_family else terminal.of_accelerator
     print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
 
 

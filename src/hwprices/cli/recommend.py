@@ -24,37 +24,39 @@ def _panel(panel: str) -> Callable[..., Any]:
     return option
 
 
-asked = _panel("What is asked")
+question_option = _panel("What is asked")
 serving_option = _panel("Serving")
 training_option = _panel("Training")
-limit = _panel("Places, prices and budgets")
-owning = _panel("Machines to buy")
+limit_option = _panel("Places, prices and budgets")
+owning_option = _panel("Machines to buy")
 
 Model = Annotated[
     str,
-    asked(
+    question_option(
         "The model: its name (llama-3.1-70b, sdxl, whisper) or number of parameters (70B).",
         "--model-parameters",
         "--parameters",
         "--model",
     ),
 ]
-Workload = Annotated[str, asked("inference, lora, full_finetune or pretrain.")]
+Workload = Annotated[str, question_option("inference, lora, full_finetune or pretrain.")]
 Precision = Annotated[
     str | None,
-    asked(
+    question_option(
         "Number format of the stored weights: bf16, fp8, int8, fp4, int4 … A device without"
         " that format computes in 16 bits. Inference: as measured, else 8 bits; training: bf16."
     ),
 ]
 Objective = Annotated[
     str,
-    asked(
+    question_option(
         "Rank by cost (per million tokens, or of the training), carbon (the same), speed (of"
         " one user), throughput (of all users) or hourly (USD an hour)."
     ),
 ]
-Context = Annotated[int | None, asked("Tokens of a sequence, prompt and answer together.", min=1)]
+Context = Annotated[
+    int | None, question_option("Tokens of a sequence, prompt and answer together.", min=1)
+]
 Input = Annotated[float | None, serving_option("Tokens of a prompt.", "--input", min=1)]
 Output = Annotated[float | None, serving_option("Tokens of an answer.", "--output", min=1)]
 Concurrency = Annotated[
@@ -108,18 +110,20 @@ Mfu = Annotated[
     float | None,
     training_option("Share of the peak rate that training reaches. Without it: by fabric."),
 ]
-Budget = Annotated[float | None, limit("USD for the training; for inference USD an hour.", min=0)]
-MonthlyBudget = Annotated[float | None, limit("USD for 730 hours.", "--budget-per-month")]
-BuyingBudget = Annotated[
-    float | None, limit("USD that a machine may cost to buy.", "--budget-to-buy")
+Budget = Annotated[
+    float | None, limit_option("USD for the training; for inference USD an hour.", min=0)
 ]
-Where = Annotated[str | None, limit("cloud (to rent) or local (to buy); without it both.")]
-Provider = Annotated[str | None, limit("Only this cloud, such as aws.")]
-Region = Annotated[str | None, limit("Only this region.")]
-Country = Annotated[str | None, limit("Only this country: DE, US …")]
+MonthlyBudget = Annotated[float | None, limit_option("USD for 730 hours.", "--budget-per-month")]
+BuyingBudget = Annotated[
+    float | None, limit_option("USD that a machine may cost to buy.", "--budget-to-buy")
+]
+Where = Annotated[str | None, limit_option("cloud (to rent) or local (to buy); without it both.")]
+Provider = Annotated[str | None, limit_option("Only this cloud, such as aws.")]
+Region = Annotated[str | None, limit_option("Only this region.")]
+Country = Annotated[str | None, limit_option("Only this country: DE, US …")]
 Option = Annotated[
     str,
-    limit(
+    limit_option(
         "on_demand, spot, commit_1y, commit_3y, block (a reservation of days) or any.",
         "--option",
         "--purchase-option",
@@ -127,16 +131,16 @@ Option = Annotated[
 ]
 Community = Annotated[
     bool,
-    limit(
+    limit_option(
         "Rank machines of private people too (RunPod's Community Cloud).",
         "--community/--no-community",
     ),
 ]
 Utilisation = Annotated[
-    float, owning("Share of all hours in which a machine that one owns works, 0 to 1.")
+    float, owning_option("Share of all hours in which a machine that one owns works, 0 to 1.")
 ]
 Grid = Annotated[
-    float | None, owning("gCO2e/kWh of your electricity, for its emissions.", "--grid")
+    float | None, owning_option("gCO2e/kWh of your electricity, for its emissions.", "--grid")
 ]
 Top = Annotated[
     int | None,

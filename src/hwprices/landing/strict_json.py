@@ -4,6 +4,8 @@ import json
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import msgspec
+
 MAX_DIGITS = 100
 """Longest number. Prices have up to 20 digits, a double written out exactly has up to 25."""
 
@@ -31,16 +33,26 @@ def loads(content: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def refuse_repeated_names(content: bytes) -> None:
+def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
     """Refuse JSON with a name twice in one object.
 
     For pages that a decoder reads which keeps the last of two members without a word. Takes about
-    10 ms for a megabyte, and says nothing of the values.
+    40 ms for a megabyte, and says nothing of the values. It takes a tenth of that where ``decoded``
+    has as many names as ``content``: then none was dropped.
+
+    Args:
+        content: the JSON.
+        decoded: what msgspec made of it. Its structs leave out members that are absent
+            (``omit_defaults``) and may declare what nobody reads, so that it is counted.
 
     Raises:
         ValueError: a name comes twice in one object.
         RecursionError: it is nested too deep.
     """
+    if decoded is not None:
+        names = count_names(content)
+        if names is not None and names == count_names(msgspec.json.encode(decoded)):
+            return
     json.loads(
         content.decode("utf-8-sig"),
         parse_float=_nothing,
@@ -48,6 +60,25 @@ def refuse_repeated_names(content: bytes) -> None:
         parse_constant=_nothing,
         object_pairs_hook=_object,
     )
+
+
+def count_names(content: bytes) -> int | None:
+    """Count the names of all objects; None where counting quotes before colons would not do.
+
+    That is where a quote is escaped, which may be inside of a text, or a blank precedes a colon.
+    """
+    import polars as pl
+    import pyarrow as pa
+
+    if b"\\" in content and b'\\"' in content:
+        return None
+    codes = pl.Series(
+        pa.Array.from_buffers(pa.uint8(), len(content), [None, pa.py_buffer(content)])
+    )
+    before_colons = codes[:-1].filter(codes[1:] == ord(":"))
+    if (before_colons <= ord(" ")).any():
+        return None
+    return int((before_colons == ord('"')).sum())
 
 
 def _nothing(_: str) -> None:

@@ -20,6 +20,9 @@ MOST_JSON_BYTES = 128 << 20
 """Longest JSON page that is parsed, unpacked; landing takes none that is longer. A dataset may be a
 stranger's, and a small file may unpack to more than there is memory."""
 
+MOST_LINE_CHARACTERS = 1 << 20
+"""Of any other page a longer line is read in parts, for the same reason."""
+
 PageState = Literal["whole", "altered", "missing", "large"]
 """Whether a page is what was landed; missing where a dataset was copied without its pages; large
 where it was not read for its size."""
@@ -58,17 +61,17 @@ def traces(
 
     ``most_bytes``: larger pages, as they are stored, are not read; without it all are.
     """
-    wanted = list(sources)
+    requests = list(sources)
     keys = {
         layout.page_sha256(key): key
-        for key in (dataset.store.keys(layout.raw(provider)) if wanted else ())
+        for key in (dataset.store.keys(layout.raw(provider)) if requests else ())
     }
     by_source: dict[Source, Trace] = {}
-    for sha256 in dict.fromkeys(sha256 for _, sha256 in wanted):
-        skus = [sku for sku, page in wanted if page == sha256]
+    for sha256 in dict.fromkeys(sha256 for _, sha256 in requests):
+        skus = [sku for sku, page in requests if page == sha256]
         for trace in _page(dataset, keys.get(sha256), sha256, skus, most_bytes):
             by_source[trace.sku, sha256] = trace
-    return [by_source[source] for source in wanted]
+    return [by_source[source] for source in requests]
 
 
 def _page(
@@ -126,7 +129,7 @@ def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> dict[st
     result: dict[str, Line] = {}
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
-        for line in lines:
+        for line in iter(lambda: lines.readline(MOST_LINE_CHARACTERS), ""):
             cells = _cells(line)
             named = missing.intersection(cells) if as_cell else {s for s in missing if s in line}
             for sku in named:

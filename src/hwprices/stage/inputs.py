@@ -33,7 +33,7 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, beside the folder of the provider."""
 
-LIBRARIES = ("polars", "polars-hash", "msgspec", "ijson", "defusedxml", "pandera")
+LIBRARIES = ("polars", "polars-hash", "msgspec", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
 
 

@@ -4,6 +4,7 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.helpers.azure_pages import (
     Landed,
@@ -12,6 +13,7 @@ from tests.helpers.azure_pages import (
 )
 
 from hwprices.providers import get
+from hwprices.providers.azure.prices.items import Answer
 
 
 def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
@@ -56,6 +58,21 @@ def test_a_count_that_is_wrong_is_refused(tmp_path: Path) -> None:
     pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body).pages()
     list(get("azure").normalise(pages))
     assert "says Count 2 and holds 1 items" in pages.unreadable[0].reason
+
+
+@pytest.mark.parametrize("item_text", ["{}", '{"savingsPlan":[{}]}', '{"savingsPlan":[]}'])
+def test_what_a_page_leaves_out_is_not_counted_as_a_name(item_text: str) -> None:
+    body = f'{{"Items":[{item_text}],"Count":1}}'.encode()
+    assert msgspec.json.encode(msgspec.json.decode(body, type=Answer)) == body
+
+
+@pytest.mark.parametrize("member", ["retailPrice", "unitPrice", "not known yet"])
+def test_a_name_twice_costs_the_page(tmp_path: Path, member: str) -> None:
+    body = json.dumps(answer([item(0.1)]), separators=(",", ":"))
+    body = body.replace('"currencyCode"', f'"{member}":1,"{member}":2,"currencyCode"', 1)
+    pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body.encode()).pages()
+    list(get("azure").normalise(pages))
+    assert "comes twice in one object" in pages.unreadable[0].reason
 
 
 def test_a_page_without_items_gives_no_rows(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ The short run belongs to the suite; the long one is marked ``slow``. Inputs that
 are in tests/providers/test_hostile_pages.py.
 """
 
-import os
 from collections.abc import Callable
 from functools import cache
 
@@ -12,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.helpers.aws_pages import line, price_list, quotes, reserved, savings_plans, xml
+from tests.helpers.nightly import only_at_night
 from tests.providers.fuzz.pages import Checks, PageKind, mutations, normalise, recorded, sampled
 
-SHORT, LONG = 12, 1000
-"""Examples a parser, in the suite and in the slow run."""
+SHORT, LONG = 6, 1000
+"""Examples of each parser: in every run of the tests, and at night."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
 """Errors that judge many pages or the sheets, and so name no page."""
@@ -182,9 +182,7 @@ def test_a_mutated_page_gives_rows_or_an_error_of_our_own(make: Callable[[], Pag
     fuzz(make, SHORT)
 
 
-@pytest.mark.skipif(
-    "HWPRICES_NIGHTLY" not in os.environ, reason="takes hours: set HWPRICES_NIGHTLY=1 to run it"
-)
+@only_at_night("takes hours")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("make", PAGE_KINDS)

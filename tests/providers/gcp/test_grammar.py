@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.prices import grammar, vocabulary
 from hwprices.providers.gcp.prices.classify import OutOfScope, classify
-from hwprices.providers.gcp.prices.grammar import NotAMachinePrice, PricedComponent
+from hwprices.providers.gcp.prices.grammar import (
+    Descriptions,
+    NotAMachinePrice,
+    PricedComponent,
+)
 
 PLACES = [
     "Americas",
@@ -32,7 +36,9 @@ Meaning = PricedComponent | NotAMachinePrice | OutOfScope | None
 def classified(
     description: str, group: str, usage: str = "OnDemand", family: str = "Compute"
 ) -> Meaning:
-    return classify(description, family=family, group=group, usage=usage)
+    return classify(
+        description, family=family, group=group, usage=usage, descriptions=Descriptions()
+    )
 
 
 def priced(series: str, component: str, option: str, term: int, place: str) -> PricedComponent:
@@ -506,7 +512,7 @@ def test_no_rule_overlaps_one_that_gives_a_price(start: str, rest: list[str]) ->
 )
 def test_any_text_is_read_or_refused_without_an_error(text: str, group: str, usage: str) -> None:
     for family in ("Compute", "License", "Storage"):
-        assert isinstance(classify(text, family=family, group=group, usage=usage), Meaning)
+        assert isinstance(classified(text, group, usage, family), Meaning)
 
 
 # -- the 412 patterns of another project
@@ -574,7 +580,7 @@ def test_the_patterns_of_another_project_are_matched_or_listed(shared: Path) -> 
             row["MAPPING"].rpartition(".")[2], "OnDemand"
         )
         read = [
-            classify(text, family=row["FAMILY"], group=row["GROUP"], usage=usage)
+            classified(text, row["GROUP"], usage, row["FAMILY"])
             for text in described(row["SKU_DESCRIPTION"])
         ]
         best = next((p for p in read if isinstance(p, PricedComponent)), None) or next(

@@ -1,14 +1,26 @@
 """SKUs as they are read: amounts, tiers, units, and what is not understood."""
 
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from tests.helpers.gcp_pages import Tables, machine_type, n2_skus, n2_zones, normalise_skus, sku
+from tests.helpers.gcp_pages import (
+    Tables,
+    machine_type,
+    n2_skus,
+    n2_zones,
+    normalise_pages,
+    normalise_skus,
+    sku,
+)
 
 from hwprices.errors import HwpricesError
-from hwprices.providers.gcp.prices.skus import UNKNOWN_FLOOR
+from hwprices.providers import UnreadablePageError
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.prices.skus import UNKNOWN_FLOOR, SkuList
 
 
 def test_g5_c2_for_many_regions_and_with_instance(tmp_path: Path) -> None:
@@ -176,3 +188,24 @@ def test_g13_memory_sold_by_the_decimal_gigabyte(
     rates = decimal.table("component_prices").filter(component="ram")
     assert abs(rates["hourly"][0] * 8 + Decimal("0.07") - hourly) < Decimal("1e-9")
     assert rates["unit"].to_list() == ["gib"]
+
+
+@pytest.mark.parametrize(
+    "sku_text",
+    [
+        "{}",
+        '{"category":{},"geoTaxonomy":{},"pricingInfo":[{}]}',
+        '{"pricingInfo":[{"pricingExpression":{"tieredRates":[{},{"unitPrice":{}}]}}]}',
+    ],
+)
+def test_what_a_page_leaves_out_is_not_counted_as_a_name(sku_text: str) -> None:
+    body = f'{{"skus":[{sku_text}]}}'.encode()
+    assert msgspec.json.encode(msgspec.json.decode(body, type=SkuList)) == body
+
+
+@pytest.mark.parametrize("member", ["skuId", "units", "summary", "not known yet"])
+def test_a_name_twice_costs_the_catalog(tmp_path: Path, member: str) -> None:
+    body = json.dumps({"skus": n2_skus()}, separators=(",", ":"))
+    body = body.replace('"pricingInfo":[{', f'"pricingInfo":[{{"{member}":1,"{member}":2,', 1)
+    with pytest.raises(UnreadablePageError, match="comes twice in one object"):
+        normalise_pages(tmp_path, {kinds.SKUS: [body.encode()]})

@@ -1,10 +1,10 @@
 """Mutated price sheets and pages of RunPod and Scaleway give rows or errors of our own."""
 
 import json
-import os
 from collections.abc import Callable
 
 import pytest
+from tests.helpers.nightly import only_at_night
 from tests.providers.fuzz.pages import PageKind, sampled
 from tests.providers.fuzz.test_parsers import LONG, SHORT, fuzz
 
@@ -40,9 +40,7 @@ def test_a_mutated_page_gives_rows_or_an_error_of_our_own(make: Callable[[], Pag
     fuzz(make, SHORT)
 
 
-@pytest.mark.skipif(
-    "HWPRICES_NIGHTLY" not in os.environ, reason="takes long: set HWPRICES_NIGHTLY=1 to run it"
-)
+@only_at_night("takes long")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("make", PAGE_KINDS)

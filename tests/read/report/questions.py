@@ -97,7 +97,7 @@ def _draw(dice: random.Random, models: list[str]) -> dict[str, str]:
     return {name: value for name, value in question.items() if value}
 
 
-def asked(question: dict[str, str]) -> job.Job:
+def job_of(question: dict[str, str]) -> job.Job:
     """Ask as the command does."""
 
     def number(name: str) -> float | None:
@@ -149,14 +149,14 @@ ASK_PAGE = """(question) => {
 
 def differences(page: Any, dataset: hwprices.Dataset, question: dict[str, str]) -> list[Any]:
     """Compare the page's answer to a question with Python's; empty where they are equal."""
-    given = page.evaluate(ASK_PAGE, question)
+    reply = page.evaluate(ASK_PAGE, question)
     try:
-        expected = answer(asked(question), dataset)
+        expected = answer(job_of(question), dataset)
     except HwpricesError as error:
-        return [] if "problem" in given else [(question, str(error))]
-    if "problem" in given:
-        return [(question, given["problem"])]
-    machines = {_name(machine): machine for machine in given["machines"]}
+        return [] if "problem" in reply else [(question, str(error))]
+    if "problem" in reply:
+        return [(question, reply["problem"])]
+    machines = {_name(machine): machine for machine in reply["machines"]}
     if len(machines) != expected.height:
         return [(question, len(machines), expected.height)]
     rows = expected.with_columns(pl.selectors.decimal().cast(pl.Float64)).iter_rows(named=True)

@@ -87,9 +87,9 @@ GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 GROUP_MOVED_ROWS = 10
 """A group with fewer prices says nothing about a common move."""
 
-LEAST_MOVED = 3
-"""Fewer prices than this are no common move, whatever their share. A price sheet has 18 prices, so
-that one of them is 5.6 %, and a vendor may change one."""
+LEAST_MOVED = 5
+"""Fewer prices than this are no common move, whatever their share. A price sheet has 18 prices, and
+a vendor may change one machine, with all ways to pay for it."""
 
 GROUP_MOVED_SHARE = 0.30
 """More of a region's, system's or option's prices than this do not move the same way in a day."""

@@ -34,6 +34,15 @@ class Step:
     back: pl.DataFrame
 
     @property
+    def touched(self) -> pl.DataFrame:
+        """All intervals of the prices that moved, came, went, wait or are back.
+
+        Those of other prices are as they were, but for where and when the value was last seen.
+        """
+        parts = (rows.select("price_id") for rows in (self.moves, self.waiting, self.back))
+        return self.history.join(pl.concat(parts), on="price_id", how="semi")
+
+    @property
     def outcome(self) -> "Outcome":
         """What is to be said of it: far smaller than the intervals."""
         is_open = pl.col("valid_to").is_null()

@@ -19,6 +19,7 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.schemas.price import Prices
+from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
@@ -111,7 +112,8 @@ def record(
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
-    return advance(past, before, after, moment, again, sheets)
+    was_checked = previous is not None and previous.schema_version == SCHEMA_VERSION
+    return advance(past, before, after, moment, again, sheets, was_checked=was_checked)
 
 
 def advance(
@@ -121,6 +123,8 @@ def advance(
     moment: Moment,
     again: Mapping[str, ReRead],
     sheets: tuple[pl.DataFrame | None, pl.DataFrame],
+    *,
+    was_checked: bool = False,
 ) -> Record:
     """Carry the intervals of all providers to the next release, and list the changes.
 
@@ -131,6 +135,8 @@ def advance(
         moment: this release.
         again: what was read again, by provider.
         sheets: the accelerators of the release before, None for none, and of this one.
+        was_checked: the intervals of ``past`` were checked against the same model, so that only
+            those of prices that moved are checked again.
     """
     folder = tempfile.TemporaryDirectory(prefix="hwprices-")
     files: list[TableFile] = []
@@ -140,10 +146,17 @@ def advance(
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory).lazy())
         outcomes = []
+        unchecked = frames.empty(PriceHistory)
         for step, is_whole in _steps(rows, then, now, moment, read):
-            carried = _checked(step.history, PriceHistory)
+            added = step.touched if was_checked else step.history
+            if unchecked.height + added.height > BATCH_ROWS:
+                _checked(unchecked, PriceHistory)
+                unchecked = unchecked.clear()
+            unchecked = pl.concat([unchecked, added])
+            carried = validate.sort_by_key(step.history, PriceHistory)
             files += _write(Store(folder.name), carried, name, is_whole=is_whole)
             outcomes.append(step.outcome)
+        _checked(unchecked, PriceHistory)
         listed += changes.of_provider(name, intervals.added_up(outcomes))
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:

@@ -7,18 +7,16 @@ upfront: the upfront part pays for the commitment, not for a rate.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
-import ijson  # type: ignore[import-untyped]
+import msgspec
 import polars as pl
 
 from hwprices.landing.pages import Page
+from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
-from hwprices.providers.aws.prices.json_depth import DepthLimited
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
@@ -26,7 +24,7 @@ from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import PriceRows, read_money
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
-from hwprices.storage.packed import open_packed, packing_of
+from hwprices.storage.packed import open_packed, packing_of, read_all
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
 TERMS = {"1yr": 12, "3yr": 36}
@@ -72,19 +70,56 @@ REFUSED = [
 """Columns that the quarantine table shows of a refused rate."""
 
 
-def mapping_that_notes(repeated: list[str]) -> type[dict[str, Any]]:
-    """Make a class for objects of JSON that appends the first name that comes twice in one.
+MOST_BYTES = 2 << 30
+"""Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
 
-    It does not raise, because ijson's parser in C cannot pass an error on from there.
-    """
 
-    class Members(dict[str, Any]):
-        def __setitem__(self, name: str, value: Any) -> None:
-            if name in self and not repeated:
-                repeated.append(name)
-            super().__setitem__(name, value)
+class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
+    price: str | None = None
+    currency: str | None = None
 
-    return Members
+
+class _Rate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """One rate. Members of type ``Any`` are not read: they are declared to be counted."""
+
+    discounted_sku: str | None = None
+    discounted_usage_type: str | None = None
+    discounted_service_code: str | None = None
+    rate_code: str | None = None
+    discounted_rate: _Amount | None = None
+    discounted_operation: Any = None
+    discounted_region_code: Any = None
+    discounted_instance_type: Any = None
+    unit: Any = None
+
+
+class _Term(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """The rates of one plan, not yet decoded."""
+
+    sku: str | None = None
+    effective_date: str | None = None
+    description: Any = None
+    lease_contract_length: Any = None
+    rates: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Terms(msgspec.Struct, omit_defaults=True, rename="camel"):
+    savings_plan: list[_Term] = []
+
+
+class _File(msgspec.Struct, omit_defaults=True, rename="camel"):
+    products: list[dict[str, Any]] = []
+    terms: _Terms = msgspec.field(default_factory=_Terms)
+    format_version: Any = None
+    disclaimer: Any = None
+    publication_date: Any = None
+    version: Any = None
+    offer_code: Any = None
+    region_code: Any = None
+
+
+_FILE = msgspec.json.Decoder(_File)
+_RATES = msgspec.json.Decoder(list[_Rate])
 
 
 @dataclass(frozen=True)
@@ -134,45 +169,54 @@ def savings_plan_rows(
 
 
 def read_savings_plans(path: Path) -> SavingsPlans:
-    """Read a packed file plan by plan, so that memory holds one plan's rates at a time.
+    """Read a packed file. Its rates are decoded plan by plan; memory holds the file and one plan.
 
     Raises:
-        ValueError: it is not a JSON object, ends early, is nested too deep, or has a name twice in
-            one object.
+        ValueError: it is not a JSON object, ends early, is nested too deep, is longer than
+            MOST_BYTES, has a name twice in one object, or a plan twice with different terms.
     """
+    with open_packed(path, packing_of(path.name)) as file:
+        content = read_all(file, MOST_BYTES)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path.name} is longer than {MOST_BYTES:,} bytes")
     counts: Counter[str] = Counter()
-    repeated: list[str] = []
-    members = mapping_that_notes(repeated)
-    packing = packing_of(path.name)
     try:
-        with open_packed(path, packing) as file:
-            plans = [_plan(product) for product in _products(DepthLimited(file), members)]
-        with open_packed(path, packing) as file:
-            path_of_plans = "terms.savingsPlan.item"
-            terms = ijson.items(DepthLimited(file), path_of_plans, map_type=members)
-            rates = [_rates(term, counts) for term in terms]
-    except ijson.JSONError as error:
-        raise ValueError(f"{path.name} is not the JSON it should be: {error}") from None
-    if repeated:
-        raise ValueError(f"the name {repeated[0][:40]!r} comes twice in one object")
+        decoded = _FILE.decode(content)
+        rates, names = _all_rates(decoded.terms.savings_plan, counts)
+        names.append(count_names(msgspec.json.encode(decoded)))
+        if None in names or sum(filter(None, names)) != count_names(content):
+            refuse_repeated_names(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} is no file of savings plans ({error})") from None
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deep") from None
+    return SavingsPlans(_plans(decoded.products), rates, counts)
+
+
+def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, list[int | None]]:
+    """Decode the rates of every plan; give them with the number of names in those of each plan.
+
+    The rates are taken out of ``terms``.
+    """
     text = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
-    return SavingsPlans(
-        pl.DataFrame(plans, schema=PLAN_COLUMNS).unique(
-            "plan_sku", keep="first", maintain_order=True
-        ),
-        pl.concat([pl.DataFrame(schema=text), *rates]),
-        counts,
+    parts = [pl.DataFrame(schema=text)]
+    names: list[int | None] = []
+    for term in terms:
+        if isinstance(term.rates, msgspec.Raw):
+            rates = _RATES.decode(term.rates)
+            term.rates = msgspec.Raw(b"[]")
+            names.append(count_names(msgspec.json.encode(rates)))
+            parts.append(_rates(term, rates, counts))
+    return pl.concat(parts), names
+
+
+def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
+    plans = pl.DataFrame([_plan(product) for product in products], schema=PLAN_COLUMNS).unique(
+        maintain_order=True
     )
-
-
-def _products(file: DepthLimited, members: type[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the products. Stops after the last, because hundreds of megabytes come after them."""
-    events = ijson.parse(file)
-    first = next(events)
-    if first != ("", "start_map", None):
-        raise ValueError("it is no object")
-    before_end = takewhile(lambda event: event[:2] != ("products", "end_array"), events)
-    yield from ijson.items(chain([first], before_end), "products.item", map_type=members)
+    if (twice := plans.filter(pl.col("plan_sku").is_duplicated())).height:
+        raise ValueError(f"plan {twice['plan_sku'][0]} comes twice with different terms")
+    return plans
 
 
 def _plan(product: dict[str, Any]) -> dict[str, Any]:
@@ -186,24 +230,25 @@ def _plan(product: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rates(term: dict[str, Any], counts: Counter[str]) -> pl.DataFrame:
+def _rates(term: _Term, rates: list[_Rate], counts: Counter[str]) -> pl.DataFrame:
     """Make a frame of one plan's rates of EC2, and count those of other services."""
-    rates = [r for r in term.get("rates", []) if r.get("discountedServiceCode") == "AmazonEC2"]
-    prices = [rate.get("discountedRate", {}) for rate in rates]
-    services = Counter(rate.get("discountedServiceCode") for rate in term.get("rates", []))
-    del services["AmazonEC2"]
-    for service, count in services.items():
-        counts[f"out_of_scope:savings_plan_service={service}"] += count
+    own = [rate for rate in rates if rate.discounted_service_code == "AmazonEC2"]
+    if len(own) < len(rates):
+        services = Counter(rate.discounted_service_code for rate in rates)
+        del services["AmazonEC2"]
+        for service, count in services.items():
+            counts[f"out_of_scope:savings_plan_service={service}"] += count
+    amounts = [rate.discounted_rate or _Amount() for rate in own]
     columns = {
-        "sku_id": [rate.get("discountedSku") for rate in rates],
-        "usage_type": [rate.get("discountedUsageType") for rate in rates],
-        "sku_price_id": [rate.get("rateCode") for rate in rates],
-        "price_text": [price.get("price") for price in prices],
-        "currency": [price.get("currency") for price in prices],
+        "sku_id": [rate.discounted_sku for rate in own],
+        "usage_type": [rate.discounted_usage_type for rate in own],
+        "sku_price_id": [rate.rate_code for rate in own],
+        "price_text": [amount.price for amount in amounts],
+        "currency": [amount.currency for amount in amounts],
     }
     return pl.DataFrame(columns, schema=RATE_COLUMNS).with_columns(
-        pl.lit(term.get("sku"), dtype=pl.String).alias("plan_sku"),
-        pl.lit(term.get("effectiveDate"), dtype=pl.String).alias("effective_date"),
+        pl.lit(term.sku, dtype=pl.String).alias("plan_sku"),
+        pl.lit(term.effective_date, dtype=pl.String).alias("effective_date"),
     )
 
 

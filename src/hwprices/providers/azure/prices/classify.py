@@ -53,16 +53,16 @@ class ClassifiedItems:
 def classify_items(items: Items) -> ClassifiedItems:
     """Classify all items of the provider at once."""
     classified = _with_facts(items)
-    is_scope = pl.col("out_of_scope").is_null()
-    outside, inside = classified.filter(~is_scope), classified.filter(is_scope)
-    is_price = pl.col("reason").is_null()
-    wrong, candidates = inside.filter(~is_price), inside.filter(is_price)
+    is_scope, is_price = pl.col("out_of_scope").is_null(), pl.col("reason").is_null()
+    outside = classified.select("out_of_scope").drop_nulls()
+    wrong = classified.filter(is_scope & ~is_price).with_columns(_message().alias("message"))
+    candidates = classified.filter(is_scope & is_price)
     placeholders = _spot_placeholders(candidates)
     if placeholders.height:
         candidates = candidates.join(placeholders.select("row"), on="row", how="anti")
     by_key = _one_per_key(candidates)
     counts = (
-        pl.concat([outside.select("out_of_scope"), by_key.passed_over.select("out_of_scope")])
+        pl.concat([outside, by_key.passed_over.select("out_of_scope")])
         .group_by("out_of_scope")
         .len()
         .sort("out_of_scope")
@@ -77,8 +77,8 @@ def classify_items(items: Items) -> ClassifiedItems:
 def _with_facts(items: Items) -> pl.DataFrame:
     """Add the columns of ``KEY``, price, the origin columns and the reasons.
 
-    ``out_of_scope`` says why an item is left out, ``reason`` and ``message`` why it is refused;
-    they are null where it is a price.
+    ``out_of_scope`` says why an item is left out, ``reason`` why it is refused; they are null where
+    it is a price. ``message`` is null, to be written for those that are refused.
     """
     names = ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
     tidied = items.rows.with_columns(product_names.tidy(name) for name in names).with_row_index(
@@ -107,7 +107,7 @@ def _with_facts(items: Items) -> pl.DataFrame:
             _first_reason(_scope_rules()).alias("out_of_scope"),
             _first_reason(_refusal_rules()).alias("reason"),
         )
-        .with_columns(_message().alias("message"))
+        .with_columns(pl.lit(None, dtype=pl.String).alias("message"))
     )
 
 
@@ -203,9 +203,7 @@ def _message() -> pl.Expr:
         "reservationTerm",
     ]
     values = [pl.format("{}={}", pl.lit(m), pl.col(m).fill_null("null")) for m in members]
-    return pl.when(pl.col("reason").is_not_null()).then(
-        pl.concat_str([pl.col("reason"), *values], separator=" ")
-    )
+    return pl.concat_str([pl.col("reason"), *values], separator=" ")
 
 
 def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:

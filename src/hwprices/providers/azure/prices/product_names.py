@@ -6,9 +6,10 @@ price list writes the operating system only into the product's name, and not alw
 
 import polars as pl
 
-SPACES = r"[\t\p{Zs}]+"
-"""Blanks in names: some product names have no-break spaces. Line breaks and other control
-characters are not among them, so that a name with one is refused and not repaired."""
+SPACES = r"[\t\p{Zs}]{2,}|[\t\p{Zs}&&[^ ]]"
+"""Blanks in names that are not one plain space: some product names have no-break spaces. Line
+breaks and other control characters are not among them, so that a name with one is refused and not
+repaired. A name with plain spaces only does not match, and is not written anew."""
 
 WINDOWS = r"(?i) windows\b| win$"  # "… Series Windows", "… Srs Win"
 RHEL = r"(?i)\b(rhel|red hat)\b"

@@ -27,16 +27,8 @@ left out: Microsoft's page does not promise it."""
 PLANS = ["plan_terms", "plan_prices"]
 """The columns of savings plans in a frame of items."""
 
-SPOT_KEY = [
-    "region",
-    "instance_type",
-    "os",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "currency",
-]
-"""What a spot price is of; without purchase_option it names the on-demand price beside it."""
+MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
+"""What has one on-demand price at most, and one spot price."""
 
 
 def rows_of_items(items: Items, availability: pl.DataFrame) -> PriceRows:
@@ -68,33 +60,35 @@ def _spell_sizes(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFram
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     """Make rows of the prices table from ``ClassifiedItems.chosen``."""
-    items = chosen.rename({"skuId": "sku_id", "meterId": "sku_price_id"}).with_columns(
-        time(pl.col("effectiveStartDate")).alias("effective_from"),
-        pl.col("price").alias("hourly"),
-    )
-    listed = pl.concat([_pay_as_you_go(items), _savings_plans(items), _reservations(items)])
-    rows = pl.concat([listed, _hybrid_benefit(listed)])
     flags = pl.concat_list("availability_flag", "spot_flag").list.drop_nulls()
-    place = ["region", "instance_type", "tenancy"]
-    return (
-        rows.lazy()
+    items = (
+        chosen.lazy()
         .join(
-            _availability_flags(rows, availability).lazy(),
-            on=place,
+            _availability_flags(chosen, availability).lazy(),
+            on=["region", "instance_type", "tenancy"],
             how="left",
             maintain_order="left",
         )
-        .join(_spot_flags(rows).lazy(), on=SPOT_KEY, how="left", maintain_order="left")
-        .with_columns(flags.alias("flags"))
-        .select(rows.columns)
+        .join(_spot_flags(chosen).lazy(), on="row", how="left", maintain_order="left")
+        .rename({"skuId": "sku_id", "meterId": "sku_price_id"})
+        .with_columns(
+            time(pl.col("effectiveStartDate")).alias("effective_from"),
+            pl.col("price").alias("hourly"),
+            flags.alias("flags"),
+        )
+        .collect()
+        .lazy()
     )
+    listed = pl.concat([_pay_as_you_go(items), _savings_plans(items), _reservations(items)])
+    listed = listed.collect().lazy()
+    return pl.concat([listed, _hybrid_benefit(listed)])
 
 
-def _complete(items: pl.DataFrame, **constants: pl.Expr | str | int) -> pl.DataFrame:
-    return price_rows(items.lazy(), provider="azure", **constants).collect()
+def _complete(items: pl.LazyFrame, **constants: pl.Expr | str | int) -> pl.LazyFrame:
+    return price_rows(items, provider="azure", **constants)
 
 
-def _pay_as_you_go(items: pl.DataFrame) -> pl.DataFrame:
+def _pay_as_you_go(items: pl.LazyFrame) -> pl.LazyFrame:
     """Make the rows of on demand, spot, low priority and dev/test, as listed."""
     return _complete(items.filter(pl.col("purchase_option") != "reserved"))
 
@@ -108,13 +102,13 @@ def _has_known_plan() -> pl.Expr:
     return (pl.col("plan_terms").is_in(list(TERMS)) & (_plan_price() > 0)).fill_null(False)
 
 
-def _plans(items: pl.DataFrame) -> pl.DataFrame:
+def _plans(items: pl.LazyFrame) -> pl.LazyFrame:
     """Make one row for each savings plan, in the columns ``PLANS``."""
     has_plans = pl.col("plan_terms").list.len() > 0
     return items.filter(has_plans).explode(PLANS, empty_as_null=False)
 
 
-def _savings_plans(items: pl.DataFrame) -> pl.DataFrame:
+def _savings_plans(items: pl.LazyFrame) -> pl.LazyFrame:
     """Make one row for each savings plan of an on-demand item.
 
     Azure bills its hours monthly, or the whole commitment at once for the same total.
@@ -131,7 +125,7 @@ def _savings_plans(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _reservations(items: pl.DataFrame) -> pl.DataFrame:
+def _reservations(items: pl.LazyFrame) -> pl.LazyFrame:
     """Make rows of reservations: the whole term at once (listed), and monthly (derived)."""
     reserved = items.filter(pl.col("purchase_option") == "reserved")
     hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)
@@ -153,7 +147,7 @@ def _reservations(items: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([at_once, monthly])
 
 
-def _hybrid_benefit(listed: pl.DataFrame) -> pl.DataFrame:
+def _hybrid_benefit(listed: pl.LazyFrame) -> pl.LazyFrame:
     """Make rows of Windows with a license of one's own, at the Linux price.
 
     Only for sizes that Azure sells with Windows in the region.
@@ -173,18 +167,19 @@ def _hybrid_benefit(listed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _availability_flags(rows: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
+def _availability_flags(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
     """Map region, instance_type, tenancy to availability_flag; null where the size is offered.
 
     not_offered_here: the region's list of sizes does not have it. availability_unknown: no list
-    covers the region, or the row is a dedicated host, which the lists of sizes never have.
+    covers the region, or the row is a dedicated host, which the lists of sizes never have. What is
+    derived of an item has its flag.
     """
     lower = pl.col("instance_type").str.to_lowercase().alias("lower")
     offered = availability.select("region", lower, pl.lit(True).alias("is_offered")).unique()
     listed = availability.select("region", pl.lit(True).alias("is_listed")).unique()
     is_unknown = pl.col("is_listed").is_null() | (pl.col("tenancy") == "host")
     return (
-        rows.select("region", "instance_type", "tenancy")
+        chosen.select("region", "instance_type", "tenancy")
         .unique()
         .with_columns(lower)
         .join(offered, on=["region", "lower"], how="left")
@@ -202,22 +197,23 @@ def _availability_flags(rows: pl.DataFrame, availability: pl.DataFrame) -> pl.Da
     )
 
 
-def _spot_flags(rows: pl.DataFrame) -> pl.DataFrame:
-    """Map ``SPOT_KEY`` of spot prices at or above the on-demand price to spot_flag.
+def _spot_flags(chosen: pl.DataFrame) -> pl.DataFrame:
+    """Map row to spot_flag, for spot prices at or above the on-demand price of the machine.
 
     There is no market yet for such a size.
     """
-    machine = [name for name in SPOT_KEY if name != "purchase_option"]
-    on_demand = rows.filter(pl.col("purchase_option") == "on_demand").select(
-        *machine, pl.col("hourly").alias("on_demand")
+    option = pl.col("purchase_option")
+    prices = chosen.select(*MACHINE, "purchase_option", "row", "price")
+    on_demand = prices.filter(option == "on_demand").select(
+        *MACHINE, pl.col("price").alias("on_demand")
     )
-    is_equal = pl.col("hourly") == pl.col("on_demand")
+    is_equal = pl.col("price") == pl.col("on_demand")
     return (
-        rows.filter(pl.col("purchase_option") == "spot")
-        .join(on_demand, on=machine, how="inner")
-        .filter(pl.col("hourly") >= pl.col("on_demand"))
+        prices.filter(option == "spot")
+        .join(on_demand, on=MACHINE, how="inner")
+        .filter(pl.col("price") >= pl.col("on_demand"))
         .select(
-            *SPOT_KEY,
+            "row",
             pl.when(is_equal)
             .then(pl.lit("spot_equals_on_demand"))
             .otherwise(pl.lit("spot_above_on_demand"))
@@ -252,7 +248,7 @@ def _unknown_plans(chosen: pl.DataFrame) -> pl.DataFrame:
     They come with ``reason`` and ``message``.
     """
     return (
-        _plans(chosen)
+        _plans(chosen.lazy())
         .filter(~_has_known_plan())
         .with_columns(
             pl.lit("unknown_savings_plan").alias("reason"),
@@ -262,4 +258,5 @@ def _unknown_plans(chosen: pl.DataFrame) -> pl.DataFrame:
                 pl.col("plan_prices").fill_null("null"),
             ).alias("message"),
         )
+        .collect()
     )

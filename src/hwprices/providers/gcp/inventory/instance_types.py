@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec import UNSET, UnsetType
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
@@ -39,40 +40,57 @@ LARGEST_FIGURE = {
 ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64"}
 
 
-class _Accelerator(msgspec.Struct, rename="camel"):
+class _Accelerator(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     guest_accelerator_type: str
     guest_accelerator_count: int
 
 
-class _BundledLocalSsds(msgspec.Struct, rename="camel"):
+class _BundledLocalSsds(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     partition_count: int | None = None
+    default_interface: Any = UNSET
 
 
-class _MachineType(msgspec.Struct, rename="camel"):
-    """One machine type as the Compute API lists it in a zone."""
+class _MachineType(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """One machine type as the Compute API lists it in a zone.
+
+    Members that nobody reads are declared to be counted (``strict_json.refuse_repeated_names``).
+    """
 
     name: str
     guest_cpus: int
     memory_mb: int
     description: str = ""
     architecture: str | None = None
-    is_shared_cpu: bool = False
+    is_shared_cpu: bool | UnsetType = UNSET
     accelerators: list[_Accelerator] | None = None
     bundled_local_ssds: _BundledLocalSsds | None = None
     deprecated: dict[str, Any] | None = None
+    creation_timestamp: Any = UNSET
+    id: Any = UNSET
+    image_space_gb: Any = UNSET
+    kind: Any = UNSET
+    maximum_persistent_disks: Any = UNSET
+    maximum_persistent_disks_size_gb: Any = UNSET
+    self_link: Any = UNSET
+    zone: Any = UNSET
 
 
-class _Scope(msgspec.Struct, rename="camel"):
+class _Scope(msgspec.Struct, omit_defaults=True, rename="camel"):
     """A zone; one without machine types carries a warning instead of a list."""
 
     machine_types: list[_MachineType] = []
+    warning: Any = UNSET
 
 
-class _AggregatedList(msgspec.Struct):
+class _AggregatedList(msgspec.Struct, omit_defaults=True, rename="camel"):
     items: dict[str, _Scope] = {}
+    id: Any = UNSET
+    kind: Any = UNSET
+    next_page_token: Any = UNSET
+    self_link: Any = UNSET
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Offer:
     """A machine type listed in a zone by a page."""
 
@@ -130,6 +148,7 @@ def _listed_types(pages: Pages) -> Iterator[tuple[Page, str, _MachineType]]:
             _AggregatedList,
             what="an aggregated list",
             setting="HWPRICES_GCP_COMPUTE_URL",
+            declares_all=True,
         )
         for scope, zone in listing.items.items():
             for listed in zone.machine_types:
@@ -158,7 +177,7 @@ def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineTy
         ),
         page=page,
         spec_source="bundled" if page.params.get("source") == "bundled" else "api",
-        shared_core=listed.is_shared_cpu,
+        shared_core=listed.is_shared_cpu is True,
         disks=disks,
         disk_count=_disk_count(listed, disks),
         deprecated=bool(listed.deprecated),
@@ -204,17 +223,31 @@ def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int:
 
 def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
     """Return one row for each zone and type, from the first page that lists the pair."""
+    region_of = {zone: zone.rpartition("-")[0] for zone in {offer.zone for offer in offers}}
+    pages = {offer.page.key: offer.page for offer in offers}
+    origins = pl.DataFrame(
+        {
+            "page": list(pages),
+            "observed_at": [page.retrieved_at for page in pages.values()],
+            "source_url": [page.url for page in pages.values()],
+            "raw_sha256": [page.sha256 for page in pages.values()],
+        },
+        schema={
+            "page": pl.String,
+            "observed_at": Timestamp,
+            "source_url": pl.String,
+            "raw_sha256": pl.String,
+        },
+    )
     columns = {
         "zone": [offer.zone for offer in offers],
-        "region": [offer.zone.rpartition("-")[0] for offer in offers],
+        "region": [region_of[offer.zone] for offer in offers],
         "instance_type": [offer.instance_type for offer in offers],
-        "observed_at": [offer.page.retrieved_at for offer in offers],
-        "source_url": [offer.page.url for offer in offers],
-        "raw_sha256": [offer.page.sha256 for offer in offers],
+        "page": [offer.page.key for offer in offers],
     }
-    schema = {name: Timestamp if name == "observed_at" else pl.String for name in columns}
-    pairs = ["zone", "instance_type"]
-    return pl.DataFrame(columns, schema=schema).unique(pairs, keep="first", maintain_order=True)
+    rows = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    rows = rows.unique(["zone", "instance_type"], keep="first", maintain_order=True)
+    return rows.join(origins, on="page", how="left", maintain_order="left").drop("page")
 
 
 def _unsold_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:

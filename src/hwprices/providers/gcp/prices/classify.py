@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from hwprices.providers.gcp.prices.grammar import (
+    Descriptions,
     NotAMachinePrice,
     PricedComponent,
-    read_description,
 )
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
@@ -46,7 +46,7 @@ class OutOfScope:
 
 
 def classify(
-    description: str, *, family: str, group: str, usage: str
+    description: str, *, family: str, group: str, usage: str, descriptions: Descriptions
 ) -> PricedComponent | NotAMachinePrice | OutOfScope | None:
     """Return what a SKU sells, why it is none of ours, or None when it is not understood.
 
@@ -55,12 +55,13 @@ def classify(
         family: ``category.resourceFamily``; licenses are read only from License.
         group: ``category.resourceGroup``, which must fit the component.
         usage: ``category.usageType``, which must fit the purchase option.
+        descriptions: reads the description.
     """
     if family not in ("Compute", "License") and group != "LocalSSD":
         return OutOfScope(family)
     if family == "License" and not description.startswith("Licensing Fee for "):
         return NotAMachinePrice("license")
-    meaning = read_description(description)
+    meaning = descriptions.read(description)
     if meaning is None:
         return NotAMachinePrice("license") if family == "License" else None
     if isinstance(meaning, NotAMachinePrice) or _agrees(meaning, family, group, usage):

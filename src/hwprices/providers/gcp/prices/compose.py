@@ -31,6 +31,11 @@ PURCHASE_OPTIONS = pl.DataFrame(
 )
 
 OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
+"""What is sold: a machine type in a region by a purchase option.
+
+``offer`` is a number that stands for it while prices are composed: grouping and joining by one
+number costs a fraction of what four columns cost.
+"""
 
 RATE_COLUMNS = [
     *RATE_KEY,
@@ -43,10 +48,10 @@ RATE_COLUMNS = [
 class MachinePrices:
     """Prices of machines without a license.
 
-    ``prices`` has OFFER_KEY, hourly (null with price_reason), flags, effective_from, currency and
-    the columns of ``rows.origin``. ``components`` has one row for each part of each known price:
-    OFFER_KEY, component, component_option (on_demand for a part that cannot be committed),
-    quantity, unit, price, sku_id, currency and the columns of ``rows.origin``.
+    ``prices`` has offer, OFFER_KEY, hourly (null with price_reason), flags, effective_from,
+    currency and the columns of ``rows.origin``. ``components`` has one row for each part of each
+    known price: offer, OFFER_KEY, component, component_option (on_demand for a part that cannot be
+    committed), quantity, unit, price, sku_id, currency and the columns of ``rows.origin``.
     """
 
     prices: pl.DataFrame
@@ -67,11 +72,11 @@ def compose(
     their on-demand price and the row carries the flag ``uncommitted_parts``.
     """
     lines = _price_lines(machines, rates)
-    lines = lines.join(_sold(lines, machines), on=OFFER_KEY, how="semi")
+    lines = lines.join(_sold(lines, machines), on="offer", how="semi")
     lines = _add_cost(lines)
     prices = _sum_lines(lines, unfetched)
-    priced = prices.filter(pl.col("hourly").is_not_null()).select(OFFER_KEY)
-    return MachinePrices(prices, lines.join(priced, on=OFFER_KEY, how="semi"))
+    priced = prices.filter(pl.col("hourly").is_not_null()).select("offer")
+    return MachinePrices(prices, lines.join(priced, on="offer", how="semi"))
 
 
 def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
@@ -80,7 +85,8 @@ def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
     ``ambiguous`` is true where two SKUs disagree on the rate, else null.
     """
     offered = machines.offers.select("region", "instance_type").unique()
-    parts = offered.join(machines.parts, on="instance_type").join(PURCHASE_OPTIONS, how="cross")
+    offers = offered.join(PURCHASE_OPTIONS, how="cross").with_row_index("offer")
+    parts = offers.join(machines.parts, on="instance_type")
     rate = rates.rates.select(RATE_COLUMNS)
     ambiguous = rates.ambiguous.with_columns(ambiguous=pl.lit(True))
     lines = parts.join(rate, on=RATE_KEY, how="left").join(ambiguous, on=RATE_KEY, how="left")
@@ -108,10 +114,10 @@ def _at_on_demand(parts: pl.DataFrame, rate: pl.DataFrame, lines: pl.DataFrame) 
 
 
 def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
-    """Return the OFFER_KEYs that exist."""
+    """Return the offers that exist."""
     has_sku = pl.col("price").is_not_null() | pl.col("ambiguous").is_not_null()
     exists = pl.col("main") & (has_sku | (pl.col("purchase_option") == "on_demand"))
-    offered = lines.filter(exists).select(OFFER_KEY).unique()
+    offered = lines.filter(exists).select("offer", *OFFER_KEY).unique("offer")
     return offered.join(machines.unsold, on=["instance_type", "purchase_option"], how="anti")
 
 
@@ -134,7 +140,7 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFrame:
-    """Return one row for each OFFER_KEY. A line without a price makes the sum null."""
+    """Return one row for each offer. A line without a price makes the sum null."""
     is_ambiguous = pl.col("ambiguous").is_not_null()
     fault = pl.when(is_ambiguous).then(pl.lit("_sku_ambiguous")).otherwise(pl.lit("_sku_missing"))
     not_fetched = pl.col("kind").replace_strict(
@@ -142,35 +148,27 @@ def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFram
     )
     known = pl.when(~is_ambiguous).then(not_fetched)
     reason = pl.coalesce(known, pl.col("kind") + fault)
-    sums = (
-        lines.with_columns(
-            reason=pl.when(pl.col("price").is_null()).then(reason),
-            uncommitted=pl.col("component_option") != pl.col("purchase_option"),
-        )
-        .group_by(OFFER_KEY)
-        .agg(
-            pl.col("cost").sum().alias("total"),
-            pl.col("price").null_count().alias("unpriced"),
-            pl.col("reason").drop_nulls().unique().sort().str.join(",").alias("price_reason"),
-            pl.col("uncommitted").any(),
-            pl.col("effective_from").max(),
-            pl.col("currency").drop_nulls().first(),
-            pl.col("observed_at").min(),
-            _of_main_part("source_url"),
-            _of_main_part("raw_sha256"),
-        )
+    unpriced = lines.filter(pl.col("price").is_null())
+    reasons = unpriced.group_by("offer").agg(
+        reason.unique().sort().str.join(",").alias("price_reason"), pl.len().alias("unpriced")
     )
-    complete = pl.col("unpriced") == 0
+    # The page of a price is that of its main part; each row of price_components names its own.
+    main_first = lines.sort("main", "component", descending=[True, False])
+    sums = main_first.group_by("offer").agg(
+        pl.col(OFFER_KEY).first(),
+        pl.col("cost").sum().alias("total"),
+        (pl.col("component_option") != pl.col("purchase_option")).any().alias("uncommitted"),
+        pl.col("effective_from").max(),
+        pl.col("currency").drop_nulls().first(),
+        pl.col("observed_at").min(),
+        pl.col("source_url").drop_nulls().first(),
+        pl.col("raw_sha256").drop_nulls().first(),
+    )
+    sums = sums.join(reasons, on="offer", how="left")
+    complete = pl.col("unpriced").is_null()
     no_flags = pl.lit([], dtype=pl.List(pl.String))
     flagged = pl.when(complete & pl.col("uncommitted")).then(pl.lit(["uncommitted_parts"]))
     return sums.with_columns(
         hourly=pl.when(complete).then(pl.col("total")).cast(Money),
-        price_reason=pl.when(~complete).then(pl.col("price_reason")),
         flags=flagged.otherwise(no_flags),
     ).drop("total", "unpriced", "uncommitted")
-
-
-def _of_main_part(column: str) -> pl.Expr:
-    """Take a column from the main part's page; each row of price_components names its own page."""
-    main_first = pl.col(column).sort_by("main", "component", descending=[True, False])
-    return main_first.drop_nulls().first()

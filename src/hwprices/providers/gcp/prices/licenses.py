@@ -92,7 +92,7 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
     fee = (pl.col("quantity") * pl.col("price")).cast(Money)
     prices = joined.with_columns(hourly=(pl.col("hourly") + fee).cast(Money))
     components = joined.select(
-        *(*OFFER_KEY, "os", "quantity", "unit", "price", "sku_id", "currency"),
+        *("offer", *OFFER_KEY, "os", "quantity", "unit", "price", "sku_id", "currency"),
         observed_at="observed_at_fee",
         raw_sha256="raw_sha256_fee",
         component=pl.lit("license"),

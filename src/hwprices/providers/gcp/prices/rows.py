@@ -6,7 +6,7 @@ import polars as pl
 
 from hwprices.providers import Part
 from hwprices.providers.gcp.inventory.machine_type import Machines
-from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
+from hwprices.providers.gcp.prices.compose import MachinePrices
 from hwprices.providers.gcp.prices.licenses import LicensedPrices
 from hwprices.providers.gcp.prices.rates import Rates
 from hwprices.providers.gcp.prices.skus import SkuCatalog
@@ -25,13 +25,23 @@ REFUSED_COLUMNS = [
 ]
 
 
-def price_rows(linux: MachinePrices, licensed: LicensedPrices, machines: Machines) -> pl.DataFrame:
-    """Return rows of prices for all regions, with Linux and with the licensed operating systems."""
-    composed = pl.concat([linux.prices.with_columns(os=pl.lit("linux")), licensed.prices])
+def composed_prices(
+    linux: MachinePrices, licensed: LicensedPrices, machines: Machines
+) -> pl.DataFrame:
+    """Return the prices of all regions, with Linux and with the licensed operating systems.
+
+    They have the columns of ``MachinePrices.prices`` and ``os``.
+    """
+    with_origin = _fill_origin(linux.prices, machines).with_columns(os=pl.lit("linux"))
+    return pl.concat([with_origin, licensed.prices])
+
+
+def price_rows(composed: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of prices, in the order of ``composed_prices``."""
     is_committed = pl.col("purchase_option") == "committed_use"
     no_payment = pl.lit("none")
     return prices.price_rows(
-        _fill_origin(composed, machines).lazy(),
+        composed.lazy(),
         provider="gcp",
         # Dollars were asked for; a price that is null has no currency of its own.
         currency=pl.col("currency").fill_null("USD"),
@@ -55,15 +65,15 @@ def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
 
 
 def price_component_rows(
-    price_table: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices
+    ids: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices
 ) -> pl.DataFrame:
     """Return rows of price_components for the rows of prices.
 
     The price of a licensed machine has the lines of its Linux price and the license's own line.
+    ``ids`` has offer, os and price_id of each price.
     """
-    ids = price_table.select(*OFFER_KEY, "os", "price_id")
-    machine_lines = linux.components.join(ids, on=OFFER_KEY)
-    license_lines = licensed.components.join(ids, on=[*OFFER_KEY, "os"])
+    machine_lines = linux.components.join(ids, on="offer")
+    license_lines = licensed.components.join(ids, on=["offer", "os"])
     lines = pl.concat(
         [machine_lines.select(COMPONENT_COLUMNS), license_lines.select(COMPONENT_COLUMNS)]
     )

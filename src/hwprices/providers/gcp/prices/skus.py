@@ -6,13 +6,14 @@ https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 import polars as pl
+from msgspec import UNSET, UnsetType
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
@@ -20,8 +21,14 @@ from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.prices.classify import OutOfScope, classify
-from hwprices.providers.gcp.prices.grammar import NotAMachinePrice, PricedComponent
-from hwprices.units import Money, Timestamp, WideMoney
+from hwprices.providers.gcp.prices.grammar import (
+    Descriptions,
+    NotAMachinePrice,
+    PricedComponent,
+)
+from hwprices.rows.lists import list_column
+from hwprices.rows.origin import origin
+from hwprices.units import Money, WideMoney
 
 UNKNOWN_LIMIT = 0.05
 """Share of machine SKUs that may be not understood.
@@ -73,13 +80,12 @@ COLUMNS: Final[dict[str, Any]] = {
     "usage": pl.String,
     "regions": pl.List(pl.String),
     "currency": pl.String,
-    "per": pl.String,
-    "sku_units": Money,
+    "usage_unit": pl.String,
     "units": pl.Int64,
     "nanos": pl.Int64,
     "effective_from": pl.String,
-    "series": pl.String,
     "component_id": pl.String,
+    "series": pl.String,
     "purchase_option": pl.String,
     "term_months": pl.Int32,
     "place": pl.String,
@@ -87,24 +93,30 @@ COLUMNS: Final[dict[str, Any]] = {
     "min_vcpus": pl.Int32,
     "max_vcpus": pl.Int32,
     "refused": pl.String,
-    "observed_at": Timestamp,
-    "source_url": pl.String,
-    "raw_sha256": pl.String,
 }
-"""Columns of a SKU's row before its price is one number.
+"""Columns of a SKU's row as the page has it, before the origin columns are added.
 
-``refused`` is a quarantine reason or null.
+``usage_unit`` is null where it is no key of ``USAGE_UNITS``, ``refused`` is a quarantine reason or
+null.
 """
 
+_OF_MEANING = (
+    *("series", "purchase_option", "term_months", "place"),
+    *("version", "min_vcpus", "max_vcpus"),
+)
+"""Columns that are attributes of a PricedComponent."""
 
-class _Category(msgspec.Struct, rename="camel"):
+
+class _Category(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     resource_family: str = ""
     resource_group: str = ""
     usage_type: str = ""
+    service_display_name: Any = UNSET
 
 
-class _GeoTaxonomy(msgspec.Struct):
+class _GeoTaxonomy(msgspec.Struct, gc=False, omit_defaults=True):
     regions: list[str] = []
+    type: Any = UNSET
 
 
 def _integer(value: object) -> int | None:
@@ -118,67 +130,77 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}")
 """What a 64-bit integer in quotes looks like."""
 
 
-class _Money(msgspec.Struct, rename="camel"):
-    """An amount; members that are zero are left out, and None once read where they are no number.
+class _Money(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """An amount; members that are zero are left out.
 
     They may be anything in the page: one strange amount must not cost the whole catalog.
     """
 
     currency_code: str | None = None
-    units: Any = 0
-    nanos: Any = 0
-
-    def __post_init__(self) -> None:
-        self.units, self.nanos = _integer(self.units), _integer(self.nanos)
+    units: Any = UNSET
+    nanos: Any = UNSET
 
     @property
-    def is_in_range(self) -> bool:
-        """Whether it can be a price: not negative, and not above LARGEST_PRICE."""
-        if self.units is None or self.nanos is None:
-            return False
-        return bool(0 <= self.units <= LARGEST_PRICE and 0 <= self.nanos < NANOS)
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether it is an amount, and that is zero."""
-        return bool(self.units == 0 and self.nanos == 0)
+    def figures(self) -> tuple[int | None, int | None]:
+        """Units and nanos, None where one is no whole number."""
+        units = 0 if self.units is UNSET else _integer(self.units)
+        return units, 0 if self.nanos is UNSET else _integer(self.nanos)
 
 
-class _TieredRate(msgspec.Struct, rename="camel"):
+class _TieredRate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     start_usage_amount: float = 0
     unit_price: _Money | None = None
 
     @property
     def is_paid(self) -> bool:
-        return self.unit_price is not None and not self.unit_price.is_zero
+        return self.unit_price is not None and self.unit_price.figures != (0, 0)
 
 
-class _Expression(msgspec.Struct, rename="camel"):
+class _Expression(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     usage_unit: str = ""
     tiered_rates: list[_TieredRate] = []
+    usage_unit_description: Any = UNSET
+    display_quantity: Any = UNSET
+    base_unit: Any = UNSET
+    base_unit_description: Any = UNSET
+    base_unit_conversion_factor: Any = UNSET
 
 
-class _PricingInfo(msgspec.Struct, rename="camel"):
+class _PricingInfo(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     effective_time: str | None = None
-    pricing_expression: _Expression = msgspec.field(default_factory=_Expression)
+    pricing_expression: _Expression | UnsetType = UNSET
+    summary: Any = UNSET
+    currency_conversion_rate: Any = UNSET
+    aggregation_info: Any = UNSET
 
 
-class _Sku(msgspec.Struct, rename="camel"):
+class _Sku(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """A SKU. Members that nobody reads are declared to be counted.
+
+    See ``strict_json.refuse_repeated_names``.
+    """
+
     sku_id: str | None = None
     description: str = ""
-    category: _Category = msgspec.field(default_factory=_Category)
+    category: _Category | UnsetType = UNSET
     service_regions: list[str] = []
-    geo_taxonomy: _GeoTaxonomy = msgspec.field(default_factory=_GeoTaxonomy)
+    geo_taxonomy: _GeoTaxonomy | UnsetType = UNSET
     pricing_info: list[_PricingInfo] = []
+    name: Any = UNSET
+    service_provider_name: Any = UNSET
 
     @property
     def regions(self) -> list[str]:
         """Where it is sold. A few SKUs leave serviceRegions out and say it in geoTaxonomy."""
-        return self.service_regions or self.geo_taxonomy.regions or ["global"]
+        elsewhere = [] if self.geo_taxonomy is UNSET else self.geo_taxonomy.regions
+        return self.service_regions or elsewhere or ["global"]
 
 
-class _SkuList(msgspec.Struct):
+class SkuList(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """One page of the catalog."""
+
     skus: list[_Sku] = []
+    next_page_token: Any = UNSET
 
 
 @dataclass(frozen=True)
@@ -186,9 +208,10 @@ class SkuCatalog:
     """The SKUs of the run.
 
     ``components`` are those that sell a component, ``refused`` those that are not understood or
-    have no usable price. Both have the columns of ``COLUMNS`` with ``price`` (Decimal, for the time
-    in ``per``: hour or month, ``sku_units`` of the SKU being one of our units) instead of units and
-    nanos, and effective_from as a time. ``counts`` says how many others there were, by reason.
+    have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
+    (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
+    units) instead of units, nanos and usage_unit, and effective_from as a time. ``counts`` says how
+    many others there were, by reason.
     """
 
     components: pl.DataFrame
@@ -196,16 +219,29 @@ class SkuCatalog:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+_NO_CATEGORY = _Category()
+
+
+@dataclass(frozen=True, slots=True)
 class _Price:
     """The current price of a SKU; ``fault`` is the quarantine reason where it is not usable."""
 
     fault: str | None
     currency: str | None = None
-    usage_unit: UsageUnit | None = None
+    usage_unit: str | None = None
     units: int | None = None
     nanos: int | None = None
     effective_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A SKU that sells ``meaning``, or that is not understood, with its price."""
+
+    sku: _Sku
+    category: _Category
+    meaning: PricedComponent | None
+    price: _Price
 
 
 def read_skus(pages: Pages) -> SkuCatalog:
@@ -216,12 +252,14 @@ def read_skus(pages: Pages) -> SkuCatalog:
             price, so the provider fails.
         HwpricesError: too many descriptions are not understood.
     """
-    rows: list[dict[str, Any]] = []
+    frames: list[pl.DataFrame] = []
     counts: Counter[str] = Counter()
+    descriptions = Descriptions()
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            rows += _read_page(pages, page, counts)
-    frame = _frame(rows)
+            lines = _read_page(pages, page, descriptions, counts)
+            frames.append(_frame(lines).with_columns(origin(page)))
+    frame = _with_price(pl.concat(frames))
     refused = frame.filter(pl.col("refused").is_not_null())
     not_prices = sum(
         count for reason, count in counts.items() if reason.startswith(_NOT_A_MACHINE_PRICE)
@@ -234,113 +272,127 @@ def read_skus(pages: Pages) -> SkuCatalog:
 _NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
-def _read_page(pages: Pages, page: Page, counts: Counter[str]) -> list[dict[str, Any]]:
-    """Return one row for each SKU that sells a component or is not understood; count the others."""
+def _read_page(
+    pages: Pages, page: Page, descriptions: Descriptions, counts: Counter[str]
+) -> list[_Line]:
+    """Return the SKUs that sell a component or are not understood; count the others."""
     listing = decode(
-        pages, page, _SkuList, what="a list of SKUs", setting="HWPRICES_GCP_BILLING_URL"
+        pages,
+        page,
+        SkuList,
+        what="a list of SKUs",
+        setting="HWPRICES_GCP_BILLING_URL",
+        declares_all=True,
     )
-    rows = []
+    lines = []
     for sku in listing.skus:
+        category = _NO_CATEGORY if sku.category is UNSET else sku.category
         meaning = classify(
             sku.description,
-            family=sku.category.resource_family,
-            group=sku.category.resource_group,
-            usage=sku.category.usage_type,
+            family=category.resource_family,
+            group=category.resource_group,
+            usage=category.usage_type,
+            descriptions=descriptions,
         )
         if isinstance(meaning, OutOfScope):
             counts[f"out_of_scope:resource_family={meaning.resource_family}"] += 1
         elif isinstance(meaning, NotAMachinePrice):
             counts[f"{_NOT_A_MACHINE_PRICE}{meaning.reason}"] += 1
         else:
-            rows.append(_row(sku, meaning, page))
-    return rows
-
-
-def _row(sku: _Sku, meaning: PricedComponent | None, page: Page) -> dict[str, Any]:
-    """Return one row with the columns of ``COLUMNS``."""
-    price = _current_price(sku)
-    row = {
-        "sku_id": sku.sku_id,
-        "description": sku.description,
-        "family": sku.category.resource_family,
-        "group": sku.category.resource_group,
-        "usage": sku.category.usage_type,
-        "regions": sku.regions,
-        "currency": price.currency,
-        "per": price.usage_unit.per if price.usage_unit else None,
-        "sku_units": price.usage_unit.per_unit if price.usage_unit else None,
-        "units": price.units,
-        "nanos": price.nanos,
-        "effective_from": price.effective_from,
-        "refused": "unknown_grammar" if meaning is None else price.fault,
-        "observed_at": page.retrieved_at,
-        "source_url": page.url,
-        "raw_sha256": page.sha256,
-    }
-    return row if meaning is None else row | _meaning_columns(meaning)
-
-
-def _meaning_columns(meaning: PricedComponent) -> dict[str, Any]:
-    return {
-        "series": meaning.series,
-        "component_id": str(meaning.component),
-        "purchase_option": meaning.purchase_option,
-        "term_months": meaning.term_months,
-        "place": meaning.place,
-        "version": meaning.version,
-        "min_vcpus": meaning.min_vcpus,
-        "max_vcpus": meaning.max_vcpus,
-    }
+            lines.append(_Line(sku, category, meaning, _current_price(sku)))
+    return lines
 
 
 def _current_price(sku: _Sku) -> _Price:
     """Return the newest price of a SKU, of the tier that one machine pays."""
-    newest = max(
-        sku.pricing_info, key=lambda info: info.effective_time or "", default=_PricingInfo()
-    )
-    rate = _first_paid_tier(newest.pricing_expression.tiered_rates)
-    money = rate.unit_price if rate else None
-    if rate is None or money is None:
+    newest = max(sku.pricing_info, key=lambda info: info.effective_time or "", default=None)
+    expression = UNSET if newest is None else newest.pricing_expression
+    rate = None if expression is UNSET else _first_paid_tier(expression.tiered_rates)
+    if newest is None or expression is UNSET or rate is None or rate.unit_price is None:
         return _Price("no_price")
-    usage_unit = USAGE_UNITS.get(newest.pricing_expression.usage_unit)
-    return _Price(
-        _price_fault(money, usage_unit),
-        money.currency_code,
-        usage_unit,
-        money.units if money.is_in_range else None,
-        money.nanos if money.is_in_range else None,
-        newest.effective_time,
-    )
+    money = rate.unit_price
+    usage_unit = expression.usage_unit if expression.usage_unit in USAGE_UNITS else None
+    units, nanos = money.figures
+    fault = _price_fault(money.currency_code, usage_unit, units, nanos)
+    if not _is_in_range(units, nanos):
+        units = nanos = None
+    return _Price(fault, money.currency_code, usage_unit, units, nanos, newest.effective_time)
 
 
-def _price_fault(money: _Money, usage_unit: UsageUnit | None) -> str | None:
+def _price_fault(
+    currency: str | None, usage_unit: str | None, units: int | None, nanos: int | None
+) -> str | None:
     """Return why an amount is no price: dollars are asked for, and no component is free."""
-    if money.currency_code != "USD":
+    if currency != "USD":
         return "not_usd"
     if usage_unit is None:
         return "unknown_unit"
-    if money.is_zero:
+    if units == 0 and nanos == 0:
         return "zero_price"
-    return None if money.is_in_range else "unreadable_price"
+    return None if _is_in_range(units, nanos) else "unreadable_price"
+
+
+def _is_in_range(units: int | None, nanos: int | None) -> bool:
+    """Tell whether it can be a price: not negative, and not above LARGEST_PRICE."""
+    if units is None or nanos is None:
+        return False
+    return 0 <= units <= LARGEST_PRICE and 0 <= nanos < NANOS
 
 
 def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:
     """Return the tier that one machine pays: the first that is not a free allowance."""
+    if len(rates) == 1:
+        return rates[0]
     ordered = sorted(rates, key=lambda rate: rate.start_usage_amount)
     return next((rate for rate in ordered if rate.is_paid), ordered[0] if ordered else None)
 
 
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Make the frame, with one number for the price and a time for effective_from."""
+def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
+    """Make a frame of SKUs with ``COLUMNS`` but those of the page."""
+    prices = [line.price for line in lines]
+    meanings = [line.meaning for line in lines]
+    regions = [line.sku.regions for line in lines]
+    each_region = pl.Series([name for names in regions for name in names], dtype=pl.String)
+    columns: dict[str, Sequence[Any] | pl.Series] = {
+        "sku_id": [line.sku.sku_id for line in lines],
+        "description": [line.sku.description for line in lines],
+        "family": [line.category.resource_family for line in lines],
+        "group": [line.category.resource_group for line in lines],
+        "usage": [line.category.usage_type for line in lines],
+        "regions": list_column("regions", each_region, regions),
+        "currency": [price.currency for price in prices],
+        "usage_unit": [price.usage_unit for price in prices],
+        "units": [price.units for price in prices],
+        "nanos": [price.nanos for price in prices],
+        "effective_from": [price.effective_from for price in prices],
+        "component_id": [None if one is None else str(one.component) for one in meanings],
+        **{
+            name: [None if one is None else getattr(one, name) for one in meanings]
+            for name in _OF_MEANING
+        },
+        "refused": [line.price.fault if line.meaning else "unknown_grammar" for line in lines],
+    }
+    return pl.DataFrame(columns, schema=COLUMNS)
+
+
+def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
+    """Make one number of the price, a time of effective_from, and two columns of the unit."""
     nanos = pl.col("nanos").cast(WideMoney) / pl.lit(NANOS).cast(WideMoney)
     effective_from = pl.col("effective_from").str.to_datetime(
         "%+", time_zone="UTC", time_unit="us", strict=False
     )
-    columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
-    frame = pl.DataFrame(columns, schema=COLUMNS)
-    return frame.with_columns(
+    units = pl.DataFrame(
+        {
+            "usage_unit": list(USAGE_UNITS),
+            "per": [unit.per for unit in USAGE_UNITS.values()],
+            "sku_units": pl.Series([u.per_unit for u in USAGE_UNITS.values()], dtype=Money),
+        }
+    )
+    priced = frame.with_columns(
         price=(pl.col("units").cast(WideMoney) + nanos).cast(Money), effective_from=effective_from
-    ).drop("units", "nanos")
+    )
+    joined = priced.join(units, on="usage_unit", how="left", maintain_order="left")
+    return joined.drop("units", "nanos", "usage_unit")
 
 
 def _check_unknown_share(refused: pl.DataFrame, total: int) -> None:

@@ -1,0 +1,49 @@
+"""JSON with a name twice in one object is refused, whether names are counted or read one by one."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from hwprices.landing import strict_json
+
+
+class Price(msgspec.Struct, omit_defaults=True):
+    """An object with an inner one, and a member that may be anything."""
+
+    name: str | None = None
+    amount: Any = msgspec.UNSET
+    inner: "Price | None" = None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"name":"a","name":"b"}',
+        b'{"name":"a", "inner":{"amount":1,"amount":2}}',
+        b'{"name":"a","unread":1,"unread":2}',
+        b'{"name" :"a","name":"b"}',
+        b'{"name"\n:"a","name":"b"}',
+        # As many quotes before colons as decoded members: an escaped quote may stand for a name.
+        rb'{"name":"\":","inner":{"name":"b"},"inner":{"amount":1}}',
+        rb'{"name":"\u0022:","inner":{"name":"b"},"inner":{"amount":1}}',
+        b'{"amount":{"x":1,"x":2}}',
+    ],
+)
+def test_a_name_twice_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match="comes twice in one object"):
+        strict_json.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"name":"a","amount":null,"inner":{"name":"x: \'\\u0026 :"}}',
+        b'{"name":"a","unread":{"unread":[1]}}',
+        b'{"name": "\\"quoted\\": yes"}',
+        json.dumps({"name": "é", "inner": {"amount": [{"a": 1.5}]}}, indent=2).encode(),
+    ],
+)
+def test_other_pages_are_not(content: bytes) -> None:
+    strict_json.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))
