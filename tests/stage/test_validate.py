@@ -4,9 +4,10 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import make
+from tests.helpers.nightly import NIGHTLY
 
 from hwprices.errors import HwpricesError
 from hwprices.rows import quarantine
@@ -82,6 +83,7 @@ def test_a_frame_of_another_shape_is_an_error():
         validate.split(make.prices({}).with_columns(pl.col("hourly").cast(pl.Float64)), Prices, {})
 
 
+@settings(max_examples=100 if NIGHTLY else 30)
 @given(
     st.lists(
         st.tuples(

@@ -224,7 +224,8 @@ def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int:
 def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
     """Return one row for each zone and type, from the first page that lists the pair."""
     region_of = {zone: zone.rpartition("-")[0] for zone in {offer.zone for offer in offers}}
-    pages = {offer.page.key: offer.page for offer in offers}
+    # By identity: pages of equal content share a key, and have each its URL and time.
+    pages = {id(offer.page): offer.page for offer in offers}
     origins = pl.DataFrame(
         {
             "page": list(pages),
@@ -233,7 +234,7 @@ def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
             "raw_sha256": [page.sha256 for page in pages.values()],
         },
         schema={
-            "page": pl.String,
+            "page": pl.Int64,
             "observed_at": Timestamp,
             "source_url": pl.String,
             "raw_sha256": pl.String,
@@ -243,9 +244,9 @@ def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
         "zone": [offer.zone for offer in offers],
         "region": [region_of[offer.zone] for offer in offers],
         "instance_type": [offer.instance_type for offer in offers],
-        "page": [offer.page.key for offer in offers],
+        "page": [id(offer.page) for offer in offers],
     }
-    rows = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    rows = pl.DataFrame(columns, schema={**dict.fromkeys(columns, pl.String), "page": pl.Int64})
     rows = rows.unique(["zone", "instance_type"], keep="first", maintain_order=True)
     return rows.join(origins, on="page", how="left", maintain_order="left").drop("page")
 
