@@ -396,8 +396,10 @@ def table(fitted: Fitted) -> str:
         "|---|---|---|---|",
     ]
     for row in fitted.utilisations.iter_rows(named=True):
-        cells = [row["accelerator_id"], row["precision"], f"{row['mfu']:.0%}", row["measurements"]]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        lines.append(
+            f"| {row['accelerator_id']} | {row['precision']} | {row['mfu']:.0%} |"
+            f" {row['measurements']} |"
+        )
     return "\n".join(lines)
 
 
