@@ -69,6 +69,47 @@ class BenchmarkWorkloads(Table):
         metadata = {"key": ["benchmark"]}
 
 
+class TrainingSpeeds(Table):
+    """How fast a language model was trained, as published."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    model: pl.String = column("The model, as the source names it.")
+    model_id: pl.String = column(
+        "Key of models; null for a model whose shape is not there.",
+        nullable=True,
+        str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$",
+    )
+    workload: pl.String = column("pretrain, full_finetune or lora.")
+    precision: pl.String = column("Number format of the matrices: bf16 or fp8.")
+    accelerators: pl.Float64 = column("Accelerators that trained together.", gt=0)
+    context: pl.Float64 = column("Length of a sequence.", unit="tokens", nullable=True, gt=0)
+    tokens_per_second: pl.Float64 = column(
+        "Tokens per second of one accelerator.", unit="tokens/s", nullable=True, gt=0
+    )
+    model_tflops: pl.Float64 = column(
+        "Operations per second of one accelerator, without recomputing, as the source counts them.",
+        unit="TFLOPS",
+        nullable=True,
+        gt=0,
+    )
+    mfu: pl.Float64 = column(
+        "Share of the peak rate, where the source gives that alone.", nullable=True, gt=0, le=1
+    )
+    software: pl.String = column("Software, or who trained.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "training_speeds"
+        metadata = {
+            "key": [
+                *("accelerator_id", "workload", "model", "precision"),
+                *("accelerators", "context", "software"),
+            ]
+        }
+
+
 class Efficiencies(Table):
     """Shares of the peak rates that programs reach, fitted by tools/calibration.py."""
 
@@ -90,11 +131,24 @@ class Efficiencies(Table):
         metadata = {"key": ["family"]}
 
 
+class Utilisations(Table):
+    """Share of the peak rate that dense models reach in training, by tools/calibration.py."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    precision: pl.String = column("Number format of the matrices: bf16 or fp8.")
+    mfu: pl.Float64 = column("Middle share of the dense peak rate.", gt=0, le=1)
+    measurements: pl.Int32 = column("Rows of training_speeds that it is of.", gt=0)
+
+    class Config:
+        name = "utilisations"
+        metadata = {"key": ["accelerator_id", "precision"]}
+
+
 class CalibrationErrors(Table):
     """How far answers are from measurements that they were not fitted on."""
 
     basis: pl.String = column("measured, scaled, modelled, or unmeasured_family.")
-    kind: pl.String = column("serving or single_user.")
+    kind: pl.String = column("serving, single_user or training.")
     measurements: pl.Int32 = column("Measurements compared.", ge=0)
     median_error: pl.Float64 = column("Median of |answer / measured - 1|.", ge=0)
     p90_error: pl.Float64 = column("90th percentile of the same.", ge=0)

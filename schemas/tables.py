@@ -31,6 +31,8 @@ from hwprices.schemas.sheets import (
     CalibrationErrors,
     Efficiencies,
     LanguageModels,
+    TrainingSpeeds,
+    Utilisations,
 )
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
 from hwprices.schemas.spot import SpotAdvice
@@ -90,7 +92,10 @@ CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, Interconn
 """Figures that the accelerator sheet is compared with; never published."""
 
 RULE_SHEETS = {
-    **_by_name(LanguageModels, BenchmarkWorkloads, Efficiencies, CalibrationErrors),
+    **_by_name(
+        *(LanguageModels, BenchmarkWorkloads, TrainingSpeeds),
+        *(Efficiencies, Utilisations, CalibrationErrors),
+    ),
     **_provider_sheets(),
 }
 """Sheets that the program reads rules and dimensions from; never published."""

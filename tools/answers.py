@@ -51,8 +51,8 @@ QUESTIONS = [
     ask(
         "What does an H100 cost, by the hour and by the year?",
         'device "H100 SXM"',
-        "The cheapest on-demand price of one GPU in any cloud, and the cheapest way to have it for"
-        " a year, commitments included.",
+        "The cheapest on-demand price of one GPU in a data center, the lowest that private people"
+        " ask, and the cheapest way to have it for a year, commitments included.",
         "USD/h ",
         "USD/year",
         "prices of",
@@ -118,7 +118,7 @@ QUESTIONS = [
     ask(
         "And with 5 USD?",
         "recommend --model 7B --workload lora --budget 5 --option any --where cloud --top 3",
-        "Spot prices, since on-demand prices come to more; nothing that must be bought.",
+        "Spot prices and commitments where on-demand prices come to more; nothing to buy.",
     ),
     ask(
         "LoRA of 70B?",
@@ -225,8 +225,8 @@ QUESTIONS = [
         "Pre-training 70B on 2 T tokens in 60 days?",
         "recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
         " --top 3",
-        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; machines of one"
-        " GPU wait for theirs.",
+        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; 41 % is what was"
+        " measured on H100.",
     ),
     ask(
         "Pre-training 405B as Meta did?",
@@ -240,9 +240,15 @@ QUESTIONS = [
         "Measured images a second, at the price of an hour.",
     ),
     ask(
+        "Speech to text with Whisper?",
+        "recommend --model whisper --where cloud --top 3",
+        "MLPerf's samples of up to 30 s: 1,000 of them are 6.6 hours of speech, so that an hour"
+        " costs less than a cent.",
+    ),
+    ask(
         "When does owning pay?",
         "tco",
-        "Against the cheapest on-demand price of the same accelerator in any cloud.",
+        "Against the cheapest on-demand price of the same accelerator in a data center.",
     ),
 ]
 

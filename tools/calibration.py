@@ -1,6 +1,6 @@
 """Fit the efficiencies of recommend on the measurements, and show how far it is from them.
 
-Writes data/specs/efficiencies.csv, data/specs/calibration.csv, docs/calibration.svg and the table
+Writes the sheets efficiencies, utilisations and calibration, docs/calibration.svg and the tables
 between the marks in docs/method.md. ``--check`` fails when one of them is out of date.
 """
 
@@ -12,23 +12,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.formulas import language_model, training
 from hwprices.formulas.serving import Efficiency
-from hwprices.formulas.training import Cluster
-from hwprices.read.recommend import throughput
-from hwprices.read.recommend.devices import Calibration, Device, device
+from hwprices.read.recommend import roofline, throughput
+from hwprices.read.recommend.calibration import Calibration, calibration_from
+from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
-from hwprices.read.recommend.measurements import (
-    TUNING_BENCHMARK,
-    TUNING_CONTEXT,
-    TUNING_TOKENS,
-    Measurement,
-    measurements,
-    tunings,
-)
+from hwprices.read.recommend.measurements import Measurement, measurements
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import sheets
+from tools import training_calibration
 from tools.generated import PROJECT, write_or_check
+from tools.training_calibration import training_speeds, tuning_spread, utilisations_sheet
 
 SHEETS = PROJECT / "data" / "specs"
 METHOD = PROJECT / "docs" / "method.md"
@@ -57,9 +51,7 @@ BASES = {
     "unmeasured_family": "no accelerator of its family measured",
 }
 KIND_NAMES = {"serving": "filled machine", "single_user": "one user"}
-NAMES = KIND_NAMES | {"training": "fine-tuning"}
-
-ONE_MACHINE = 8  # accelerators; larger systems are compared with nothing that is recommended
+NAMES = KIND_NAMES | {"training": "training"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ class Point:
 
     def error(self, fitted: Calibration) -> float | None:
         """Give the natural logarithm of predicted over measured."""
-        value = throughput.predicted(self.measurement, self.device, self.usable_bytes, fitted)
+        value = roofline.predicted(self.measurement, self.device, self.usable_bytes, fitted)
         return None if not value else math.log(value / self.measurement.per_device)
 
 
@@ -143,7 +135,7 @@ def single_user_cells() -> list[Efficiency]:
 
 def single(cell: Efficiency, experts: float, flops_per_byte: float) -> Calibration:
     """Make a calibration with one efficiency for every family and kind."""
-    return Calibration({"other": cell}, {"other": cell.bandwidth}, experts, flops_per_byte, {})
+    return Calibration({"other": cell}, {"other": cell.bandwidth}, experts, flops_per_byte, {}, {})
 
 
 def fit_flops_per_byte(listed: list[Point]) -> float:
@@ -268,7 +260,7 @@ def _scaled(grid: Grid, index: int, fitted: Calibration) -> float | None:
     memory = {point.device.accelerator_id: point.usable_bytes}
     estimator = throughput.Estimator(others, memory, fitted)
     factor = estimator.nearest_factor(
-        throughput.Machine(point.device, point.measurement.devices, point.usable_bytes),
+        roofline.Machine(point.device, point.measurement.devices, point.usable_bytes),
         model_shape(point.measurement.workload.model_id),
         point.measurement.kind,
     )
@@ -336,36 +328,6 @@ def errors_sheet(
     ).sort("basis", "kind")
 
 
-def tuning_spread(benchmarks: pl.DataFrame) -> list[float]:
-    """List how far each system's fine-tuning is from the one that stands for its size."""
-    chosen = tunings(benchmarks)
-    rows = benchmarks.filter(model=TUNING_BENCHMARK).drop_nulls(["accelerator_count", "result"])
-    return [
-        abs(chosen[row["accelerator_id"], row["accelerator_count"]].minutes / row["result"] - 1)
-        for row in rows.iter_rows(named=True)
-    ]
-
-
-def training_errors(
-    accelerators: pl.DataFrame, benchmarks: pl.DataFrame
-) -> list[tuple[str, float]]:
-    """Compare the measured fine-tuning with the assumed share of the peak rate."""
-    rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
-    model = model_shape("llama-2-70b")
-    flops = language_model.training_flops(model, "lora", TUNING_TOKENS, TUNING_CONTEXT)
-    errors = []
-    for (accelerator_id, count), tuning in tunings(benchmarks).items():
-        accelerator = device(rows[accelerator_id])
-        rate = accelerator.rate("fp8")
-        if rate is None or count > ONE_MACHINE:
-            continue
-        cluster = Cluster(1, count, rate, accelerator.link_bytes_per_second, None)
-        mfu = training.utilisation(cluster, narrow=True, unpacked=False)
-        hours = training.hours(flops, cluster, mfu)
-        errors.append((accelerator_id, abs(hours * 60 / tuning.minutes - 1)))
-    return errors
-
-
 def _quantiles(values: list[float]) -> tuple[float, float]:
     """Give the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
     if len(values) < 3:
@@ -375,8 +337,18 @@ def _quantiles(values: list[float]) -> tuple[float, float]:
     return round(statistics.median(ordered), 3), round(ordered[at], 3)
 
 
-def build() -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Predictions]]:
-    """Fit everything: the two sheets, and the predictions behind them by kind."""
+@dataclass(frozen=True)
+class Fitted:
+    """What is written: three sheets, and the predictions behind them by kind."""
+
+    efficiencies: pl.DataFrame
+    utilisations: pl.DataFrame
+    errors: pl.DataFrame
+    answers: dict[str, Predictions]
+
+
+def build() -> Fitted:
+    """Fit everything."""
     benchmarks = sheets.load("benchmarks")
     accelerators = sheets.load("accelerators")
     listed = points(accelerators, benchmarks)
@@ -384,22 +356,24 @@ def build() -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Predictions]]:
     grids = {kind: Grid(listed, kind, flops_per_byte) for kind in KIND_NAMES}
     experts = fit_experts(grids["serving"])
     efficiencies = efficiencies_sheet(grids["serving"], grids["single_user"], experts)
-    fitted = throughput.calibration_from(efficiencies, None)
+    fitted = calibration_from(efficiencies)
     answers = {kind: left_out(grid, experts, fitted) for kind, grid in grids.items()}
+    speeds = training_speeds(sheets.load("training_speeds"), accelerators)
     tuning = {
         "measured": tuning_spread(benchmarks),
-        "modelled": [error for _, error in training_errors(accelerators, benchmarks)],
+        **training_calibration.errors(speeds, accelerators, benchmarks),
     }
-    return efficiencies, errors_sheet(answers, spread(benchmarks), tuning), answers
+    errors = errors_sheet(answers, spread(benchmarks), tuning)
+    return Fitted(efficiencies, utilisations_sheet(speeds), errors, answers)
 
 
-def table(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> str:
+def table(fitted: Fitted) -> str:
     """Write the tables of docs/method.md."""
     lines = [
         "| basis | the answer rests on | kind | measurements | median error | 90th percentile |",
         "|---|---|---|---|---|---|",
     ]
-    for row in errors.iter_rows(named=True):
+    for row in fitted.errors.iter_rows(named=True):
         lines.append(
             f"| {row['basis']} | {BASES[row['basis']]} | {NAMES[row['kind']]} |"
             f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
@@ -409,12 +383,22 @@ def table(efficiencies: pl.DataFrame, errors: pl.DataFrame) -> str:
         "| family | compute | bandwidth | bandwidth, one user | measurements | accelerators |",
         "|---|---|---|---|---|---|",
     ]
-    for row in efficiencies.iter_rows(named=True):
+    for row in fitted.efficiencies.iter_rows(named=True):
         shares = [row["bandwidth"], row["single_user_bandwidth"]]
         cells = " | ".join("" if share is None else f"{share:.2f}" for share in shares)
         lines.append(
             f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['measurements']} |"
             f" {row['devices']} |"
+        )
+    lines += [
+        "",
+        "| accelerator | trained in | MFU of dense models | trainings |",
+        "|---|---|---|---|",
+    ]
+    for row in fitted.utilisations.iter_rows(named=True):
+        lines.append(
+            f"| {row['accelerator_id']} | {row['precision']} | {row['mfu']:.0%} |"
+            f" {row['measurements']} |"
         )
     return "\n".join(lines)
 
@@ -480,12 +464,14 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write or check every file; returns the exit status."""
-    efficiencies, errors, answers = build()
-    method = with_table(METHOD.read_text(encoding="utf-8"), table(efficiencies, errors))
+    fitted = build()
+    modelled = [pair for of_kind in fitted.answers.values() for pair in of_kind["modelled"]]
+    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted))
     files = {
-        SHEETS / "efficiencies.csv": csv_text(efficiencies),
-        SHEETS / "calibration.csv": csv_text(errors),
-        PLOT: plot([pair for of_kind in answers.values() for pair in of_kind["modelled"]]),
+        SHEETS / "efficiencies.csv": csv_text(fitted.efficiencies),
+        SHEETS / "utilisations.csv": csv_text(fitted.utilisations),
+        SHEETS / "calibration.csv": csv_text(fitted.errors),
+        PLOT: plot(modelled),
         METHOD: method,
     }
     return max(write_or_check(target, text, arguments) for target, text in files.items())

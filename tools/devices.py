@@ -21,6 +21,8 @@ INTRODUCTION = """# Devices
 What `hwprices device` answers about 40 devices, question by question. Written from the bundled
 sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample and of
 its days, of one device (of the whole machine for the last three). A cell without a figure says why.
+Prices of a data center and of private people (RunPod's Community Cloud) are apart: the second is
+the lowest that any of them asked for, and whether one is free is not known.
 """
 
 DEVICES = {
@@ -141,7 +143,7 @@ def tokens(row: Row) -> str:
 
 
 def not_rented(row: Row) -> str:
-    """Say why there is no price of an hour."""
+    """Say why there is no price of an hour in a data center."""
     return "no price in the sample" if row["providers"] else "no cloud here rents it"
 
 
@@ -201,6 +203,11 @@ PARTS = {
     ],
     "What it costs": [
         Question("USD/h", lambda row: usd_or(row, "on_demand_usd_per_hour"), not_rented),
+        Question(
+            "USD/h, private people",
+            lambda row: usd_or(row, "private_host_usd_per_hour"),
+            always("none here"),
+        ),
         Question("USD/year", lambda row: usd_or(row, "usd_per_year"), not_rented),
         Question("USD to buy", purchase, not_sold),
         Question(

@@ -32,6 +32,10 @@ LANGUAGE_MODELS = r"^(llama|mixtral|gptj|deepseek|gpt-oss)"
 
 RATE_SCENARIOS = ("Offline", "Server", "Interactive")
 
+WHISPER_OPERATIONS = 2 * 1500 * 32 * 12 * 1280**2
+"""Operations of Whisper's encoder for one sample: 1,500 positions for 30 s, 32 layers of width
+1,280 with 12 × width² weights each. The decoder comes on top: https://arxiv.org/abs/2212.04356"""
+
 COMPLETE_COLUMNS = ("cpu", "arch", "cpu_cores", "memory_gib")
 """Columns that are filled for a complete machine: GPUs alone have none of them."""
 
@@ -79,6 +83,20 @@ def units_of_benchmarks(benchmarks: pl.DataFrame) -> Iterator[Finding]:
     for row in several.iter_rows(named=True):
         benchmark, units_used = f"{row['model']} {row['scenario']}", ", ".join(row["result_unit"])
         yield Finding("benchmark_unit", "", f"benchmarks.csv: {benchmark} is in {units_used}")
+
+
+def impossible_speech(benchmarks: pl.DataFrame, sheet: pl.DataFrame) -> Iterator[Finding]:
+    """Find results of Whisper with more samples a second than the peak rate has operations for.
+
+    Those are tokens: MLCommons' summary names the tokens a second of Whisper "Samples/s".
+    """
+    peak = pl.max_horizontal("bf16_dense_tflops", "fp16_dense_tflops", "fp8_dense_tflops") * 1e12
+    most = pl.max_horizontal(peak, pl.col("int8_dense_tops") * 1e12) / WHISPER_OPERATIONS
+    rows = benchmarks.filter(model="whisper", result_unit="Samples/s")
+    both = rows.join(sheet.select("accelerator_id", most=most), on="accelerator_id")
+    for row in both.filter(pl.col("per_accelerator") > pl.col("most")).iter_rows(named=True):
+        message = f"{row['per_accelerator']:g} samples/s of whisper are above its peak: tokens?"
+        yield Finding("speech", row["accelerator_id"], message)
 
 
 def incomplete_machines(machines: pl.DataFrame) -> Iterator[Finding]:

@@ -116,6 +116,7 @@ def lint(directory: Path | None = None) -> list[Finding]:
         *sheet_lint.undated_prices(sheet),
         *sheet_lint.benchmarks_of_other_devices(benchmarks),
         *sheet_lint.units_of_benchmarks(benchmarks),
+        *sheet_lint.impossible_speech(benchmarks, sheet),
         *sheet_lint.incomplete_machines(sheets.load("local_hardware", directory)),
         *implausible(sheet),
         *rates_without_support(sheet),

@@ -393,6 +393,16 @@ class Release:
         return self.tables[table].lazy()
 
 
+def with_private_hosts(release: Release, machines: list[str]) -> Release:
+    """Give the release in which these machine types are rented out by private people."""
+    private = pl.col("instance_type").is_in(machines)
+    offers = release.tables["offers"].with_columns(
+        provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
+        region=pl.when(private).then(pl.lit("community")).otherwise("region"),
+    )
+    return Release({**release.tables, "offers": offers})
+
+
 def build() -> join.Joined:
     """Join the prices and machines above with the sheets."""
     vendor = {

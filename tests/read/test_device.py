@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 from tests.helpers.asked_devices import DEVICE_IDS
-from tests.helpers.small_release import Release
+from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
 from hwprices.read.device import answer, lookup
@@ -18,6 +18,8 @@ from hwprices.read.ownership import Ownership
 from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
 from hwprices.units import Money
+
+H100_AT_AZURE = "Standard_ND96isr_H100_v5"
 
 
 def answered(release: Release, name: str, ownership: Ownership | None = None) -> dict[str, Any]:
@@ -80,6 +82,30 @@ def test_h100_by_hand(release: Release) -> None:
     assert row["missing"] == []
     # 269,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
     assert float(row["tco_usd_per_hour"]) == pytest.approx(1.5354 + 0.2586, abs=1e-3)
+
+
+def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> None:
+    """Their price is apart; without a data center's price there is none of a year or a token."""
+    hosts = with_private_hosts(release, ["p5.48xlarge"])
+    row = answered(hosts, "nvidia-h100-sxm5-80gb")
+    assert (row["private_host_usd_per_hour"], row["private_host_offer"]) == (
+        Decimal("6.88"),
+        "runpod/community/p5.48xlarge: on_demand",
+    )
+    assert row["on_demand_offer"] == "gcp/us-central1/a3-highgpu-8g"
+    assert "runpod" not in row["cheapest_offer"] + row["usd_per_year_basis"] + row["gco2e_basis"]
+    alone = with_private_hosts(release, ["p5.48xlarge", "a3-highgpu-8g", H100_AT_AZURE])
+    row = answered(alone, "nvidia-h100-sxm5-80gb")
+    nothing = ("on_demand_usd_per_hour", "spot_usd_per_hour", "cheapest_usd_per_hour")
+    assert [row[name] for name in (*nothing, "usd_per_year")] == [None] * 4
+    assert row["usd_per_million_tokens"] == []
+    assert row["private_host_usd_per_hour"] is not None
+    assert not [reason for reason in row["missing"] if reason.startswith("hourly cost")]
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_device(device(alone, "nvidia-h100-sxm5-80gb")))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    (line,) = [line for line in lines if "USD/h private" in line]
+    assert "runpod/community" in line
 
 
 def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from rich.console import Console
-from tests.helpers.small_release import Release
+from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
 from hwprices.read.ownership import BREAK_EVEN_COLUMNS, Ownership, break_even, owned
@@ -34,6 +34,23 @@ def test_break_even_by_hand(release: Release) -> None:
     assert row["break_even_years"] == pytest.approx(1.159, abs=1e-3)
     not_rented = frame.filter(device_id="pc-rtx-4090")
     assert not_rented["break_even_hours"].to_list() == [None]
+
+
+def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(
+    release: Release,
+) -> None:
+    hosts = with_private_hosts(release, ["p5.48xlarge"])
+    frame = break_even(hosts)
+    row = frame.filter(device_id="dgx-h100").row(0, named=True)
+    assert (row["cloud_usd_per_hour"], row["private_host_usd_per_hour"]) == (
+        Decimal("88.4899999024"),
+        Decimal("55.04"),
+    )
+    assert row["private_host_offer"] == "runpod/community/p5.48xlarge"
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_break_even(frame))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "DGX H100: 55.04 USD/h, runpod/community/p5.48xlarge" in text
 
 
 def test_other_currencies_need_an_exchange_rate(release: Release) -> None:

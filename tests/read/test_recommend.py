@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.helpers.small_release import Release
+from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
@@ -49,7 +49,7 @@ def test_7b_lora_is_answered_with_a_small_machine_first(release: Release) -> Non
     """A machine that is bought never stands among those that are rented."""
     fit, _ = ranked(release, "7B", "lora", context=2048)
     rented, bought = fit.filter(where="cloud"), fit.filter(where="local")
-    assert rented["total_accelerators"].head(3).max() <= 4
+    assert rented["total_accelerators"].head(2).max() <= 4
     assert bought["machine"].to_list() == ["pc-rtx-4090", "dgx-h100"]
     for listed in (rented, bought):
         assert listed["rank"].to_list() == list(range(1, listed.height + 1))
@@ -228,12 +228,7 @@ def test_places_are_kept(release: Release) -> None:
 
 def test_machines_of_private_people_are_left_out_unless_asked_for(release: Release) -> None:
     """They are the cheapest, and nobody knows whether one is free: the line below names one."""
-    private = pl.col("instance_type") == "g6.xlarge"
-    offers = release.tables["offers"].with_columns(
-        provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
-        region=pl.when(private).then(pl.lit("community")).otherwise("region"),
-    )
-    hosts = Release({**release.tables, "offers": offers})
+    hosts = with_private_hosts(release, ["g6.xlarge"])
     _, out = ranked(hosts, "7B", "lora", context=2048)
     assert out["g6.xlarge"] == "it belongs to private people; ask with --community"
     for limits in (Limits(community=True), Limits(region="community")):
@@ -308,6 +303,31 @@ def test_images_are_priced_where_they_were_measured(release: Release) -> None:
     assert p5["basis"] == "measured"
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))
     assert frame.filter(machine="g6.xlarge")["excluded_reason"].item() == "not_measured"
+
+
+def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> None:
+    """MLPerf's samples of speech; MLCommons' reference implementation on a GPU says little."""
+    rows = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
+    tuned = rows.with_columns(
+        model=pl.lit("whisper"),
+        result=pl.lit(348.0),
+        per_accelerator=pl.lit(43.5),
+        result_unit=pl.lit("Samples/s"),
+    )
+    untuned = tuned.with_columns(
+        accelerator_id=pl.lit("nvidia-l4"),
+        system=pl.lit("GATEOverflow/GATEOverflow_AMD_AM5-reference-gpu-vllm-default_config"),
+        accelerator_count=1.0,
+        per_accelerator=pl.lit(1.46),
+    )
+    speech = Release({**release.tables, "benchmarks": pl.concat([tuned, untuned])})
+    frame = media.recommend("whisper-large-v3", speech, Limits())
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))
+    assert "1,000 samples are 6.6 hours of speech" in p5["assumed"]
+    l4 = frame.filter(machine="g6.xlarge")
+    assert l4["basis"].item() == "reference"
+    assert "measured, untuned software" in drawn(l4)
 
 
 @settings(max_examples=15, deadline=None)

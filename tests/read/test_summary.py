@@ -1,9 +1,12 @@
 """The summary of a release."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.helpers.offer_rows import machine, price, prices, rows
+from tests.helpers.small_release import Release
 
 from hwprices.read import summary
 from hwprices.read.terminal.tables import listing, money, number, table
@@ -29,6 +32,24 @@ def test_a_provider_is_named_by_the_title_in_the_manifest() -> None:
 @pytest.mark.parametrize(("provider", "title"), [("aws", "AWS"), ("azure", "Azure")])
 def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str) -> None:
     assert summary.provider_title({"providers": {provider: {}}}, provider) == title
+
+
+def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> None:
+    """RunPod's Community Cloud is no price of RunPod's data centers, and still shown."""
+    name = "1x NVIDIA H100 80GB HBM3"
+    h100 = machine("runpod", name, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
+    tables = {
+        "instance_types": rows("instance_types", h100),
+        "prices": prices(
+            price("runpod", "community", name, "2.69"), price("runpod", "secure", name, "3.29")
+        ).collect(),
+    }
+    cheapest = summary.cheapest_per_accelerator(Release(tables))  # type: ignore[arg-type]
+    figures = cheapest.select("private_host", "per_accelerator_hour", "region").rows()
+    assert figures == [
+        (False, Decimal("3.29"), "secure"),
+        (True, Decimal("2.69"), "community"),
+    ]
 
 
 def test_notes_tell_kept_figures_and_failed_units() -> None:

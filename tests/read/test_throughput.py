@@ -1,26 +1,24 @@
 """Speeds of machines: by hand, against measurements, and what must hold for any question."""
 
+import statistics
 from dataclasses import replace
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.training_calibration import training_speeds
 
 from hwprices import formulas
 from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.serving import Efficiency, Replica, Request
 from hwprices.formulas.training import Cluster
+from hwprices.read.recommend.calibration import load_calibration
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.measurements import Measurement, Workload, measurements
 from hwprices.read.recommend.model_shape import model_shape, published_models
-from hwprices.read.recommend.throughput import (
-    Demand,
-    Estimator,
-    Machine,
-    divisions,
-    work_per_token,
-)
+from hwprices.read.recommend.roofline import Demand, Machine, divisions
+from hwprices.read.recommend.throughput import Estimator, work_per_token
 from hwprices.specs.sheets import load
 
 PERFECT = Efficiency(1.0, 1.0)
@@ -148,7 +146,7 @@ def test_a_faster_measured_device_never_goes_behind_a_slower_dearer_one() -> Non
     """Of two devices alike in the sheet, the one that was measured faster is answered faster."""
     row = load("accelerators").filter(accelerator_id="nvidia-l40s").row(0, named=True)
     ids = ("slow", "fast")
-    workload = Workload("llama-3.1-8b", 778, 73)
+    workload = Workload("llama-3.1-8b", 778, 128)
     results = [
         Measurement(name, "serving", "llama3.1-8b", workload, "fp8", 8, rate, rate, name)
         for name, rate in zip(ids, (1000.0, 2000.0), strict=True)
@@ -163,6 +161,51 @@ def test_a_faster_measured_device_never_goes_behind_a_slower_dearer_one() -> Non
             assert answer is not None
             speeds.append(answer.speed.tokens_per_second)
         assert speeds[0] < speeds[1]
+
+
+def test_the_shares_of_training_are_the_middle_of_what_was_published() -> None:
+    """The constants, against the sheet: a figure of the sheet that moves them is noticed."""
+    speeds = training_speeds(load("training_speeds"), load("accelerators"))
+
+    def middle(is_tpu: bool, narrow: bool, has_experts: bool) -> float:
+        return statistics.median(
+            speed.mfu
+            for speed in speeds
+            if (speed.is_tpu, speed.narrow, speed.has_experts) == (is_tpu, narrow, has_experts)
+            and "a100" not in speed.device.accelerator_id
+        )
+
+    assert middle(False, False, False) == pytest.approx(training.MFU_FAST_LINK, abs=0.02)
+    assert middle(True, False, False) == pytest.approx(training.MFU_TPU, abs=0.02)
+    assert middle(False, True, False) == pytest.approx(training.NARROW_MFU, abs=0.02)
+    experts = middle(False, True, True) / middle(False, True, False)
+    assert experts == pytest.approx(training.EXPERTS_SHARE, abs=0.05)
+
+
+def test_operations_are_counted_as_the_sources_count_them() -> None:
+    """Model TFLOPS of Megatron Bridge and Meta, against ours from their tokens per second."""
+    for row in load("training_speeds").drop_nulls(["model_id", "model_tflops"]).to_dicts():
+        if row["tokens_per_second"] is None or "gpt-oss" in row["model_id"]:
+            continue  # windows of gpt-oss: sources count fewer or all tokens, by release
+        model = model_shape(row["model_id"])
+        flops = language_model.training_flops(model, row["workload"], 1, row["context"])
+        counted = row["tokens_per_second"] * flops / 1e12
+        assert counted == pytest.approx(row["model_tflops"], rel=0.11), row
+
+
+def test_training_rests_on_the_accelerators_own_trainings() -> None:
+    """Llama 3 405B on 16,384 H100 ran at 41 % of the peak; a mixture of experts reaches less."""
+    fitted = load_calibration()
+    assert fitted.utilisations["nvidia-h100-sxm5-80gb", False] == pytest.approx(0.41, abs=0.02)
+    cluster = Cluster(4, 8, 989.4e12, 450e9, 400e9)
+    share = {
+        experts: training.utilisation(
+            cluster, narrow=False, unpacked=False, has_experts=experts, measured=0.41
+        )
+        for experts in (False, True)
+    }
+    assert share[False] == 0.41
+    assert share[True] == pytest.approx(0.41 * training.EXPERTS_SHARE)
 
 
 def test_no_answer_does_more_work_than_was_measured(

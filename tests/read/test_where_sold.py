@@ -54,6 +54,24 @@ OFFERS: list[dict[str, Any]] = [
         "on_demand_reason": "contact_sales",
         "observed_at": OLD,
     },
+    {
+        "provider": "runpod",
+        "region": "community",
+        "instance_type": "1x NVIDIA H100 80GB HBM3",
+        "accelerator_count": 1.0,
+        "on_demand_hourly": Decimal("2.69"),
+        "on_demand_usd_per_hour": Decimal("2.69"),
+        "observed_at": NEW,
+    },
+    {
+        "provider": "runpod",
+        "region": "secure",
+        "instance_type": "1x NVIDIA H100 80GB HBM3",
+        "accelerator_count": 1.0,
+        "on_demand_hourly": Decimal("2.99"),
+        "on_demand_usd_per_hour": Decimal("2.99"),
+        "observed_at": NEW,
+    },
 ]
 
 
@@ -61,7 +79,7 @@ def answered(rates: dict[str, Decimal] | None = None) -> list[dict[str, Any]]:
     schema = frames.dtypes(Offers)
     rows = [{name: {"currency": "USD", **row}.get(name) for name in schema} for row in OFFERS]
     offers = offers_in_usd(pl.LazyFrame(rows, schema=schema), rates or {}).collect()
-    return where_sold(offers, ["aws", "coreweave", "crusoe", "gcp", "scaleway"], NOW)
+    return where_sold(offers, ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"], NOW)
 
 
 def cloud(rows: list[dict[str, Any]], provider: str) -> dict[str, Any]:
@@ -71,9 +89,19 @@ def cloud(rows: list[dict[str, Any]], provider: str) -> dict[str, Any]:
 
 def test_prices_are_of_one_device_and_the_cheapest_comes_first() -> None:
     rows = answered()
-    assert [row["provider"] for row in rows[:2]] == ["coreweave", "aws"]
-    assert rows[0]["on_demand_usd_per_hour"] == Decimal("6.155")
-    assert rows[0]["spot_usd_per_hour"] == Decimal("2.43875")
+    assert [row["provider"] for row in rows[:3]] == ["runpod", "coreweave", "aws"]
+    assert rows[1]["on_demand_usd_per_hour"] == Decimal("6.155")
+    assert rows[1]["spot_usd_per_hour"] == Decimal("2.43875")
+
+
+def test_machines_of_private_people_have_a_row_of_their_own_after_the_data_centers() -> None:
+    """RunPod's Community Cloud asks less than its data centers, and is not the cheapest cloud."""
+    rows = answered()
+    first, last = rows[0], rows[-1]
+    assert (first["provider"], first["private_host"]) == ("runpod", False)
+    assert first["on_demand_offer"] == "secure/1x NVIDIA H100 80GB HBM3"
+    assert (last["provider"], last["private_host"]) == ("runpod", True)
+    assert last["on_demand_usd_per_hour"] == Decimal("2.69")
 
 
 def test_another_currency_is_listed_and_not_compared() -> None:
@@ -84,8 +112,8 @@ def test_another_currency_is_listed_and_not_compared() -> None:
 
 def test_with_a_rate_it_is_compared() -> None:
     rows = answered({"EUR": Decimal("1.08")})
-    assert rows[0]["provider"] == "scaleway"
-    assert rows[0]["on_demand_usd_per_hour"] == Decimal("3.574692")
+    assert rows[1]["provider"] == "scaleway"
+    assert rows[1]["on_demand_usd_per_hour"] == Decimal("3.574692")
 
 
 @pytest.mark.parametrize(
@@ -112,5 +140,6 @@ def test_the_screen_shows_age_reason_and_what_to_do() -> None:
     text = output.get()
     assert "2026-08-22, stale" in text
     assert "contact sales" in text
+    assert "runpod, private people" in text
     assert "3.31 EUR" in text
     assert "--usd-per EUR=… makes its prices comparable" in text

@@ -2,7 +2,7 @@
 
 from tools import calibration as tool
 
-from hwprices.read.recommend.throughput import calibration
+from hwprices.read.recommend.calibration import calibration
 
 
 def test_the_fit_is_up_to_date() -> None:

@@ -93,7 +93,8 @@ def test_s7_no_mixed_system_and_derived_figures_are_marked(
     ).is_empty()
     assert systems["derived"].all()
     inference = systems.filter(suite="mlperf_inference")
-    assert inference["software"].null_count() == 0
+    unnamed = inference.filter(pl.col("software").is_null())  # as this submission leaves it
+    assert set(unnamed["system"]) == {"ORACLE/8xMI355X_2xEPYC_9575F"}
     assert inference.filter(round="v5.1")["precision"].null_count() == 0
     # two submissions of v5.1 mix MI300X and MI325X, 48 and 24 accelerators in one system
     assert systems.filter(
@@ -107,7 +108,7 @@ def test_s8_a_gb300_is_no_b300(sheets: Mapping[str, pl.DataFrame]) -> None:
     results = sheets["benchmarks"]
     system = pl.col("system").str.to_lowercase()
     of_gb300 = results.filter(system.str.contains("gb300|theia_|ars-121gl-nb3"))
-    assert of_gb300.height == 20
+    assert of_gb300.height == 59
     assert set(of_gb300["accelerator_id"]) == {"nvidia-gb300"}
     # LoRA on 8 accelerators: HGX B300 takes 8.5 to 9.8 minutes, GB300 5.771
     lora = results.filter(model="llama2_70b_lora", accelerator_count=8.0)

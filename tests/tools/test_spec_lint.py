@@ -96,6 +96,14 @@ def test_a_language_model_that_is_not_in_tokens(tmp_path: Path) -> None:
     assert found == {("benchmark_unit", "nvidia-b200"), ("benchmark_unit", "")}
 
 
+def test_tokens_of_speech_are_no_samples(tmp_path: Path) -> None:
+    """An L4 with 349 "samples" a second: those are tokens, of 5.5 pieces of speech."""
+    cells = RESULT | {"model": "whisper", "result_unit": "Samples/s"}
+    cells |= {"per_accelerator": "349.25", "derived": "true"}
+    edit = add(accelerator_id="nvidia-l4", system="Dell/L4x4", **cells)
+    assert findings(copy_with(tmp_path, "benchmarks", edit)) == {("speech", "nvidia-l4")}
+
+
 def test_gpus_alone_are_no_complete_machine(tmp_path: Path) -> None:
     is_board = pl.col("device_id") == "amd-8x-mi300x-server"
     complete = pl.when(is_board).then(pl.lit("true")).otherwise("complete").alias("complete")

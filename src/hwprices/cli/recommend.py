@@ -33,7 +33,7 @@ owning_option = _panel("Machines to buy")
 Model = Annotated[
     str,
     question_option(
-        "The model: its name (llama-3.1-70b, sdxl) or number of parameters (70B).",
+        "The model: its name (llama-3.1-70b, sdxl, whisper) or number of parameters (70B).",
         "--model-parameters",
         "--parameters",
         "--model",

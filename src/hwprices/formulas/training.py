@@ -12,23 +12,26 @@ FAST_LINK = 100e9
 """Bytes/s in one direction; see serving.FAST_LINK."""
 
 MFU_FAST_LINK = 0.40
-"""Devices with a link of their own, or one alone: 38-43 % on H100, Llama 3 table 4,
-https://arxiv.org/abs/2407.21783; 43 % on A100 (Llama 2)."""
+"""Devices with a link of their own, or one alone: the middle of H100 with dense models in bf16 in
+data/specs/training_speeds.csv is 41 %, of A100 51 %."""
 
 MFU_PCIE = 0.30
 """Several devices that exchange gradients over the host's bus: an estimate."""
 
-MFU_TPU = 0.50
-"""PaLM reached 46 % on TPU v4; MaxText publishes 50-60 % on v5e and v5p,
-https://github.com/AI-Hypercomputer/maxtext"""
+MFU_TPU = 0.60
+"""The middle of MaxText's v5e, v5p and v6e with dense models in data/specs/training_speeds.csv."""
 
 MFU_OTHER = 0.25
 """Devices of which no training at scale is published (Apple, Jetson, Radeon, Trainium, Gaudi): an
 estimate below the others."""
 
-NARROW_MFU, NARROW_MFU_ALONE = 0.25, 0.35
-"""In FP8: DeepSeek-V3 reached about a fifth of the FP8 peak of its H800 at scale
-(https://arxiv.org/abs/2412.19437); one machine reaches a third in the LoRA of MLPerf Training."""
+NARROW_MFU = 0.38
+"""In FP8: the middle of dense models on Hopper and Blackwell in data/specs/training_speeds.csv, on
+8 to 1,024 devices (39 %), and of the LoRA of MLPerf Training on one machine (36 %)."""
+
+EXPERTS_SHARE = 0.55
+"""Share of the MFU that a mixture of experts keeps. In data/specs/training_speeds.csv it is 61 % on
+H100, and 52 % on Blackwell in FP8, of what dense models reach there."""
 
 UNPACKING = 0.8
 """Speed of LoRA on weights of 8 or 4 bits over that on 16 bits: they are unpacked for every use.
@@ -61,13 +64,29 @@ class Cluster:
     """Of a family for which hardly any training was published."""
 
 
-def utilisation(cluster: Cluster, *, narrow: bool, unpacked: bool) -> float:
-    """Give the MFU of one machine by its fabric.
+def utilisation(
+    cluster: Cluster,
+    *,
+    narrow: bool,
+    unpacked: bool,
+    has_experts: bool,
+    measured: float | None = None,
+) -> float:
+    """Give the MFU of one machine: that measured on its devices, else by its fabric.
 
-    ``narrow``: computing in FP8; ``unpacked``: weights stored in fewer bits than they compute in.
+    ``narrow``: computing in FP8; ``unpacked``: weights stored in fewer bits than they compute in;
+    ``measured``: what dense models reach on these devices.
     """
+    share = _dense(cluster, narrow=narrow) if measured is None else measured
+    if has_experts:
+        share *= EXPERTS_SHARE
+    return share * (UNPACKING if unpacked else 1.0)
+
+
+def _dense(cluster: Cluster, *, narrow: bool) -> float:
+    """Give the MFU of a dense model by the fabric."""
     if narrow:
-        share = NARROW_MFU_ALONE if cluster.nodes == 1 else NARROW_MFU
+        share = NARROW_MFU
     elif cluster.is_tpu:
         share = MFU_TPU
     elif cluster.is_small:
@@ -76,7 +95,7 @@ def utilisation(cluster: Cluster, *, narrow: bool, unpacked: bool) -> float:
         share = MFU_PCIE
     else:
         share = MFU_FAST_LINK
-    return share * (UNPACKING if unpacked else 1.0)
+    return share
 
 
 def network_share(

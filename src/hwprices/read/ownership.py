@@ -7,6 +7,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
 
@@ -124,6 +125,8 @@ BREAK_EVEN_COLUMNS = [
     "tco_usd_per_hour",
     "cloud_usd_per_hour",
     "cloud_offer",
+    "private_host_usd_per_hour",
+    "private_host_offer",
     "break_even_hours",
     "break_even_years",
 ]
@@ -133,19 +136,24 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 
     Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. cloud_usd_per_hour is the
-    cheapest on-demand price of one accelerator times the machine's number of accelerators;
-    cloud_offer is that offer (provider/region/instance_type). break_even_hours counts hours of use,
-    break_even_years the calendar at that utilisation. Both are null where no cloud sells the
-    accelerator, where the electricity alone costs more than the cloud, and for a part that needs a
-    host (``complete`` is false): it is shown and never ranked.
+    cheapest on-demand price of one accelerator in a data center times the machine's number of
+    accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
+    people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours
+    counts hours of use, break_even_years the calendar at that utilisation. Both are null where no
+    cloud sells the accelerator, where the electricity alone costs more than the cloud, and for a
+    part that needs a host (``complete`` is false): it is shown and never ranked.
     """
     c = pl.col
-    cloud = (c.usd_per_accelerator_hour * c.accelerator_count.cast(Money)).cast(Money)
-    machines = (
-        owned(dataset, ownership)
-        .join(_cheapest_offers(dataset), on="accelerator_id", how="left")
-        .with_columns(cloud_usd_per_hour=formulas.known_positive(cloud))
-    )
+    machines = owned(dataset, ownership)
+    count = c.accelerator_count.cast(Money)
+    for host, offers in {"cloud": ~is_private_host(), "private_host": is_private_host()}.items():
+        price = f"{host}_usd_per_hour"
+        cheapest = _cheapest_offers(dataset.scan("offers").filter(offers)).rename(
+            {"usd_per_accelerator_hour": price, "offer": f"{host}_offer"}
+        )
+        machines = machines.join(cheapest, on="accelerator_id", how="left").with_columns(
+            formulas.known_positive((pl.col(price) * count).cast(Money)).alias(price)
+        )
     hours = formulas.break_even_hours(
         c.purchase_price_usd, c.energy_usd_per_hour, c.cloud_usd_per_hour
     )
@@ -158,18 +166,17 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     )
 
 
-def _cheapest_offers(dataset: Tables) -> pl.DataFrame:
-    """Return one row per accelerator: accelerator_id, usd_per_accelerator_hour, cloud_offer."""
+def _cheapest_offers(offers: pl.LazyFrame) -> pl.DataFrame:
+    """Return one row per accelerator: accelerator_id, usd_per_accelerator_hour, offer."""
     place = ["provider", "region", "instance_type"]
     return (
-        dataset.scan("offers")
-        .drop_nulls(["usd_per_accelerator_hour", "accelerator_id"])
+        offers.drop_nulls(["usd_per_accelerator_hour", "accelerator_id"])
         .sort("usd_per_accelerator_hour", *place)
         .unique("accelerator_id", keep="first", maintain_order=True)
         .select(
             "accelerator_id",
             "usd_per_accelerator_hour",
-            cloud_offer=pl.concat_str(*place, separator="/"),
+            offer=pl.concat_str(*place, separator="/"),
         )
         .collect()
     )

@@ -14,8 +14,10 @@ from rich.text import Text
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
+from hwprices.read.private_hosts import is_private_host
 from hwprices.read.root import SAMPLE, root_option
 from hwprices.read.terminal.tables import money, table
+from hwprices.read.terminal.where_sold import PRIVATE
 from hwprices.units import Money
 
 SHOWN_GPU = "nvidia-h100"  # every provider rents it out
@@ -42,11 +44,11 @@ GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand
 def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.DataFrame:
     """Find the cheapest prices of one accelerator for an hour.
 
-    Returns one row per provider, purchase option and term: provider, purchase_option, term_months,
-    currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux, shared
-    tenancy, license included, and prices that are known and have no flag but
-    those of HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without
-    prices in USD has its own currency.
+    Returns one row per provider, purchase option and term: provider, private_host, purchase_option,
+    term_months, currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux,
+    shared tenancy, license included, and prices that are known and have no flag but those of
+    HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without prices in
+    USD has its own currency; machines of private people have rows of their own.
     """
     accelerator = pl.col("accelerators").list.first().struct
     machines = (
@@ -58,7 +60,7 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
         .filter(pl.col("accelerator_id").str.starts_with(prefix), pl.col("accelerator_count") > 0)
     )
     price = pl.col("effective_hourly") / pl.col("accelerator_count").cast(Money)
-    option = ["provider", "purchase_option", "term_months"]
+    option = ["provider", "private_host", "purchase_option", "term_months"]
     return (
         dataset.scan("prices")
         .filter(
@@ -70,14 +72,16 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
             pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )
         .join(machines, on=["provider", "instance_type"])
-        .with_columns(per_accelerator_hour=price)
+        .with_columns(per_accelerator_hour=price, private_host=is_private_host())
         .sort(pl.col("currency") != "USD", "per_accelerator_hour", "region", "instance_type")
         .unique(option, keep="first", maintain_order=True)
         .select(
             *option,
             *("currency", "per_accelerator_hour", "accelerator_id", "region", "instance_type"),
         )
-        .sort("provider", "per_accelerator_hour", "purchase_option", "term_months")
+        .sort(
+            *("provider", "private_host", "per_accelerator_hour", "purchase_option", "term_months")
+        )
         .collect()
     )
 
@@ -191,10 +195,14 @@ def _news(dataset: Dataset) -> list[RenderableType]:
 def _gpus(dataset: Dataset) -> Table:
     """Show the cheapest and the on-demand price of one H100, by provider."""
     prices = cheapest_per_accelerator(dataset)
-    rows = [
-        [provider_title(dataset.manifest, provider), *_gpu(prices.filter(provider=provider))]
-        for provider in dataset.manifest["providers"]
-    ]
+    rows = []
+    for provider in dataset.manifest["providers"]:
+        title = provider_title(dataset.manifest, provider)
+        of_provider = prices.filter(provider=provider)
+        rows.append([title, *_gpu(of_provider.filter(~pl.col("private_host")))])
+        private = of_provider.filter("private_host")
+        if private.height:
+            rows.append([f"{title}, {PRIVATE}", *_gpu(private)])
     return table(
         GPU_HEADINGS,
         rows,

@@ -62,7 +62,9 @@ COLUMNS = {
     "local_devices": Column(TEXTS, "", "Machines with it that one can buy: local_hardware."),
     "sold_locally": Column(pl.Boolean, "", "One can buy it, alone or in a machine."),
     "on_demand_usd_per_hour": Column(
-        Money, "USD/h", "Cheapest on-demand price of one device, or of one vCPU of a CPU."
+        Money,
+        "USD/h",
+        "Cheapest on-demand price of one device, or of one vCPU of a CPU, in a data center.",
     ),
     "on_demand_offer": Column(pl.String, "", "That offer: provider/region/instance_type."),
     "spot_usd_per_hour": Column(Money, "USD/h", "Cheapest spot price of one device."),
@@ -71,6 +73,12 @@ COLUMNS = {
         Money, "USD/h", "Cheapest price under any purchase option, of one device or vCPU."
     ),
     "cheapest_offer": Column(
+        pl.String, "", "That offer: provider/region/instance_type: purchase option."
+    ),
+    "private_host_usd_per_hour": Column(
+        Money, "USD/h", "Cheapest price of one device in a private person's machine."
+    ),
+    "private_host_offer": Column(
         pl.String, "", "That offer: provider/region/instance_type: purchase option."
     ),
     "part_usd_per_hour": Column(Money, "USD/h", "Price of the device without the machine."),
@@ -94,7 +102,7 @@ COLUMNS = {
     "measured": Column(MEASUREMENTS, "see unit", "Newest MLPerf results, the best of each kind."),
     "usd_per_million_tokens": Column(TOKEN_PRICES, "USD/Mtoken", "Price of tokens, by model."),
     "usd_per_thousand_samples": Column(
-        SAMPLE_PRICES, "USD/1000", "Price of a thousand images, by model."
+        SAMPLE_PRICES, "USD/1000", "Price of a thousand images, pieces of speech or videos."
     ),
     "power_w": Column(pl.Float64, "W", "Power at full load."),
     "power_basis": Column(pl.String, "", "What the power rests on."),
@@ -158,7 +166,10 @@ class Availability:
 
 @dataclass(frozen=True)
 class Rent:
-    """Prices of one device (of one vCPU of a CPU), in USD per hour and per year."""
+    """Prices of one device (of one vCPU of a CPU), in USD per hour and per year.
+
+    Those of private people's machines are apart: see private_hosts.
+    """
 
     on_demand_usd_per_hour: Decimal | None = None
     on_demand_offer: str | None = None
@@ -166,6 +177,8 @@ class Rent:
     spot_offer: str | None = None
     cheapest_usd_per_hour: Decimal | None = None
     cheapest_offer: str | None = None
+    private_host_usd_per_hour: Decimal | None = None
+    private_host_offer: str | None = None
     part_usd_per_hour: Decimal | None = None
     prices_observed: date | None = None
     usd_per_year: Decimal | None = None
@@ -239,6 +252,7 @@ class Answer:
         no_price = "it is rented only" if rented_only else "no price is known"
         any_hourly_cost = (
             self.rent.cheapest_usd_per_hour
+            or self.rent.private_host_usd_per_hour
             or self.rent.part_usd_per_hour
             or self.purchase.tco_usd_per_hour
         )

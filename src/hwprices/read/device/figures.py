@@ -10,6 +10,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
 from hwprices.read.ownership import Ownership, owned
+from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
@@ -18,8 +19,8 @@ TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a l
 OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""
 
-SAMPLE_MODELS = ["stable-diffusion-xl"]
-"""Benchmarks of images that have a price."""
+SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
+"""Benchmarks of images, speech and video that have a price."""
 
 TIMES = ["minutes", "ms"]
 """Result units in which less is better; the others are rates."""
@@ -43,12 +44,17 @@ def regions(offers: pl.DataFrame) -> list[str]:
 def rent(
     offers: pl.DataFrame, columns: PriceColumns, part_usd_per_hour: Decimal | None = None
 ) -> Rent:
-    """Find the cheapest prices of one unit: on demand, spot, and under any purchase option."""
-    on_demand, on_demand_offer = _lowest(offers, columns.on_demand)
-    spot, spot_offer = _lowest(offers, columns.spot) if columns.spot else (None, None)
-    cheapest, cheapest_offer = _cheapest(offers, columns.count)
+    """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
+
+    Prices of private people's machines are apart, and no price of a year.
+    """
+    data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
+    on_demand, on_demand_offer = _lowest(data_centers, columns.on_demand)
+    spot, spot_offer = _lowest(data_centers, columns.spot) if columns.spot else (None, None)
+    cheapest, cheapest_offer = _cheapest(data_centers, columns.count)
+    private_price, private_offer = _cheapest(private, columns.count)
     per_hour = on_demand or part_usd_per_hour
-    per_year, year_basis = _year(offers, columns.count)
+    per_year, year_basis = _year(data_centers, columns.count)
     if per_year is None and per_hour is not None:
         per_year, year_basis = per_hour * HOURS_PER_YEAR, "the part, always on"
     return Rent(
@@ -58,6 +64,8 @@ def rent(
         spot_offer=spot_offer,
         cheapest_usd_per_hour=cheapest,
         cheapest_offer=cheapest_offer,
+        private_host_usd_per_hour=private_price,
+        private_host_offer=private_offer,
         part_usd_per_hour=part_usd_per_hour,
         prices_observed=_observed(offers),
         usd_per_year=per_year,
@@ -177,9 +185,11 @@ def token_prices(
 ) -> list[dict[str, Any]]:
     """Price of a million tokens, by model.
 
-    That of the cheapest offer with as many accelerators as a measured system. Where there is none:
-    the price of one device over its share of a measured system's rate, marked as derived.
+    That of a data center's cheapest offer with as many accelerators as a measured system. Where
+    there is none: the price of one device over its share of a measured system's rate, marked as
+    derived.
     """
+    offers = offers.filter(~is_private_host())
     measured = [
         {
             "model": column.removeprefix(TOKEN_PRICE_PREFIX),
@@ -218,7 +228,7 @@ def owned_token_prices(
 def sample_prices(
     benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
-    """Price of a thousand images, by model."""
+    """Price of a thousand samples (images, pieces of speech, videos), by model."""
     if usd_per_hour is None:
         return []
     samples_per_hour = pl.col("per_accelerator") * count * formulas.SECONDS_PER_HOUR
@@ -254,7 +264,8 @@ def emissions(offers: pl.DataFrame) -> Emissions:
     """Give the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     That of a machine whose power is published goes first, and SCI before electricity alone; then
-    electricity from an estimated TDP, and that of the parts whose power is known.
+    electricity from an estimated TDP, and that of the parts whose power is known. Of these a data
+    center's machine goes before one of private people.
     """
     col = pl.col
     published = pl.when(col.estimated_watts.is_not_null())
@@ -271,7 +282,7 @@ def emissions(offers: pl.DataFrame) -> Emissions:
         priced = (
             offers.select(*OFFER_KEY, "usd_per_accelerator_hour", gco2e_per_hour=device_gco2e)
             .drop_nulls("gco2e_per_hour")
-            .sort("usd_per_accelerator_hour", *OFFER_KEY, nulls_last=True)
+            .sort(is_private_host(), "usd_per_accelerator_hour", *OFFER_KEY, nulls_last=True)
         )
         if priced.height:
             row = priced.row(0, named=True)

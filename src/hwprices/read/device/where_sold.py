@@ -1,4 +1,7 @@
-"""List who sells a device: each cloud's cheapest on-demand and spot price, and when it was seen."""
+"""List who sells a device: each cloud's cheapest on-demand and spot price, and when it was seen.
+
+The machines of private people that a cloud rents out have a row of their own.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,6 +12,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.age import is_stale
 from hwprices.read.currency import HOURLY
+from hwprices.read.private_hosts import is_private_host
 from hwprices.units import Money
 
 SPOT = "spot_usd_per_hour"
@@ -16,6 +20,7 @@ SPOT = "spot_usd_per_hour"
 WHERE_SOLD = pl.Struct(
     {
         "provider": pl.String,
+        "private_host": pl.Boolean,
         "currency": pl.String,
         "on_demand_per_hour": Money,
         "on_demand_usd_per_hour": Money,
@@ -41,6 +46,8 @@ def where_sold(
 ) -> list[dict[str, Any]]:
     """List the clouds, the cheapest on-demand price first, those without one last.
 
+    Private people's machines come after those of data centers.
+
     Args:
         offers: the rows of offers with the device; those of other currencies converted, as far as
             the reader gave a rate.
@@ -48,13 +55,20 @@ def where_sold(
         now: what to measure age against; None for the present.
     """
     now = now or datetime.now(UTC)
-    rows = [_cloud(name, offers.filter(provider=name), now) for name in providers]
+    offers = offers.with_columns(private_host=is_private_host())
+    rows = []
+    for name in providers:
+        of_cloud = offers.filter(provider=name)
+        hosts = of_cloud["private_host"].unique().sort().to_list() or [False]
+        rows += [_cloud(name, of_cloud.filter(private_host=host), host, now) for host in hosts]
     return sorted(rows, key=_order)
 
 
-def _cloud(provider: str, offers: pl.DataFrame, now: datetime) -> dict[str, Any]:
+def _cloud(
+    provider: str, offers: pl.DataFrame, private_host: bool, now: datetime
+) -> dict[str, Any]:
     """Put a cloud's cheapest prices side by side."""
-    row: dict[str, Any] = {"provider": provider, "currency": None}
+    row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
     seen = []
     for option, (native, usd) in PRICES.items():
         cheapest = _cheapest(offers, native, usd)
@@ -89,6 +103,6 @@ def _reason(offers: pl.DataFrame) -> str:
     return ", ".join(reasons.to_list()) or "not_listed"
 
 
-def _order(row: Mapping[str, Any]) -> tuple[bool, Any, str]:
+def _order(row: Mapping[str, Any]) -> tuple[bool, bool, Any, str]:
     price = row["on_demand_usd_per_hour"]
-    return price is None, price or 0, row["provider"]
+    return row["private_host"], price is None, price or 0, row["provider"]

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hwprices.formulas.serving import Efficiency
 from hwprices.units import NUMBER_FORMATS
 
 FAMILIES = {
@@ -114,29 +113,3 @@ def _family(kind: str, architecture: str | None) -> str:
     if architecture and architecture.startswith("Gaudi"):
         return "gaudi"
     return FAMILIES.get(architecture or "", "other")
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What was fitted on the measurements: the sheets efficiencies and calibration."""
-
-    efficiencies: dict[str, Efficiency]
-    """Of a filled machine, by family; ``other`` for those that nobody has measured."""
-    single_user_bandwidth: dict[str, float]
-    """Share of the memory bandwidth that programs for one user reach, by family."""
-    experts: float
-    """Share of the compute efficiency that a mixture of experts keeps: its matrices are small."""
-    flops_per_byte: float
-    """Operations that a device without a published rate does in the time it reads a byte."""
-    errors: dict[str, tuple[float, float]]
-    """basis/kind: median and 90th percentile of the error, as shares of the measured figure."""
-
-    def efficiency(self, family: str, *, has_experts: bool, single_user: bool) -> Efficiency:
-        """Give the efficiency of a family, for a dense model or a mixture of experts."""
-        fitted = self.efficiencies.get(family, self.efficiencies["other"])
-        share = self.experts if has_experts else 1.0
-        bandwidth = fitted.bandwidth
-        if single_user:
-            other = self.single_user_bandwidth["other"]
-            bandwidth = self.single_user_bandwidth.get(family, other)
-        return Efficiency(fitted.compute * share, bandwidth)

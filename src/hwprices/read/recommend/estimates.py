@@ -22,15 +22,14 @@ from hwprices.read.recommend.job import (
 )
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
 from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, TUNED_MODEL, TUNING_TOKENS
-from hwprices.read.recommend.throughput import (
-    Answer,
+from hwprices.read.recommend.roofline import (
     Demand,
-    Estimator,
     Machine,
     divisions,
     kv_bytes,
     measured_precision,
 )
+from hwprices.read.recommend.throughput import Answer, Estimator
 
 KIND = [
     "accelerator_id",
@@ -284,27 +283,41 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     elif rate is None:
         fitted.reason = "rate_unknown"
     else:
-        _fill_training(fitted, row, machine, job, rate, narrow=compute == "fp8")
-        _add_training_basis(fitted, row, job, estimator)
+        narrow = compute == "fp8"
+        measured = estimator.fitted.utilisations.get((row["accelerator_id"], narrow))
+        _fill_training(fitted, row, machine, job, Rate(rate, narrow, measured))
+        _add_training_basis(fitted, row, job, estimator, measured)
     return fitted
 
 
+@dataclass(frozen=True)
+class Rate:
+    """The peak rate of a device in training, and what is known of the share that is reached."""
+
+    flops_per_second: float
+    narrow: bool
+    """Computing in FP8."""
+    measured: float | None
+    """Share that dense models reached on this accelerator; None where it was not measured."""
+
+
 def _add_training_basis(
-    fitted: Estimate, row: dict[str, Any], job: Job, estimator: Estimator
+    fitted: Estimate,
+    row: dict[str, Any],
+    job: Job,
+    estimator: Estimator,
+    measured: float | None,
 ) -> None:
     """Say what the hours rest on; where this fine-tuning was measured, take that time."""
     if fitted.hours is None:
         return
-    fitted.basis = "modelled"
-    median, p90 = estimator.fitted.errors["modelled/training"]
-    # what was measured is fine-tuning on one machine: of other trainings less is known
-    compared = job.workload == "lora" and fitted.nodes == 1
-    fitted.error, fitted.error_p90 = (median if compared else p90), p90
+    assert job.training is not None
+    fitted.basis = "modelled" if measured is None or job.training.mfu else "scaled"
+    fitted.error, fitted.error_p90 = estimator.fitted.errors[f"{fitted.basis}/training"]
     key = (row["accelerator_id"], row["accelerator_count"])
     tuning = estimator.tunings.get(key)
     if tuning is None or fitted.nodes != 1 or not _is_measured_tuning(job):
         return
-    assert job.training is not None
     fitted.hours = tuning.minutes / 60 * job.training.tokens / TUNING_TOKENS
     fitted.tokens_per_second = job.training.tokens / (fitted.hours * 3600)
     fitted.basis, fitted.measurement, fitted.precision = "measured", tuning.label, None
@@ -329,18 +342,18 @@ def training_format_reason(accelerator: Device, precision: str) -> str | None:
 
 
 def _fill_training(
-    fitted: Estimate, row: dict[str, Any], machine: Machine, job: Job, rate: float, narrow: bool
+    fitted: Estimate, row: dict[str, Any], machine: Machine, job: Job, rate: Rate
 ) -> None:
     """Choose the number of machines that keep the deadline, and compute the hours."""
     training_job = job.training
     assert training_job is not None
     assert fitted.nodes_needed is not None
     nodes = fitted.nodes_needed
-    hours = _hours(row, machine, job, rate, nodes, narrow)
+    hours = _hours(row, machine, job, rate, nodes)
     limit = (training_job.days or math.inf) * 24
     while hours > limit and nodes <= job.max_nodes and row["clusters"]:
         nodes = max(nodes + 1, math.ceil(nodes * hours / limit))
-        hours = _hours(row, machine, job, rate, nodes, narrow)
+        hours = _hours(row, machine, job, rate, nodes)
     chips = TPU_SLICE.get(machine.device.accelerator_id, math.inf)
     fitted.nodes_needed = nodes
     if nodes > 1 and not row["clusters"]:
@@ -354,9 +367,7 @@ def _fill_training(
         fitted.tokens_per_second = training_job.tokens / (hours * 3600)
 
 
-def _hours(
-    row: dict[str, Any], machine: Machine, job: Job, rate: float, nodes: int, narrow: bool
-) -> float:
+def _hours(row: dict[str, Any], machine: Machine, job: Job, rate: Rate, nodes: int) -> float:
     """Compute the hours of a training on that many machines."""
     training_job = job.training
     assert training_job is not None
@@ -364,14 +375,20 @@ def _hours(
     cluster = Cluster(
         nodes=nodes,
         devices_per_node=machine.count * machine.whole_devices,
-        flops_per_second=rate,
+        flops_per_second=rate.flops_per_second,
         link_bytes_per_second=machine.device.link_bytes_per_second,
         network_bytes_per_second=network * 1e9 / 8 if network else None,
         is_tpu=row["kind"] == "tpu",
         is_small=machine.device.family in SMALL_FAMILIES,
     )
     unpacked = job.precision in STORAGE_FORMATS
-    mfu = training_job.mfu or training.utilisation(cluster, narrow=narrow, unpacked=unpacked)
+    mfu = training_job.mfu or training.utilisation(
+        cluster,
+        narrow=rate.narrow,
+        unpacked=unpacked,
+        has_experts=job.model.active_expert_share < 1,
+        measured=rate.measured,
+    )
     share = training.network_share(
         job.model,
         job.workload,

@@ -5,8 +5,8 @@ from typing import Final
 
 import polars as pl
 
+from hwprices.read.private_hosts import PRIVATE_HOSTS
 from hwprices.read.recommend.job import Job, Limits
-from hwprices.read.recommend.machines import PRIVATE_HOSTS
 
 OVER_BUDGET: Final = "over_budget"
 

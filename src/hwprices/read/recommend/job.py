@@ -81,7 +81,7 @@ class Limits:
     option: str = "on_demand"
     objective: str = "cost"
     community: bool = False
-    """Whether hosts of private people are ranked with the others (see machines.PRIVATE_HOSTS)."""
+    """Whether hosts of private people are ranked with the others (see private_hosts)."""
     usd_per: Mapping[str, Any] = field(default_factory=dict)
     """Currency: USD that one unit of it is worth."""
     overlays: Any = None

@@ -5,6 +5,7 @@ import polars as pl
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.overlays import apply
 from hwprices.read.ownership import Ownership, owned
+from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend.job import OPTIONS, Limits
 from hwprices.read.tables import Tables
 from hwprices.units import NUMBER_FORMATS, Money
@@ -34,16 +35,12 @@ SHEET_COLUMNS = [
 ]
 """Columns of the accelerator sheet that are joined to each machine."""
 
-PRIVATE_HOSTS = (("runpod", "community"),)
-"""Provider and region whose machines belong to private people. The price is the lowest that any of
-them asked for, and whether one is free is not known: https://docs.runpod.io/references/faq"""
-
 COLUMNS = [
     "where",  # cloud or local
     "provider",  # for a local machine its vendor
     "region",
     "machine",  # instance_type or device_id
-    "private_host",  # belongs to private people: see PRIVATE_HOSTS
+    "private_host",  # belongs to private people: see private_hosts
     "availability_unknown",  # the vendor does not say whether it can be had
     "accelerator_id",
     "accelerator_count",
@@ -113,7 +110,7 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .with_columns(
             machine=col.instance_type,
             where=pl.lit("cloud"),
-            private_host=_private_host(),
+            private_host=is_private_host(),
             availability_unknown=col.flags.list.contains("availability_unknown"),
             purchase_option=cheapest_option,
             usd_per_hour=cheapest,
@@ -131,15 +128,6 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .select(COLUMNS)
         .collect()
     )
-
-
-def _private_host() -> pl.Expr:
-    """Tell whether an offer is of a private person's machine."""
-    places = [
-        (pl.col("provider") == provider) & (pl.col("region") == region)
-        for provider, region in PRIVATE_HOSTS
-    ]
-    return pl.any_horizontal(places)
 
 
 def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:

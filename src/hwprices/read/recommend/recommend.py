@@ -90,7 +90,7 @@ OUTPUT = [
 - usd_per_million_tokens, gco2e_per_million_tokens: for a million generated tokens, with the prompts
   they answer. The columns of input and output divide the same money by the time that reading
   prompts and generating take.
-- samples_per_second, usd_per_thousand_samples: of models of images (media.py).
+- samples_per_second, usd_per_thousand_samples: of models of images, video and speech (media.py).
 - payback_hours: hours of this work after which the machine has cost as much as renting the best
   machine for it; null for machines to rent.
 - basis: measured (this model on this accelerator), scaled (from the nearest measurement of it),

@@ -14,8 +14,17 @@ import polars as pl
 
 from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.language_model import BYTES_PER_WEIGHT, ModelShape
+from hwprices.read import private_hosts
 from hwprices.read.ownership import DEFAULTS
-from hwprices.read.recommend import estimates, exclusions, job, machines, measurements, throughput
+from hwprices.read.recommend import (
+    estimates,
+    exclusions,
+    job,
+    machines,
+    measurements,
+    roofline,
+    throughput,
+)
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.model_shape import model_shape, published_models
 from hwprices.read.recommend.recommend import estimator
@@ -46,7 +55,7 @@ CONSTANTS = {
     "training_context": job.TRAINING_CONTEXT,
     "max_nodes": job.MAX_NODES,
     "options": job.OPTIONS,
-    "private_hosts": machines.PRIVATE_HOSTS,
+    "private_hosts": private_hosts.PRIVATE_HOSTS,
     "bits_per_weight": {f: measurements.BITS_PER_WEIGHT[f] for f in BYTES_PER_WEIGHT},
     "bytes_per_weight": BYTES_PER_WEIGHT,
     "training_bytes": language_model.TRAINING_BYTES,
@@ -61,7 +70,7 @@ CONSTANTS = {
     "all_reduces_per_layer": serving.ALL_REDUCES_PER_LAYER,
     "layer_seconds": serving.LAYER_SECONDS,
     "max_sequences": serving.MAX_SEQUENCES,
-    "measured_batched": throughput.MEASURED_BATCHED,
+    "measured_batched": roofline.MEASURED_BATCHED,
     "most_copies": estimates.MOST_COPIES,
     "mfu": {
         "fast_link": training.MFU_FAST_LINK,
@@ -69,7 +78,7 @@ CONSTANTS = {
         "tpu": training.MFU_TPU,
         "other": training.MFU_OTHER,
         "narrow": training.NARROW_MFU,
-        "narrow_alone": training.NARROW_MFU_ALONE,
+        "experts": training.EXPERTS_SHARE,
         "unpacking": training.UNPACKING,
     },
     "weight_passes": training.WEIGHT_PASSES,
@@ -182,6 +191,10 @@ class Questions:
             },
             "is_fitted": family in self._estimator.fitted.efficiencies and family != "other",
             "is_small": family in estimates.SMALL_FAMILIES,
+            "mfu": {
+                name: self._estimator.fitted.utilisations.get((accelerator.accelerator_id, narrow))
+                for name, narrow in (("wide", False), ("narrow", True))
+            },
             "slice": machines.TPU_SLICE.get(accelerator.accelerator_id),
         }
 
@@ -190,12 +203,12 @@ class Questions:
         number_format = accelerator.compute_format(precision)
         if reason or number_format is None or accelerator.bytes_per_second is None:
             return {"reason": reason}
-        demand = throughput.Demand(model_shape("llama-3.1-8b"), 1, 1, precision)
+        demand = roofline.Demand(model_shape("llama-3.1-8b"), 1, 1, precision)
         return {
             "compute_format": number_format,
             "peak": accelerator.rate(number_format),
-            "rate": throughput.compute_rate(accelerator, number_format, self._estimator.fitted),
-            "kv_bytes": throughput.kv_bytes(accelerator, demand),
+            "rate": roofline.compute_rate(accelerator, number_format, self._estimator.fitted),
+            "kv_bytes": roofline.kv_bytes(accelerator, demand),
         }
 
     def nearest(self) -> pl.DataFrame:
@@ -234,7 +247,7 @@ class Questions:
                 self._factors[which] = self._estimator.nearest_factor(machine, model, kind)
             precision = most_work = None
             if exact is not None and kind == "serving":
-                precision = throughput.measured_precision(accelerator, exact)
+                precision = roofline.measured_precision(accelerator, exact)
                 most_work = throughput.most_work(exact, model)
             key = (accelerator.accelerator_id, name, kind)
             yield *key, self._factors[which], nearest.label, precision, most_work

@@ -62,6 +62,10 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h", with_remark(money(row["on_demand_usd_per_hour"]), row["on_demand_offer"])),
         ("USD/h spot", with_remark(money(row["spot_usd_per_hour"]), row["spot_offer"])),
         ("USD/h cheapest", with_remark(money(row["cheapest_usd_per_hour"]), row["cheapest_offer"])),
+        (
+            "USD/h private",
+            with_remark(money(row["private_host_usd_per_hour"]), row["private_host_offer"]),
+        ),
         ("USD/h as a part", money(row["part_usd_per_hour"])),
         ("USD/year", with_remark(money(row["usd_per_year"]), row["usd_per_year_basis"])),
         ("prices of", str(row["prices_observed"] or "")),
@@ -95,8 +99,12 @@ def launched(row: Row) -> str:
 
 
 def _sample_prices(row: Row) -> list[str]:
-    """Write the price of a thousand images, one line a model."""
-    names = {"stable-diffusion-xl": "SDXL images"}
+    """Write the price of a thousand images, pieces of speech or videos, one line a model."""
+    names = {
+        "stable-diffusion-xl": "SDXL images",
+        "whisper": "Whisper, speech of up to 30 s",
+        "wan-2.2-t2v-a14b": "Wan 2.2 videos",
+    }
     return [
         f"{names.get(price['model'], price['model'])}: {money(price['usd'])}"
         for price in row["usd_per_thousand_samples"] or []

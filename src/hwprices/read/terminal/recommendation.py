@@ -1,11 +1,12 @@
 """Draw a recommendation, and the comparison of owning with renting."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
@@ -49,6 +50,7 @@ BASES = {
     "scaled": "scaled",
     "modelled": "modelled",
     "unmeasured_family": "modelled, family not measured",
+    "reference": "measured, untuned software",
 }
 
 BREAK_EVEN_HEADINGS = [
@@ -218,10 +220,23 @@ def render_break_even(frame: pl.DataFrame) -> RenderableType:
         ]
         for row in frame.iter_rows(named=True)
     ]
-    return table(
+    drawn = table(
         BREAK_EVEN_HEADINGS,
         rows,
         title="Owning against renting",
         right=[heading for heading in BREAK_EVEN_HEADINGS if heading.startswith("USD")],
         wrap=["machine"],
     )
+    return Group(drawn, *(Text(line, "dim") for line in _of_private_hosts(frame)))
+
+
+def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
+    """Name the machines that private people rent out for less than a data center."""
+    less = pl.col("private_host_usd_per_hour") < pl.col("cloud_usd_per_hour")
+    only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()
+    cheaper = frame.filter(less | only)
+    if cheaper.height:
+        yield "Private people ask less, for what is not known to be free:"
+    for row in cheaper.iter_rows(named=True):
+        price = money(row["private_host_usd_per_hour"])
+        yield f"  {row['name']}: {price} USD/h, {row['private_host_offer']}"

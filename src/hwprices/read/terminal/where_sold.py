@@ -9,6 +9,9 @@ from hwprices.read.terminal.tables import money, table
 
 HEADINGS = ["cloud", "USD/h", "spot", "other currency", "offer", "seen"]
 
+PRIVATE = "private people"
+"""What a cloud's machines of private people are called beside its name."""
+
 Row = dict[str, Any]
 
 
@@ -42,7 +45,7 @@ def _cloud(row: Row) -> list[RenderableType]:
     reason = str(row["reason"] or "").replace("_", " ")
     seen = f"{row['seen']}, stale" if row["stale"] else str(row["seen"] or "")
     return [
-        row["provider"],
+        f"{row['provider']}, {PRIVATE}" if row["private_host"] else row["provider"],
         money(on_demand),
         money(spot),
         native,

@@ -239,18 +239,24 @@ class Training {
   }
 
   private hours(nodes: number, rate: number, narrow: boolean): number {
-    const mfu = this.utilisation(nodes, narrow);
+    const mfu = this.utilisation(narrow);
     const share = mfu * this.networkShare(nodes, rate, mfu);
     const steps = this.flops / (rate * this.devicesPerNode * nodes * share) / 3600;
     return steps + (nodes > 1 ? (steps / 24) * this.constants.checkpoint_hours_per_day : 0);
   }
 
-  private utilisation(nodes: number, narrow: boolean): number {
+  private utilisation(narrow: boolean): number {
     const { mfu, fast_link } = this.constants;
     const isSlow = this.devicesPerNode > 1 && this.device.link_bytes_per_second < fast_link;
     const wide = this.device.kind === "tpu" ? mfu.tpu : this.device.is_small ? mfu.other : isSlow ? mfu.pcie : mfu.fast_link;
-    const share = narrow ? (nodes === 1 ? mfu.narrow_alone : mfu.narrow) : wide;
+    const dense = this.measuredShare(narrow) ?? (narrow ? mfu.narrow : wide);
+    const share = this.question.model.active_expert_share < 1 ? dense * mfu.experts : dense;
     return share * (["int8", "int4", "fp4"].includes(this.precision) ? mfu.unpacking : 1);
+  }
+
+  /** The share of the peak rate that dense models reached on this accelerator; null if not measured. */
+  private measuredShare(narrow: boolean): number | null {
+    return this.device.mfu[narrow ? "narrow" : "wide"];
   }
 
   /** The share of the speed that the network between the machines leaves. */
@@ -268,9 +274,10 @@ class Training {
     if (fitted.hours === null) return fitted;
     const { question, kind, constants } = this;
     const { errors, tunings } = this.knowledge.facts;
-    const [median, p90] = errors["modelled/training"]!;
+    const basis = this.measuredShare(fitted.compute_format === "fp8") === null ? "modelled" : "scaled";
+    const [median, p90] = errors[`${basis}/training`]!;
+    const modelled = { ...fitted, basis, error: median, error_p90: p90 };
     const compared = question.workload === "lora" && fitted.nodes === 1;
-    const modelled = { ...fitted, basis: "modelled", error: compared ? median : p90, error_p90: p90 };
     const isMeasured = compared && question.model.name === constants.tuned_model;
     const tuning = tunings.find((row) => row.accelerator_id === kind.accelerator_id && row.count === kind.accelerator_count);
     if (!isMeasured || !tuning) return modelled;

@@ -55,6 +55,8 @@ export interface Device {
   efficiency: Record<string, Efficiency>;
   is_fitted: boolean;
   is_small: boolean;
+  /** The MFU that trainings of dense models reached, where they were measured; narrow: in FP8. */
+  mfu: { wide: number | null; narrow: number | null };
   /** Most chips that the links of a TPU slice join. */
   slice: number | null;
 }
@@ -98,7 +100,7 @@ export interface Constants {
   max_sequences: number;
   measured_batched: number;
   most_copies: number;
-  mfu: Record<"fast_link" | "pcie" | "tpu" | "other" | "narrow" | "narrow_alone" | "unpacking", number>;
+  mfu: Record<"fast_link" | "pcie" | "tpu" | "other" | "narrow" | "experts" | "unpacking", number>;
   weight_passes: number;
   setup_hours: number;
   checkpoint_hours_per_day: number;

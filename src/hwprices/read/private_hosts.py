@@ -1,0 +1,20 @@
+"""Tell machines of private people apart from those of data centers.
+
+The price of such a machine is the lowest that anybody asked for, and whether one is free is not
+known. Answers name it beside the cheapest price of a data center, and never as the cheapest.
+"""
+
+import polars as pl
+
+PRIVATE_HOSTS = (("runpod", "community"),)
+"""Provider and region whose machines belong to private people. RunPod's Community Cloud "connects
+individual compute providers to compute consumers": https://docs.runpod.io/faq"""
+
+
+def is_private_host() -> pl.Expr:
+    """Tell whether a row with provider and region is of a private person's machine."""
+    places = [
+        (pl.col("provider") == provider) & (pl.col("region") == region)
+        for provider, region in PRIVATE_HOSTS
+    ]
+    return pl.any_horizontal(places)

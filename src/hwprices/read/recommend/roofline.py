@@ -1,0 +1,194 @@
+"""Compute how fast a machine serves a model from its rates, its memory and its links."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from hwprices.formulas import language_model, serving
+from hwprices.formulas.language_model import KV_BYTES, ModelShape
+from hwprices.formulas.serving import Replica, Request, Speed
+from hwprices.read.recommend.calibration import Calibration
+from hwprices.read.recommend.devices import Device
+from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, Measurement
+from hwprices.read.recommend.model_shape import model_shape
+
+MEASURED_BATCHED = 8
+"""From this many sequences at once, a filled machine is nearer than a single user."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine's accelerators of one kind."""
+
+    device: Device
+    count: int
+    usable_bytes: float
+    """Of one accelerator."""
+    whole_devices: float = 1.0
+    """Share of an accelerator that the machine has, if less than one."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is asked of a machine that serves a model."""
+
+    model: ModelShape
+    input_tokens: float
+    output_tokens: float
+    precision: str
+    """Format in which the weights are stored."""
+    kv_bytes: float | None = None
+    """Bytes of a number in the cache; None: one where the device computes in FP8, else two."""
+    concurrency: float | None = None
+    """Sequences at once; None: as many as the machine holds."""
+    min_tokens_per_second: float = 0.0
+    """For each user."""
+    max_seconds_to_first_token: float | None = None
+    nodes: int = 1
+
+
+def roofline(
+    machine: Machine, demand: Demand, fitted: Calibration, bits: float | None = None
+) -> tuple[Speed, int] | None:
+    """Compute the speed of a machine, and how many devices hold a copy of the model.
+
+    Copies are tried on 1, 2, 4 … devices, at most as many as the model has heads; the division with
+    the most tokens per second counts. None where no division serves the demand.
+    """
+    results = []
+    for devices in divisions(machine.count, demand.model.heads):
+        copies = machine.count // devices
+        copy = _replica(machine, devices, demand, fitted)
+        if copy is None:
+            return None
+        request = _request(machine.device, demand, bits)
+        efficiency = fitted.efficiency(
+            machine.device.family,
+            has_experts=demand.model.active_expert_share < 1,
+            single_user=is_single_user(demand),
+        )
+        most = serving.largest_batch(demand.model, copy, request)
+        if demand.concurrency is not None:
+            most = min(most, -(-demand.concurrency // copies))
+        found = serving.fill(
+            demand.model,
+            copy,
+            efficiency,
+            request,
+            most=most,
+            min_tokens_per_second=demand.min_tokens_per_second,
+        )
+        if found is None or _too_late(found, demand):
+            continue
+        busy = copies if demand.concurrency is None else min(copies, demand.concurrency)
+        results.append((_times(found, busy), devices))
+    return max(results, key=lambda result: result[0].tokens_per_second, default=None)
+
+
+def is_single_user(demand: Demand) -> bool:
+    """Tell whether so few sequences are served that the memory alone decides."""
+    return demand.concurrency is not None and demand.concurrency < MEASURED_BATCHED
+
+
+def divisions(count: int, heads: int) -> Iterator[int]:
+    """List the numbers of devices that a layer can be divided over: powers of two."""
+    devices = 1
+    while devices <= min(count, heads):
+        yield devices
+        devices *= 2
+
+
+def _too_late(found: Speed, demand: Demand) -> bool:
+    limit = demand.max_seconds_to_first_token
+    return limit is not None and found.seconds_to_first_token > limit
+
+
+def _times(found: Speed, copies: float) -> Speed:
+    """Give the speed of several copies side by side."""
+    return replace(
+        found,
+        batch=found.batch * copies,
+        tokens_per_second=found.tokens_per_second * copies,
+    )
+
+
+def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration) -> Replica | None:
+    """Describe a copy of the model on ``devices``; None without a bandwidth or a format."""
+    device = machine.device
+    number_format = device.compute_format(demand.precision)
+    if device.bytes_per_second is None or number_format is None:
+        return None
+    rate = compute_rate(device, number_format, fitted)
+    return Replica(
+        devices=devices,
+        flops_per_second=rate * machine.whole_devices,
+        bytes_per_second=device.bytes_per_second * machine.whole_devices,
+        link_bytes_per_second=device.link_bytes_per_second,
+        usable_bytes=machine.usable_bytes,
+        stages=demand.nodes,
+    )
+
+
+def compute_rate(device: Device, number_format: str, fitted: Calibration) -> float:
+    """Give the peak rate of a device; where none is published, one in proportion to its memory."""
+    rate = device.rate(number_format)
+    if rate is not None:
+        return rate
+    assert device.bytes_per_second is not None
+    compute = fitted.efficiencies.get(device.family, fitted.efficiencies["other"]).compute
+    return fitted.flops_per_byte * device.bytes_per_second / compute
+
+
+def _request(device: Device, demand: Demand, bits: float | None) -> Request:
+    stored = bits if bits is not None else BITS_PER_WEIGHT[demand.precision]
+    return Request(demand.input_tokens, demand.output_tokens, stored / 8, kv_bytes(device, demand))
+
+
+def kv_bytes(device: Device, demand: Demand) -> float:
+    """Give the bytes of a number in the cache: one with 8-bit weights where FP8 is computed."""
+    if demand.kv_bytes is not None:
+        return demand.kv_bytes
+    narrow = language_model.BYTES_PER_WEIGHT[demand.precision] <= 1
+    return 1.0 if narrow and device.support.get("fp8") == "supported" else KV_BYTES
+
+
+def measured_demand(device: Device, measurement: Measurement) -> tuple[Demand, float | None]:
+    """Give the demand of a measurement, and the bits of a weight where they are odd.
+
+    MLPerf's column of precision often names the weights that a submission starts from. Submissions
+    run in the narrowest format that reaches the accuracy: FP4 where there is FP4, else FP8.
+    """
+    demand = Demand(
+        model=model_shape(measurement.workload.model_id),
+        input_tokens=measurement.workload.input_tokens,
+        output_tokens=measurement.workload.output_tokens,
+        precision=measured_precision(device, measurement),
+        concurrency=None if measurement.kind == "serving" else 1,
+        kv_bytes=None if measurement.kind == "serving" else KV_BYTES,
+    )
+    bits = None
+    if measurement.kind != "serving" and measurement.precision is not None:
+        bits = BITS_PER_WEIGHT[measurement.precision]
+    return demand, bits
+
+
+def measured_precision(device: Device, measurement: Measurement) -> str:
+    """Give the format in which a measurement stored its weights."""
+    if measurement.kind != "serving":
+        bits = BITS_PER_WEIGHT[measurement.precision or "fp16"]
+        return "int4" if bits < 6 else "int8" if bits < 10 else "fp16"
+    if measurement.precision in ("fp4", "fp8", "int8"):
+        return measurement.precision
+    narrow = ("fp4", "fp8") if device.family in ("blackwell", "cdna") else ("fp8",)
+    return next((f for f in narrow if device.support.get(f) == "supported"), "fp16")
+
+
+def predicted(
+    measurement: Measurement, device: Device, usable_bytes: float, fitted: Calibration
+) -> float | None:
+    """Compute tokens/s of one accelerator for what was measured on it."""
+    demand, bits = measured_demand(device, measurement)
+    machine = Machine(device, measurement.devices, usable_bytes)
+    if measurement.kind == "single_user":
+        machine = replace(machine, count=1)
+    result = roofline(machine, demand, fitted, bits)
+    return None if result is None else result[0].tokens_per_second / machine.count
