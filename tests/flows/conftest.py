@@ -78,7 +78,11 @@ def start_another(server: Server, intruders: list[str]) -> None:
     while not server.filter("flow_runs", flow_runs=at_work) and time.monotonic() < deadline:
         time.sleep(0.5)
     url = f"{server.api}/deployments/{deployment['id']}/create_flow_run"
-    started = httpx.post(url, json={"parameters": {"source": "sample"}}, timeout=30)
+    options = {"json": {"parameters": {"source": "sample"}}, "timeout": 30}
+    started = httpx.post(url, **options)
+    while started.status_code == 503 and time.monotonic() < deadline:  # its SQLite file was locked
+        time.sleep(1)
+        started = httpx.post(url, **options)
     intruders.append(started.raise_for_status().json()["id"])
 
 
