@@ -30,3 +30,13 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
         pl.col(name).cast(dtype) if name in present else pl.lit(None, dtype=dtype).alias(name)
         for name, dtype in declared.items()
     )
+
+
+def independent(rows: pl.DataFrame) -> pl.DataFrame:
+    """Copy rows, so that they do not hold the texts of the larger frame they were taken from.
+
+    A filtered column of polars refers to the buffers of the whole one, be it for a single row.
+    """
+    copy = pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=rows.schema)
+    assert isinstance(copy, pl.DataFrame)
+    return copy

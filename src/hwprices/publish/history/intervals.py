@@ -40,22 +40,28 @@ class Step:
         Those of other prices are as they were, but for where and when the value was last seen.
         """
         parts = (rows.select("price_id") for rows in (self.moves, self.waiting, self.back))
-        return self.history.join(pl.concat(parts), on="price_id", how="semi")
+        rows = self.history.join(pl.concat(parts), on="price_id", how="semi")
+        return frames.independent(rows)
 
     @property
     def outcome(self) -> "Outcome":
         """What is to be said of it: far smaller than the intervals."""
         is_open = pl.col("valid_to").is_null()
+        moves = self.moves.filter(pl.col("start_reason").ne_missing("first_release"))
         return Outcome(
             had=self.before.height,
             has=self.history.height,
-            sold_before=self.before.filter(is_open).select(SOLD).unique(),
-            sold=self.history.filter(is_open).select(SOLD).unique(),
-            ever=self.before.select(SOLD).unique(),
-            moves=self.moves.filter(pl.col("start_reason").ne_missing("first_release")),
-            waiting=self.waiting,
-            back=self.back,
+            sold_before=_sold(self.before.filter(is_open)),
+            sold=_sold(self.history.filter(is_open)),
+            ever=_sold(self.before),
+            moves=frames.independent(moves),
+            waiting=frames.independent(self.waiting),
+            back=frames.independent(self.back),
         )
+
+
+def _sold(rows: pl.DataFrame) -> pl.DataFrame:
+    return frames.independent(rows.select(SOLD).unique())
 
 
 SOLD = ("provider", "region", "instance_type")

@@ -156,6 +156,7 @@ def advance(
             carried = validate.sort_by_key(step.history, PriceHistory)
             files += _write(Store(folder.name), carried, name, is_whole=is_whole)
             outcomes.append(step.outcome)
+            del step, carried, added  # while the next is made, they would be in memory with it
         _checked(unchecked, PriceHistory)
         listed += changes.of_provider(name, intervals.added_up(outcomes))
         listed.append(specs.of_instance_types(then, now, read.figures))
@@ -197,8 +198,10 @@ def _steps(
     for batch in packed(dict(counts.iter_rows()), BATCH_ROWS):
         is_in = pl.col("region").is_in(batch)
         of_batch = now and replace(now, prices=now.prices.filter(is_in))
-        own = rows.filter(is_in).collect()
-        yield intervals.step(own, then, of_batch, moment, read.prices, past), False
+        yield (
+            intervals.step(rows.filter(is_in).collect(), then, of_batch, moment, read.prices, past),
+            False,
+        )
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
