@@ -110,8 +110,9 @@ def _sold(
     They came or went as their prices did: by the vendor, by our reading, or unclear. Prices that
     were not collected count as still there.
     """
-    before, after = (rows.select(on).unique() for rows in (outcome.sold_before, outcome.sold))
-    ever = outcome.ever.select(on).unique().with_columns(ever=pl.lit(True))
+    lists = (outcome.sold_before, outcome.sold, outcome.ever)
+    before, after, ever = (rows.select(on).drop_nulls().unique() for rows in lists)
+    ever = ever.with_columns(ever=pl.lit(True))
     came = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
     went = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
     rows = []

@@ -61,10 +61,13 @@ class Step:
 
 
 def _sold(rows: pl.DataFrame) -> pl.DataFrame:
-    return frames.independent(rows.select(SOLD).unique())
+    """List the machine types and the regions of intervals; the column of the other is null."""
+    by_subject = [rows.select("provider", subject).unique() for subject in SUBJECTS]
+    return frames.independent(pl.concat(by_subject, how="diagonal"))
 
 
-SOLD = ("provider", "region", "instance_type")
+SUBJECTS = ("instance_type", "region")
+"""What comes with its first price, and goes with its last."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class Outcome:
     Attributes:
         had: number of intervals before.
         has: number of intervals now.
-        sold_before: provider, region and machine type of the intervals that were open before.
+        sold_before: machine types and regions of the intervals that were open before, as ``_sold``
+            lists them.
         sold: the same of those that are open now.
         ever: the same of all intervals before.
         moves: as those of ``Step``, without those of a provider's first release.
@@ -98,6 +102,8 @@ def added_up(parts: Sequence[Outcome]) -> Outcome:
         name: pl.concat([getattr(part, name) for part in parts])
         for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")
     }
+    for name in ("sold_before", "sold", "ever"):
+        frames_of_parts[name] = frames_of_parts[name].unique()
     had, has = (sum(getattr(part, name) for part in parts) for name in ("had", "has"))
     return Outcome(had=had, has=has, **frames_of_parts)
 
