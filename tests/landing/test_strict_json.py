@@ -45,5 +45,5 @@ def test_a_name_twice_is_refused(content: bytes) -> None:
         json.dumps({"name": "é", "inner": {"amount": [{"a": 1.5}]}}, indent=2).encode(),
     ],
 )
-def test_other_pages_are_not(content: bytes) -> None:
+def test_a_page_without_a_repeated_name_passes(content: bytes) -> None:
     strict_json.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))

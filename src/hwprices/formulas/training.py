@@ -22,8 +22,8 @@ MFU_TPU = 0.60
 """The middle of MaxText's v5e, v5p and v6e with dense models in data/specs/training_speeds.csv."""
 
 MFU_OTHER = 0.25
-"""Devices of which no training at scale is published (Apple, Jetson, Radeon, Trainium, Gaudi): an
-estimate below the others."""
+"""Devices of families with hardly any published training (Apple, Jetson, Radeon, Trainium, Gaudi):
+an estimate below the others."""
 
 NARROW_MFU = 0.38
 """In FP8: the middle of dense models on Hopper and Blackwell in data/specs/training_speeds.csv, on
@@ -86,16 +86,14 @@ def utilisation(
 def _dense(cluster: Cluster, *, narrow: bool) -> float:
     """Give the MFU of a dense model by the fabric."""
     if narrow:
-        share = NARROW_MFU
-    elif cluster.is_tpu:
-        share = MFU_TPU
-    elif cluster.is_small:
-        share = MFU_OTHER
-    elif cluster.devices_per_node > 1 and cluster.link_bytes_per_second < FAST_LINK:
-        share = MFU_PCIE
-    else:
-        share = MFU_FAST_LINK
-    return share
+        return NARROW_MFU
+    if cluster.is_tpu:
+        return MFU_TPU
+    if cluster.is_small:
+        return MFU_OTHER
+    if cluster.devices_per_node > 1 and cluster.link_bytes_per_second < FAST_LINK:
+        return MFU_PCIE
+    return MFU_FAST_LINK
 
 
 def network_share(

@@ -67,6 +67,7 @@ def count_names(content: bytes) -> int | None:
 
     That is where a quote is escaped, which may be inside of a text, or a blank precedes a colon.
     """
+    # Imported here, because fetching needs neither.
     import polars as pl
     import pyarrow as pa
 

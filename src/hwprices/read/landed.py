@@ -17,8 +17,9 @@ MIN_HEADINGS = 6
 file, such as the five lines above an AWS price list."""
 
 MOST_JSON_BYTES = 128 << 20
-"""Longest JSON page that is parsed, unpacked; landing takes none that is longer. A dataset may be a
-stranger's, and a small file may unpack to more than there is memory."""
+"""Longest JSON page that is parsed, unpacked. A dataset may be a stranger's, and a small file may
+unpack to more than there is memory: parsed JSON takes about ten times its length. Longer ones, such
+as the savings plans of AWS's large regions, are named and not searched."""
 
 MOST_LINE_CHARACTERS = 1 << 20
 """Of any other page a longer line is read in parts, for the same reason."""
@@ -87,9 +88,7 @@ def _page(
         state = "large"
     elif hashlib.sha256(data).hexdigest() != sha256:
         state = "altered"
-    lines: dict[str, Line] | None = {}
-    if state == "whole":
-        lines = _lines(data, key, skus)
+    lines = _lines(data, key, skus) if state == "whole" else {}
     if lines is None:
         state, lines = "large", {}
     return [Trace(sku, sha256, page, state, *lines.get(sku, NO_LINE)) for sku in skus]

@@ -146,9 +146,10 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
-    for host, offers in {"cloud": ~is_private_host(), "private_host": is_private_host()}.items():
+    hosts = {"cloud": ~is_private_host(), "private_host": is_private_host()}
+    for host, is_of_host in hosts.items():
         price = f"{host}_usd_per_hour"
-        cheapest = _cheapest_offers(dataset.scan("offers").filter(offers)).rename(
+        cheapest = _cheapest_offers(dataset.scan("offers").filter(is_of_host)).rename(
             {"usd_per_accelerator_hour": price, "offer": f"{host}_offer"}
         )
         machines = machines.join(cheapest, on="accelerator_id", how="left").with_columns(

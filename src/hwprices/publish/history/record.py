@@ -145,7 +145,7 @@ def advance(
         read = again.get(name, ReRead())
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory).lazy())
-        outcomes: list[intervals.Outcome] = []
+        outcome: intervals.Outcome | None = None
         unchecked = frames.empty(PriceHistory)
         for step, is_whole in _steps(rows, then, now, moment, read):
             added = step.touched if was_checked else step.history
@@ -155,10 +155,12 @@ def advance(
             unchecked = pl.concat([unchecked, added])
             carried = validate.sort_by_key(step.history, PriceHistory)
             files += _write(Store(folder.name), carried, name, is_whole=is_whole)
-            outcomes = [intervals.added_up([*outcomes, step.outcome])]
+            so_far = [] if outcome is None else [outcome]
+            outcome = intervals.added_up([*so_far, step.outcome])
             del step, carried, added  # while the next is made, they would be in memory with it
         _checked(unchecked, PriceHistory)
-        listed += changes.of_provider(name, outcomes[0])
+        assert outcome is not None, "there is a step at least"
+        listed += changes.of_provider(name, outcome)
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))

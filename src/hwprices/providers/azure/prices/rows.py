@@ -76,11 +76,11 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
             pl.col("price").alias("hourly"),
             flags.alias("flags"),
         )
-        .collect()
+        .collect()  # once: three parts are made of it
         .lazy()
     )
     listed = pl.concat([_pay_as_you_go(items), _savings_plans(items), _reservations(items)])
-    listed = listed.collect().lazy()
+    listed = listed.collect().lazy()  # once: the benefit's rows are made of it
     return pl.concat([listed, _hybrid_benefit(listed)])
 
 

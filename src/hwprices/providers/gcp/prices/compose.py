@@ -146,8 +146,7 @@ def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFram
     not_fetched = pl.col("kind").replace_strict(
         list(unfetched), list(unfetched.values()), default=None, return_dtype=pl.String
     )
-    known = pl.when(~is_ambiguous).then(not_fetched)
-    reason = pl.coalesce(known, pl.col("kind") + fault)
+    reason = pl.coalesce(pl.when(~is_ambiguous).then(not_fetched), pl.col("kind") + fault)
     unpriced = lines.filter(pl.col("price").is_null())
     reasons = unpriced.group_by("offer").agg(
         reason.unique().sort().str.join(",").alias("price_reason"), pl.len().alias("unpriced")
