@@ -223,7 +223,7 @@ def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
             disk={name: _size(root / name) for name in ("raw", "staged", "releases")},
             digest=manifest.get("content_sha256", ""),
             exit_status=process.returncode,
-            phases=tuple(_phases(root, memory, ended)),
+            phases=tuple(_phases(root, memory, began, ended)),
             output=output,
         )
 
@@ -286,22 +286,25 @@ def _resident(pid: int) -> int:
     return total
 
 
-def _phases(root: Path, memory: Memory, ended: float) -> Iterator[Phase]:
+def _phases(root: Path, memory: Memory, began: float, ended: float) -> Iterator[Phase]:
     """Tell the phases apart by when their manifests were written."""
-    last = 0.0
+    last = began
     for provider in PROVIDERS:
         recorded = next(iter((root / "raw" / provider / "runs").glob("*.json")), None)
         staged = root / "staged" / provider / "latest.json"
         if recorded is None or not staged.exists():
             continue
         started_at = json.loads(recorded.read_bytes())["started_at"]
-        began = datetime.fromisoformat(started_at).timestamp()
+        started = datetime.fromisoformat(started_at).timestamp()
+        if provider == PROVIDERS[0]:
+            yield Phase("start Prefect", started - last, memory.peak(last, started))
         fetched, last = recorded.stat().st_mtime, staged.stat().st_mtime
-        yield Phase(f"{provider}: fetch", fetched - began, memory.peak(began, fetched))
+        yield Phase(f"{provider}: fetch", fetched - started, memory.peak(started, fetched))
         yield Phase(f"{provider}: stage", last - fetched, memory.peak(fetched, last))
     pointer = root / "latest.json"
     published = pointer.stat().st_mtime if pointer.exists() else ended
     yield Phase("publish", published - last, memory.peak(last, published))
+    yield Phase("report", ended - published, memory.peak(published, ended))
 
 
 def _manifest(root: Path) -> dict[str, str]:
