@@ -141,19 +141,24 @@ class SavingsPlans:
     counts: Counter[str]
 
 
-def savings_plan_rows(
-    pages: Pages, page: Page, region: str, skus: pl.LazyFrame | None
-) -> PriceRows:
-    """Make price rows of one landed file.
-
-    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
+def read_page(pages: Pages, page: Page) -> SavingsPlans:
+    """Read one landed file.
 
     Raises:
         UnreadablePageError: the file is not JSON, or has another shape.
         HwpricesError: it is not what was landed.
     """
     with pages.parsing(page), pages.file(page) as path:
-        file = read_savings_plans(path)
+        return read_savings_plans(path)
+
+
+def savings_plan_rows(
+    file: SavingsPlans, page: Page, region: str, skus: pl.LazyFrame | None
+) -> PriceRows:
+    """Make price rows of one landed file.
+
+    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
+    """
     counts = file.counts
     if skus is None:
         counts["out_of_scope:savings_plan_without_price_list"] += file.rates.height
