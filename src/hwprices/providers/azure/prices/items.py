@@ -6,13 +6,11 @@ them: no float comes between, and what is refused is shown as it came.
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC
 from decimal import Decimal
 from itertools import islice
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -22,16 +20,11 @@ from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
-from hwprices.rows.lists import list_column
+from hwprices.rows.origin import origins
 from hwprices.rows.prices import read_money
-from hwprices.units import Timestamp
 
 PAGES_AT_ONCE = 16
-"""Pages held in memory before they are parsed. A page of 1,000 items is about 1 MB."""
-
-ITEMS_AT_ONCE = 10_000
-"""Items from which columns are made at once. Fewer cost more by the item, because a column of its
-own has a price; more need more memory."""
+"""Pages that are read ahead. One of 1,000 items takes about 1 MB."""
 
 
 class SavingsPlan(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -92,25 +85,22 @@ class Answer(msgspec.Struct, omit_defaults=True):
     NextPageLink: Any = msgspec.UNSET
 
 
-STRINGS = pl.List(pl.String)
+ITEM: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(Item.__struct_encode_fields__, pl.String),
+    "isPrimaryMeterRegion": pl.Boolean,
+    "savingsPlan": pl.List(pl.Struct({"term": pl.String, "retailPrice": pl.String})),
+}
+"""The members of ``Item``, money as text."""
+
+PLANS = {"plan_terms": "term", "plan_prices": "retailPrice"}
+"""The columns of an item's savings plans, and the member of a plan that each lists."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: pl.String for name in Item.__struct_encode_fields__ if name != "savingsPlan"},
-    "isPrimaryMeterRegion": pl.Boolean,
-    "plan_terms": STRINGS,
-    "plan_prices": STRINGS,
+    **{name: dtype for name, dtype in ITEM.items() if name != "savingsPlan"},
+    **dict.fromkeys(PLANS, pl.List(pl.String)),
 }
 """Columns of a frame of items: the members of ``Item``, money as text. The savings plans are two
 lists of equal length, their terms and their prices; both are null where the item has none."""
-
-MONEY_MEMBERS = ("tierMinimumUnits", "retailPrice")
-
-_READERS = {
-    name: attrgetter(attribute)
-    for name, attribute in zip(Item.__struct_encode_fields__, Item.__struct_fields__, strict=True)
-    if name != "savingsPlan"
-}
-"""Column → function that reads the member of an item."""
 
 
 def _plain_number(text: str) -> str:
@@ -134,14 +124,6 @@ class Items:
     pages: pl.DataFrame
 
 
-@dataclass(frozen=True)
-class _PageItems:
-    """The items of one page; ``number`` is its place among the price pages."""
-
-    number: int
-    items: Sequence[Item]
-
-
 def read_items(pages: Pages) -> Items:
     """Read every item of every price page. None is left out.
 
@@ -152,55 +134,55 @@ def read_items(pages: Pages) -> Items:
     units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
     price_pages = [page for unit_pages in units for page in unit_pages]
     frames = [pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})]
-    waiting: list[_PageItems] = []
-    bodies = enumerate(_bodies(pages, price_pages))
+    reading = _read_ahead(pages, price_pages)
     for unit_pages in units:
-        waiting += _read_unit(pages, unit_pages, list(islice(bodies, len(unit_pages))))
-        if sum(len(page.items) for page in waiting) >= ITEMS_AT_ONCE:
-            frames.append(_frame_of_pages(waiting))
-            waiting = []
-    frames.append(_frame_of_pages(waiting))
-    return Items(pl.concat(frames).rechunk(), _page_table(price_pages))
+        frames += _read_unit(pages, unit_pages, list(islice(reading, len(unit_pages))))
+    return Items(pl.concat(frames).rechunk(), origins(price_pages))
 
 
 def _read_unit(
-    pages: Pages, unit_pages: Sequence[Page], bodies: Sequence[tuple[int, bytes]]
-) -> list[_PageItems]:
-    """Read the pages of one unit, given as number and content; none if one cannot be read.
+    pages: Pages, unit_pages: Sequence[Page], reading: Sequence[Future[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """Give the items of one unit's pages; none if one of them cannot be read.
 
     Half of a region's prices would look like prices that Azure has withdrawn.
     """
     if not unit_pages:
         return []
     with pages.leave_out(*unit_pages):
-        listed: list[_PageItems] = []
-        for page, (number, body) in zip(unit_pages, bodies, strict=True):
+        frames: list[pl.DataFrame] = []
+        for page, items in zip(unit_pages, reading, strict=True):
             with pages.parsing(page):
-                listed.append(_PageItems(number, read_page(body)))
-        return listed
+                frames.append(items.result())
+        return frames
     return []
 
 
-def _frame_of_pages(listed: Sequence[_PageItems]) -> pl.DataFrame:
-    items = frame_of_items([item for page in listed for item in page.items])
-    numbers = [page.number for page in listed for _ in page.items]
-    return items.with_columns(pl.Series("page", numbers, dtype=pl.Int32))
+def _read_ahead(pages: Pages, price_pages: Sequence[Page]) -> Iterator[Future[pl.DataFrame]]:
+    """Read pages in order, several at once.
 
+    Only one thread at a time decodes with msgspec. Unpacking and polars run beside it.
+    """
 
-def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
-    """Read pages in order and ahead: decompression runs beside what the caller does."""
+    def read(number: int, page: Page) -> pl.DataFrame:
+        items = read_page(pages.read(page))
+        return items.with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting: deque[Future[bytes]] = deque()
-        for page in price_pages:
-            waiting.append(pool.submit(pages.read, page))
+        waiting: deque[Future[pl.DataFrame]] = deque()
+        for number, page in enumerate(price_pages):
+            waiting.append(pool.submit(read, number, page))
             if len(waiting) == PAGES_AT_ONCE:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+                yield waiting.popleft()
+        yield from waiting
 
 
-def read_page(body: bytes) -> list[Item]:
-    """Read the items of one page's body.
+def read_page(body: bytes) -> pl.DataFrame:
+    """Read the items of one page's body into a frame with ``COLUMNS``.
+
+    msgspec checks the page and writes its items anew, amounts in quotes; polars makes columns of
+    that. It is quicker than making them of millions of Python's strings, and runs beside the next
+    page's decoding.
 
     Raises:
         ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
@@ -208,22 +190,14 @@ def read_page(body: bytes) -> list[Item]:
         RecursionError: it is nested too deep.
     """
     answer = _decode(_AS_WRITTEN, body)
-    strict_json.refuse_repeated_names(body, answer)
+    items = msgspec.json.encode(answer.Items)
+    _refuse_repeated_names(body, answer, items)
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
-    if _may_have_exponent(answer.Items):
-        answer = _decode(_WITHOUT_EXPONENTS, body)
-    return list[Item](answer.Items)
-
-
-def _may_have_exponent(items: Sequence[Item]) -> bool:
-    """Tell whether an amount has an e in it, as a number with an exponent has."""
-    amounts = [
-        *(item.retail_price for item in items),
-        *(item.tier_minimum_units for item in items),
-        *(plan.retail_price for item in items if item.savings_plan for plan in item.savings_plan),
-    ]
-    return b"e" in msgspec.json.encode(amounts).lower()
+    frame = _columns(items)
+    if _has_exponent(frame):
+        frame = _columns(msgspec.json.encode(_decode(_WITHOUT_EXPONENTS, body).Items))
+    return frame
 
 
 def _decode(decoder: msgspec.json.Decoder[Answer], body: bytes) -> Answer:
@@ -234,58 +208,33 @@ def _decode(decoder: msgspec.json.Decoder[Answer], body: bytes) -> Answer:
         raise ValueError(message) from None
 
 
-def frame_of_items(items: Sequence[Item]) -> pl.DataFrame:
-    """Make a frame with ``COLUMNS``, one row for each item."""
-    return pl.DataFrame(
-        [
-            *(_column(name, map(read, items)) for name, read in _READERS.items()),
-            *_plan_columns([item.savings_plan for item in items]),
-        ]
+def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
+    """Refuse a page with a name twice in one object. ``items`` are those of the answer, encoded.
+
+    Raises:
+        ValueError: there is such a name.
+        RecursionError: it is nested too deep.
+    """
+    envelope = msgspec.json.encode(msgspec.structs.replace(answer, Items=[]))
+    names = strict_json.count_names(body)
+    if names is None or names != strict_json.count_names(envelope + items):
+        strict_json.refuse_repeated_names(body)
+
+
+def _columns(items: bytes) -> pl.DataFrame:
+    """Make columns of items that msgspec has written."""
+    rows = pl.read_json(items, schema=ITEM)
+    member = pl.element().struct.field
+    return rows.select(
+        pl.exclude("savingsPlan"),
+        *(pl.col("savingsPlan").list.eval(member(m)).alias(name) for name, m in PLANS.items()),
     )
 
 
-def _column(name: str, values: Iterable[Any]) -> pl.Series:
-    """Make a column of the members of items; money of any type becomes text."""
-    listed = list(values)
-    if name in MONEY_MEMBERS:
-        return _texts(name, listed)
-    return pl.Series(name, listed, dtype=COLUMNS[name])
-
-
-def _texts(name: str, values: Sequence[Any]) -> pl.Series:
-    """Make a column of amounts; one that is not written with a fraction is no text yet."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = [None if value is None else str(value) for value in values]
-    return pl.Series(name, values, dtype=pl.String)
-
-
-def _plan_columns(plans: Sequence[list[SavingsPlan] | None]) -> Iterator[pl.Series]:
-    """Make plan_terms and plan_prices: all plans below one another, cut into the items' lists."""
-    each = [plan for of_item in plans if of_item for plan in of_item]
-    columns = {
-        "plan_terms": pl.Series([plan.term for plan in each], dtype=pl.String),
-        "plan_prices": _texts("", [plan.retail_price for plan in each]),
-    }
-    for name, values in columns.items():
-        yield list_column(name, values, plans)
-
-
-def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
-    """Return page (the page's place in ``pages``) and the origin columns of its rows."""
-    return pl.DataFrame(
-        {
-            "page": range(len(pages)),
-            "observed_at": [page.retrieved_at.astimezone(UTC) for page in pages],
-            "source_url": [page.url for page in pages],
-            "raw_sha256": [page.sha256 for page in pages],
-        },
-        schema={
-            "page": pl.Int32,
-            "observed_at": Timestamp,
-            "source_url": pl.String,
-            "raw_sha256": pl.String,
-        },
-    )
+def _has_exponent(items: pl.DataFrame) -> bool:
+    """Tell whether an amount has an e in it, as a number with an exponent has."""
+    amounts = [items["tierMinimumUnits"], items["retailPrice"], items["plan_prices"].explode()]
+    return any(column.str.contains("[eE]").any() for column in amounts)
 
 
 def money(text: pl.Expr) -> pl.Expr:
