@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -24,7 +23,11 @@ from hwprices.rows.origin import origins
 from hwprices.rows.prices import read_money
 
 PAGES_AT_ONCE = 16
-"""Pages that are read ahead. One of 1,000 items takes about 1 MB."""
+"""Pages held in memory before they are decoded. A page of 1,000 items is about 1 MB."""
+
+ITEMS_AT_ONCE = 10_000
+"""Items from which columns are made at once. Fewer cost more by the item, because a column of its
+own has a price; more need more memory."""
 
 
 class SavingsPlan(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -103,14 +106,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 lists of equal length, their terms and their prices; both are null where the item has none."""
 
 
-def _plain_number(text: str) -> str:
-    """Write 3.4E-05 as 0.000034: polars makes no Decimal of an exponent."""
-    return f"{Decimal(text):f}" if "e" in text or "E" in text else text
-
-
-_AS_WRITTEN = msgspec.json.Decoder(Answer, float_hook=str)
-_WITHOUT_EXPONENTS = msgspec.json.Decoder(Answer, float_hook=_plain_number)
-"""Takes a third longer, because it calls Python for each number."""
+_DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 
 
 @dataclass(frozen=True)
@@ -124,6 +120,19 @@ class Items:
     pages: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class PageItems:
+    """The checked items of one page; ``number`` is its place among the price pages.
+
+    ``json`` is the list of items as msgspec writes it, amounts in quotes. polars makes columns of
+    that in less time than of millions of Python's strings, and beside the decoding of other pages.
+    """
+
+    number: int
+    count: int
+    json: bytes
+
+
 def read_items(pages: Pages) -> Items:
     """Read every item of every price page. None is left out.
 
@@ -133,77 +142,69 @@ def read_items(pages: Pages) -> Items:
     results = [r for r in pages.run.results if kinds.is_retail(r.unit.kind)]
     units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
     price_pages = [page for unit_pages in units for page in unit_pages]
-    frames = [pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})]
-    reading = _read_ahead(pages, price_pages)
-    for unit_pages in units:
-        frames += _read_unit(pages, unit_pages, list(islice(reading, len(unit_pages))))
-    return Items(pl.concat(frames).rechunk(), origins(price_pages))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bodies = enumerate(_bodies(pages, price_pages, pool))
+        frames: list[Future[pl.DataFrame]] = []
+        waiting: list[PageItems] = []
+        for unit_pages in units:
+            waiting += _read_unit(pages, unit_pages, list(islice(bodies, len(unit_pages))))
+            if sum(page.count for page in waiting) >= ITEMS_AT_ONCE:
+                frames.append(pool.submit(frame_of_items, waiting))
+                waiting = []
+        frames.append(pool.submit(frame_of_items, waiting))
+        rows = pl.concat([frame.result() for frame in frames]).rechunk()
+    return Items(rows, origins(price_pages))
 
 
 def _read_unit(
-    pages: Pages, unit_pages: Sequence[Page], reading: Sequence[Future[pl.DataFrame]]
-) -> list[pl.DataFrame]:
-    """Give the items of one unit's pages; none if one of them cannot be read.
+    pages: Pages, unit_pages: Sequence[Page], bodies: Sequence[tuple[int, bytes]]
+) -> list[PageItems]:
+    """Read the pages of one unit, given as number and content; none if one cannot be read.
 
     Half of a region's prices would look like prices that Azure has withdrawn.
     """
     if not unit_pages:
         return []
     with pages.leave_out(*unit_pages):
-        frames: list[pl.DataFrame] = []
-        for page, items in zip(unit_pages, reading, strict=True):
+        listed: list[PageItems] = []
+        for page, (number, body) in zip(unit_pages, bodies, strict=True):
             with pages.parsing(page):
-                frames.append(items.result())
-        return frames
+                listed.append(read_page(body, number))
+        return listed
     return []
 
 
-def _read_ahead(pages: Pages, price_pages: Sequence[Page]) -> Iterator[Future[pl.DataFrame]]:
-    """Read pages in order, several at once.
-
-    Only one thread at a time decodes with msgspec. Unpacking and polars run beside it.
-    """
-
-    def read(number: int, page: Page) -> pl.DataFrame:
-        items = read_page(pages.read(page))
-        return items.with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting: deque[Future[pl.DataFrame]] = deque()
-        for number, page in enumerate(price_pages):
-            waiting.append(pool.submit(read, number, page))
-            if len(waiting) == PAGES_AT_ONCE:
-                yield waiting.popleft()
-        yield from waiting
+def _bodies(pages: Pages, price_pages: Sequence[Page], pool: ThreadPoolExecutor) -> Iterator[bytes]:
+    """Read pages in order and ahead: decompression runs beside what the caller does."""
+    waiting: deque[Future[bytes]] = deque()
+    for page in price_pages:
+        waiting.append(pool.submit(pages.read, page))
+        if len(waiting) == PAGES_AT_ONCE:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
-def read_page(body: bytes) -> pl.DataFrame:
-    """Read the items of one page's body into a frame with ``COLUMNS``.
-
-    msgspec checks the page and writes its items anew, amounts in quotes; polars makes columns of
-    that. It is quicker than making them of millions of Python's strings, and runs beside the next
-    page's decoding.
+def read_page(body: bytes, number: int = 0) -> PageItems:
+    """Check one page's body, and write its items anew.
 
     Raises:
         ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
             one object; the line names the member that does not fit.
         RecursionError: it is nested too deep.
     """
-    answer = _decode(_AS_WRITTEN, body)
+    answer = _decode(body)
     items = msgspec.json.encode(answer.Items)
     _refuse_repeated_names(body, answer, items)
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
-    frame = _columns(items)
-    if _has_exponent(frame):
-        frame = _columns(msgspec.json.encode(_decode(_WITHOUT_EXPONENTS, body).Items))
-    return frame
+    return PageItems(number, answer.Count, items)
 
 
-def _decode(decoder: msgspec.json.Decoder[Answer], body: bytes) -> Answer:
+def _decode(body: bytes) -> Answer:
     try:
-        return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError) as error:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"it is not a Retail Prices answer ({str(error)[:160]})"
         raise ValueError(message) from None
 
@@ -221,20 +222,19 @@ def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
         strict_json.refuse_repeated_names(body)
 
 
-def _columns(items: bytes) -> pl.DataFrame:
-    """Make columns of items that msgspec has written."""
-    rows = pl.read_json(items, schema=ITEM)
+def frame_of_items(listed: Sequence[PageItems]) -> pl.DataFrame:
+    """Make columns of the items of some pages: ``COLUMNS`` and page."""
+    rows = pl.read_json(
+        b"[" + b",".join(page.json[1:-1] for page in listed if page.count) + b"]", schema=ITEM
+    )
+    numbers = pl.Series([page.number for page in listed], dtype=pl.Int32)
+    counts = pl.Series([page.count for page in listed], dtype=pl.UInt32)
     member = pl.element().struct.field
     return rows.select(
         pl.exclude("savingsPlan"),
         *(pl.col("savingsPlan").list.eval(member(m)).alias(name) for name, m in PLANS.items()),
+        numbers.repeat_by(counts).explode(empty_as_null=False).alias("page"),
     )
-
-
-def _has_exponent(items: pl.DataFrame) -> bool:
-    """Tell whether an amount has an e in it, as a number with an exponent has."""
-    amounts = [items["tierMinimumUnits"], items["retailPrice"], items["plan_prices"].explode()]
-    return any(column.str.contains("[eE]").any() for column in amounts)
 
 
 def money(text: pl.Expr) -> pl.Expr:
