@@ -13,7 +13,12 @@
 
 import polars as pl
 
-from hwprices.providers.azure.prices.classify import TERMS, ClassifiedItems, classify_items
+from hwprices.providers.azure.prices.classify import (
+    KEY,
+    TERMS,
+    ClassifiedItems,
+    classify_items,
+)
 from hwprices.providers.azure.prices.items import COLUMNS, PLANS, Items, money, time
 from hwprices.rows import quarantine
 from hwprices.rows.origin import ORIGIN
@@ -60,6 +65,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     flags = pl.concat_list("availability_flag", "spot_flag").list.drop_nulls()
     items = (
         chosen.lazy()
+        .select(*KEY, *ORIGIN, *PLANS, "row", "price", "skuId", "meterId", "effectiveStartDate")
         .join(
             _availability_flags(chosen, availability).lazy(),
             on=["region", "instance_type", "tenancy"],
