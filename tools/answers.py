@@ -237,8 +237,8 @@ QUESTIONS = [
     ask(
         "What does Llama 3.1 8B cost on CPUs?",
         "recommend --model llama-3.1-8b --machines cpus --top 3",
-        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: fifty times"
-        " the price on a full GPU.",
+        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: fifty"
+        " times the price on a full GPU.",
     ),
     ask(
         "And for one user: is a small GPU cheaper?",
@@ -258,6 +258,11 @@ QUESTIONS = [
         "Images of SDXL?",
         "recommend --model sdxl --where cloud --top 3",
         "Measured images a second, at the price of an hour.",
+    ),
+    ask(
+        "Images of FLUX.1?",
+        "recommend --model flux --where cloud --top 3",
+        "MLPerf has it in training alone; two programs publish what three accelerators do.",
     ),
     ask(
         "Speech to text with Whisper?",

@@ -184,18 +184,23 @@ def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
         for name, indices in by_family(grid).items()
         if name != "other"
     }
-    return fitted | {"other": pooled(fitted)}
+    return fitted | {"other": pooled(grid, fitted)}
 
 
-def pooled(fitted: dict[str, Efficiency]) -> Efficiency:
+def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
     """Give the efficiency of a family that nobody measured: the lowest of the others.
 
-    So a device that nobody measured does not go before one that was.
+    So a device that nobody measured does not go before one that was. A family of which one
+    accelerator was measured says too little to count: a card in a Raspberry Pi reached a third of
+    what the others did.
     """
-    return Efficiency(
-        min(e.compute for e in fitted.values()),
-        min(e.bandwidth for e in fitted.values()),
-    )
+    families = by_family(grid)
+    broad = [
+        cell
+        for name, cell in fitted.items()
+        if len({grid.points[index].device.accelerator_id for index in families[name]}) > 1
+    ]
+    return Efficiency(min(cell.compute for cell in broad), min(cell.bandwidth for cell in broad))
 
 
 def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
@@ -248,7 +253,7 @@ def left_out(grid: Grid, experts: float, fitted: Calibration) -> Predictions:
             for name, cell in complete.items()
             if name not in (point.device.family, "other")
         }
-        nearest = _nearest_cell(grid, pooled(others))
+        nearest = _nearest_cell(grid, pooled(grid, others))
         answers["unmeasured_family"].append((point, _at(grid, index, nearest, experts)))
     return answers
 
@@ -302,7 +307,7 @@ def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
         label_round = chosen.label.split("/")[1]
         same = benchmarks.filter(
             accelerator_id=chosen.accelerator_id,
-            model=chosen.benchmark,
+            model=chosen.label.split("/")[0],
             scenario=scenario,
             round=label_round,
         )
