@@ -237,7 +237,7 @@ QUESTIONS = [
     ask(
         "What does Llama 3.1 8B cost on CPUs?",
         "recommend --model llama-3.1-8b --machines cpus --top 3",
-        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: fifty"
+        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: a hundred"
         " times the price on a full GPU.",
     ),
     ask(
