@@ -103,7 +103,7 @@ def test_large_models_and_trainings_are_left_out_with_the_reason(release: Releas
     """CPUs were measured with models up to 15 billion parameters, and not in training."""
     assert "too_large_for_cpus" in set(cpus(release, "llama-3.1-70b")["excluded_reason"])
     tuned = recommend("7B", "lora", dataset=release, limits=Limits(machines="cpus"))
-    assert "cpu_trains_not" in set(tuned["excluded_reason"])
+    assert "no_training_on_cpus" in set(tuned["excluded_reason"])
     assert tuned["excluded"].null_count() == 0
 
 

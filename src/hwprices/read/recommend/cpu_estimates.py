@@ -99,7 +99,7 @@ class CpuEstimator:
     def _reason(self) -> str | None:
         """Give the code of why no machine without accelerators does the job; None if one may."""
         if self.job.is_training:
-            return "cpu_trains_not"
+            return "no_training_on_cpus"
         if self.job.model.active_parameters > LARGEST_MODEL:
             return "too_large_for_cpus"
         return None if self.precision in FORMATS else "precision_unsupported"

@@ -97,7 +97,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "cpu_unknown": lit("its CPU is not known: none is promised, or one of several"),
         "cpu_not_measured": pl.format("no language model was measured on {}", col.cpu_id),
         "too_large_for_cpus": lit("CPUs were measured with models up to 15 billion parameters"),
-        "cpu_trains_not": lit("no training on CPUs was measured"),
+        "no_training_on_cpus": lit("no training on CPUs was measured"),
         "inference_only": pl.format("{} is for inference only", col.accelerator_id),
         "too_small": pl.format(
             "needs {} GiB, {} of its {} GiB can be used",
