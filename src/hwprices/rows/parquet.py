@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import TableFile
+from hwprices.storage.release_manifest import HISTORY_TABLES, TableFile
 from hwprices.storage.store import Store
 
 ROW_GROUP = 100_000
@@ -53,13 +53,14 @@ def write_file(
     data = encode(table, frame)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
+    sha256 = hashlib.sha256(data).hexdigest()
     return TableFile(
         table=table,
         key=key,
         rows=frame.height,
         bytes=len(data),
-        sha256=hashlib.sha256(data).hexdigest(),
-        content_sha256=content_digest(frame),
+        sha256=sha256,
+        content_sha256=sha256 if table in HISTORY_TABLES else content_digest(frame),
         observed_from=first,
         observed_to=last,
     )

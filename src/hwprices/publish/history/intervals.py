@@ -10,6 +10,7 @@ from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.keys import PRICE_KEY
+from hwprices.stage import validate
 from hwprices.units import Timestamp
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
@@ -20,8 +21,9 @@ ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
 class Step:
     """What a release did to the intervals of one provider.
 
-    ``history`` has the columns of price_history. ``moves`` has a row for each price that changed,
-    came or went: the key, old_, middle_ and new_ values, evidence, start_reason and end_reason.
+    ``history`` has the columns of price_history, sorted by key. ``moves`` has a row for each price
+    that changed, came or went: the key, old_, middle_ and new_ values, evidence, start_reason and
+    end_reason.
     ``waiting`` are the open intervals of prices that the release lacks, ``back`` those that were
     missing before and are there again; ``was_state`` is how they stood before.
     ``before`` is the history that it began with.
@@ -61,8 +63,15 @@ class Step:
 
 
 def _sold(rows: pl.DataFrame) -> pl.DataFrame:
-    """List the machine types and the regions of intervals; the column of the other is null."""
-    by_subject = [rows.select("provider", subject).unique() for subject in SUBJECTS]
+    """List the machine types and the regions of intervals; the column of the other is null.
+
+    Sorted by key, rows of one subject follow one another: only the first of each run is looked at.
+    """
+    runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
+    by_subject = [
+        rows.select("provider", subject).filter(is_first).unique()
+        for subject, is_first in runs.items()
+    ]
     return frames.independent(pl.concat(by_subject, how="diagonal"))
 
 
@@ -152,9 +161,8 @@ def step(
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
-        return Step(
-            history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows)
-        )
+        carried = _sorted([ended, kept])
+        return Step(history, carried, _no_moves(), waiting, _back(ended, open_rows))
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
     same, moves = _told_apart(open_rows, prices)
     missing = _missing(moves.filter(~pl.col("new_there")), before, after)
@@ -164,16 +172,16 @@ def step(
     ended_before = ended["price_id"].unique()
     moves = _judged(moves, past, ended_before, before, after, re_read)
     seen = _seen(same, moment)
-    parts = [
-        ended,
-        seen,
-        waiting.drop("was_state"),
-        _ended(open_rows, moves, moment),
-        _begun(moves, moment),
-    ]
-    carried = _with_accelerators(pl.concat(parts), after)
-    back = _back(seen, open_rows)
-    return Step(history, carried, moves, waiting, back)
+    kept = [ended, seen, waiting.drop("was_state"), _ended(open_rows, moves, moment)]
+    begun = _begun(moves, moment)
+    carried = _sorted([_with_accelerators(rows, after) for rows in (*kept, begun)])
+    return Step(history, carried, moves, waiting, _back(seen, open_rows))
+
+
+def _sorted(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put intervals together, sorted by key. In one piece they are sorted faster."""
+    filled = [rows for rows in parts if rows.height] or parts[:1]
+    return validate.sort_by_key(pl.concat(filled, rechunk=True), PriceHistory)
 
 
 def _no_moves() -> pl.DataFrame:
@@ -200,22 +208,43 @@ def _told_apart(open_rows: pl.DataFrame, prices: pl.DataFrame) -> tuple[pl.DataF
     The first frame has the columns of an interval and now_ for each of ORIGIN, the second those of
     ``_full_join``. Nearly all prices are the same, so only the others are put side by side whole.
     """
-    now = prices.select(
-        "price_id",
+    beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
-        is_there=pl.lit(True),
+        now_there=pl.lit(True),
     )
-    then = open_rows.rename({name: f"old_{name}" for name in VALUE})
-    joined = then.join(now, on="price_id", how="left", maintain_order="left")
-    is_there = pl.col("is_there").fill_null(False)
-    is_same = is_there & ~judge.values_differ("old", "now", VALUE)
-    joined = joined.with_columns(is_same=is_same)
-    same = joined.filter("is_same").rename({f"old_{name}": name for name in VALUE})
-    moved = _full_join(
-        open_rows.filter(~joined["is_same"]),
-        prices.join(same.select("price_id"), on="price_id", how="anti"),
-    )
-    return same.drop("is_there", "is_same", *(f"now_{name}" for name in VALUE)), moved
+    at = _positions(open_rows["price_id"], prices["price_id"])
+    if at is not None:
+        beside = beside[at]
+    before = open_rows.select(pl.col(name).alias(f"old_{name}") for name in VALUE)
+    is_there = pl.col("now_there").fill_null(False)
+    is_same = before.hstack(beside).select(is_there & ~judge.values_differ("old", "now", VALUE))
+    chosen = is_same.to_series()
+    origins = beside.select(f"now_{name}" for name in ORIGIN)
+    same = _only(open_rows.hstack(origins), chosen)
+    others = prices.filter(~chosen) if at is None else _without(prices, at.filter(chosen))
+    return same, _full_join(open_rows.filter(~chosen), others)
+
+
+def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
+    """Find the row of each of today's prices that an open interval has; null where it is missing.
+
+    None where each has the same row: both are sorted by key, so that is so while none came or went.
+    """
+    if then.equals(now):
+        return None
+    rows = now.to_frame().with_row_index("row")
+    return then.to_frame().join(rows, on="price_id", how="left", maintain_order="left")["row"]
+
+
+def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
+    """Leave out the rows with these numbers."""
+    is_left = pl.repeat(True, rows.height, eager=True).scatter(left_out, False)
+    return rows.filter(is_left)
+
+
+def _only(rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
+    """Filter rows; where all are chosen they are not copied."""
+    return rows if chosen.all() else rows.filter(chosen)
 
 
 def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
@@ -401,9 +430,24 @@ def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
         pl.when(is_one).then(first.struct.field("count")).alias("now_count"),
         is_listed=pl.lit(True),
     )
+    if not _name_others(history, types):
+        return history
     joined = history.join(types, on="instance_type", how="left", maintain_order="left")
     listed = pl.col("is_listed").fill_null(False)
     return joined.with_columns(
         accelerator_id=pl.when(listed).then("now_id").otherwise("accelerator_id"),
         accelerator_count=pl.when(listed).then("now_count").otherwise("accelerator_count"),
     ).drop("now_id", "now_count", "is_listed")
+
+
+def _name_others(history: pl.DataFrame, types: pl.DataFrame) -> bool:
+    """Tell whether machine types have other accelerators than the intervals say.
+
+    Rows of one type follow one another, so only the first of each run is compared.
+    """
+    columns = ("instance_type", "accelerator_id", "accelerator_count")
+    is_first = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift(1)) for n in columns)
+    listed = history.select(columns).filter(is_first).join(types, on="instance_type")
+    differs = pl.col("accelerator_id").ne_missing(pl.col("now_id"))
+    differs |= pl.col("accelerator_count").ne_missing(pl.col("now_count"))
+    return bool(listed.select(differs.any()).item())

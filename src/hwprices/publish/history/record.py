@@ -153,11 +153,10 @@ def advance(
                 _checked(unchecked, PriceHistory)
                 unchecked = unchecked.clear()
             unchecked = pl.concat([unchecked, added])
-            carried = validate.sort_by_key(step.history, PriceHistory)
-            files += _write(Store(folder.name), carried, name, is_whole=is_whole)
+            files += _write(Store(folder.name), step.history, name, is_whole=is_whole)
             so_far = [] if outcome is None else [outcome]
             outcome = intervals.added_up([*so_far, step.outcome])
-            del step, carried, added  # while the next is made, they would be in memory with it
+            del step, added  # while the next is made, they would be in memory with it
         _checked(unchecked, PriceHistory)
         assert outcome is not None, "there is a step at least"
         listed += changes.of_provider(name, outcome)
@@ -171,7 +170,9 @@ def advance(
 def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
     """Write the intervals of a provider into one file, or those of some regions into one each."""
     parts: dict[str | None, pl.DataFrame] = {None: rows}
-    if not is_whole:
+    if not is_whole and not rows.is_empty() and rows["region"][0] == rows["region"][-1]:
+        parts = {rows["region"][0]: rows}  # they are sorted: there is one region
+    elif not is_whole:
         by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
         parts = {str(key[0]): part for key, part in by_region.items()}
     return [
