@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -37,6 +38,10 @@ SCRATCH = "intervals"
 BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are carried further at once; with a million of each the
 process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
+
+AT_ONCE = 2
+"""So many pieces of BATCH_ROWS are carried further side by side: much of the work of one piece is
+done by one thread."""
 
 
 @dataclass(frozen=True)
@@ -147,24 +152,70 @@ def advance(
         rows = past.get(name, frames.empty(PriceHistory).lazy())
         outcome: intervals.Outcome | None = None
         unchecked = frames.empty(PriceHistory)
-        for step, is_whole in _steps(rows, then, now, moment, read):
-            added = step.touched if was_checked else step.history
-            if unchecked.height + added.height > BATCH_ROWS:
+        carry = _Carry(name, rows, then, now, moment, read.prices, Store(folder.name), was_checked)
+        for piece in carry.pieces():
+            files += piece.files
+            if unchecked.height + piece.unchecked.height > BATCH_ROWS:
                 _checked(unchecked, PriceHistory)
                 unchecked = unchecked.clear()
-            unchecked = pl.concat([unchecked, added])
-            files += _write(Store(folder.name), step.history, name, is_whole=is_whole)
+            unchecked = pl.concat([unchecked, piece.unchecked])
             so_far = [] if outcome is None else [outcome]
-            outcome = intervals.added_up([*so_far, step.outcome])
-            del step, added  # while the next is made, they would be in memory with it
+            outcome = intervals.added_up([*so_far, piece.outcome])
         _checked(unchecked, PriceHistory)
-        assert outcome is not None, "there is a step at least"
+        assert outcome is not None, "there is a piece at least"
         listed += changes.of_provider(name, outcome)
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
     return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What was done to the intervals of some regions; ``unchecked`` are those to be checked."""
+
+    files: Sequence[TableFile]
+    outcome: intervals.Outcome
+    unchecked: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Carry:
+    """Carries one provider's intervals to the next release. Arguments as those of ``advance``."""
+
+    provider: str
+    rows: pl.LazyFrame
+    then: Snapshot | None
+    now: Snapshot | None
+    moment: Moment
+    read: pl.DataFrame | None
+    store: Store
+    was_checked: bool
+
+    def pieces(self) -> Iterator[_Piece]:
+        """Carry all of them at once, or some regions at a time where there are many."""
+        past = intervals.past_of(self.rows)
+        now = [self.now.prices.select("region")] if self.now else []
+        regions = pl.concat([self.rows.select("region"), *now])
+        counts = regions.group_by("region").len().collect(engine="streaming")
+        if counts["len"].sum() <= BATCH_ROWS:
+            yield self._piece(None, past)
+            return
+        batches = list(packed(dict(counts.iter_rows()), BATCH_ROWS))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from pool.map(lambda batch: self._piece(batch, past), batches)
+
+    def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
+        """Carry the intervals of these regions, None for all, and write their files."""
+        rows, now = self.rows, self.now
+        if regions is not None:
+            is_in = pl.col("region").is_in(regions)
+            rows, now = rows.filter(is_in), now and replace(now, prices=now.prices.filter(is_in))
+        step = intervals.step(rows.collect(), self.then, now, self.moment, self.read, past)
+        files = _write(self.store, step.history, self.provider, is_whole=regions is None)
+        unchecked = step.touched if self.was_checked else step.history
+        return _Piece(files, step.outcome, unchecked)
 
 
 def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
@@ -179,32 +230,6 @@ def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -
         parquet.write(store, SCRATCH, HISTORY, part, provider=provider, region=region)
         for region, part in parts.items()
     ]
-
-
-def _steps(
-    rows: pl.LazyFrame,
-    then: Snapshot | None,
-    now: Snapshot | None,
-    moment: Moment,
-    read: ReRead,
-) -> Iterator[tuple[intervals.Step, bool]]:
-    """Carry a provider's intervals further, as a whole or some regions at a time.
-
-    Gives each step, and whether it is the whole.
-    """
-    past = intervals.past_of(rows)
-    regions = [rows.select("region"), *([now.prices.select("region")] if now else [])]
-    counts = pl.concat(regions).group_by("region").len().collect(engine="streaming")
-    if counts["len"].sum() <= BATCH_ROWS:
-        yield intervals.step(rows.collect(), then, now, moment, read.prices, past), True
-        return
-    for batch in packed(dict(counts.iter_rows()), BATCH_ROWS):
-        is_in = pl.col("region").is_in(batch)
-        of_batch = now and replace(now, prices=now.prices.filter(is_in))
-        yield (
-            intervals.step(rows.filter(is_in).collect(), then, of_batch, moment, read.prices, past),
-            False,
-        )
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
