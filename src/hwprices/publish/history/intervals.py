@@ -8,9 +8,9 @@ import polars as pl
 from hwprices.publish.history import collected, judge
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
+from hwprices.schemas.columns import key
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.keys import PRICE_KEY
-from hwprices.stage import validate
 from hwprices.units import Timestamp
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
@@ -157,31 +157,48 @@ def step(
     """
     past = past or past_of(history.lazy())
     ended = history.filter(pl.col("valid_to").is_not_null())
-    open_rows = history.filter(pl.col("valid_to").is_null())
+    # where none has ended they are not copied
+    open_rows = history.filter(pl.col("valid_to").is_null()) if ended.height else history
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
-        carried = _sorted([ended, kept])
-        return Step(history, carried, _no_moves(), waiting, _back(ended, open_rows))
+        none_back = _back(open_rows, open_rows, pl.repeat(False, open_rows.height, eager=True))
+        return Step(history, _sorted([ended, kept]), _no_moves(), waiting, none_back)
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
-    same, moves = _told_apart(open_rows, prices)
+    origins, is_same, moves = _told_apart(open_rows, prices)
+    others = open_rows.with_row_index(ROW).filter(~is_same)
     missing = _missing(moves.filter(~pl.col("new_there")), before, after)
     gone = missing.filter("collected").drop("collected")
-    waiting = _waiting(open_rows, missing.filter(~pl.col("collected")))
+    waiting = _waiting(others, missing.filter(~pl.col("collected")))
     moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
-    ended_before = ended["price_id"].unique()
-    moves = _judged(moves, past, ended_before, before, after, re_read)
-    seen = _seen(same, moment)
-    kept = [ended, seen, waiting.drop("was_state"), _ended(open_rows, moves, moment)]
-    begun = _begun(moves, moment)
-    carried = _sorted([_with_accelerators(rows, after) for rows in (*kept, begun)])
-    return Step(history, carried, moves, waiting, _back(seen, open_rows))
+    moves = _judged(moves, past, ended["price_id"].unique(), before, after, re_read)
+    seen = _seen(open_rows, origins, is_same, moment)
+    back = _back(seen, open_rows, is_same)
+    kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
+    parts = (ended, kept, _begun(moves, moment))
+    carried = _sorted([_with_accelerators(rows, after) for rows in parts])
+    return Step(history, carried, moves, waiting.drop(ROW), back)
+
+
+ROW = "row"
+"""Number of an interval among those that were open."""
 
 
 def _sorted(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put intervals together, sorted by key. In one piece they are sorted faster."""
-    filled = [rows for rows in parts if rows.height] or parts[:1]
-    return validate.sort_by_key(pl.concat(filled, rechunk=True), PriceHistory)
+    """Put intervals together, sorted by key. Column by column it takes half of the memory."""
+    filled = [rows for rows in parts if rows.height] or list(parts[:1])
+    names = key(PriceHistory)
+    keys = pl.concat([rows.select(names) for rows in filled])
+    by_key = pl.arg_sort_by(names, nulls_last=False, maintain_order=True)
+    order = keys.select(by_key).to_series()
+    if len(filled) == 1 and order.is_sorted():
+        return filled[0]
+    return pl.DataFrame(
+        [
+            pl.concat([rows[name] for rows in filled], rechunk=True).gather(order)
+            for name in filled[0].columns
+        ]
+    )
 
 
 def _no_moves() -> pl.DataFrame:
@@ -202,11 +219,14 @@ def _no_moves() -> pl.DataFrame:
     )
 
 
-def _told_apart(open_rows: pl.DataFrame, prices: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _told_apart(
+    open_rows: pl.DataFrame, prices: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
     """Tell the intervals whose price is the same from those that moved.
 
-    The first frame has the columns of an interval and now_ for each of ORIGIN, the second those of
-    ``_full_join``. Nearly all prices are the same, so only the others are put side by side whole.
+    Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
+    the moves with the columns of ``_full_join``. Nearly all prices are the same, so only the others
+    are put side by side whole.
     """
     beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
@@ -220,9 +240,8 @@ def _told_apart(open_rows: pl.DataFrame, prices: pl.DataFrame) -> tuple[pl.DataF
     is_same = before.hstack(beside).select(is_there & ~judge.values_differ("old", "now", VALUE))
     chosen = is_same.to_series()
     origins = beside.select(f"now_{name}" for name in ORIGIN)
-    same = _only(open_rows.hstack(origins), chosen)
     others = prices.filter(~chosen) if at is None else _without(prices, at.filter(chosen))
-    return same, _full_join(open_rows.filter(~chosen), others)
+    return origins, chosen, _full_join(open_rows.filter(~chosen), others)
 
 
 def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
@@ -240,11 +259,6 @@ def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
     """Leave out the rows with these numbers."""
     is_left = pl.repeat(True, rows.height, eager=True).scatter(left_out, False)
     return rows.filter(is_left)
-
-
-def _only(rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
-    """Filter rows; where all are chosen they are not copied."""
-    return rows if chosen.all() else rows.filter(chosen)
 
 
 def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
@@ -300,22 +314,40 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(same: pl.DataFrame, moment: Moment) -> pl.DataFrame:
-    """Write down that these prices have the same value in this release."""
-    return same.with_columns(
-        *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
-        observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
-        observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
-        last_release=pl.lit(moment.version),
-        state=pl.lit("current"),
-        waits_for=pl.lit(None, dtype=pl.String),
-    ).drop(f"now_{name}" for name in ORIGIN)
+def _seen(
+    open_rows: pl.DataFrame, origins: pl.DataFrame, is_same: pl.Series, moment: Moment
+) -> pl.DataFrame:
+    """Write down which open intervals have the same value in this release; others stay."""
+    first = pl.min_horizontal("observed_first", "now_observed_last")
+    last = pl.max_horizontal("observed_last", "now_observed_last")
+    values = {
+        **{name: pl.col(f"now_{name}") for name in ORIGIN},
+        "observed_first": first,
+        "observed_last": last,
+        "last_release": pl.lit(moment.version),
+        "state": pl.lit("current"),
+        "waits_for": pl.lit(None, dtype=pl.String),
+    }
+    updates = (
+        pl.when(is_same).then(value).otherwise(name).alias(name) for name, value in values.items()
+    )
+    return open_rows.hstack(origins).with_columns(updates).select(open_rows.columns)
 
 
-def _back(seen: pl.DataFrame, open_rows: pl.DataFrame) -> pl.DataFrame:
+def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put the intervals that ended or wait into their rows; they differ in four columns only."""
+    names = ("valid_to", "end_reason", "state", "waits_for")
+    moved = pl.concat([rows.select(ROW, *names) for rows in others])
+    if moved.is_empty():
+        return seen
+    return seen.with_columns(seen[name].scatter(moved[ROW], moved[name]) for name in names)
+
+
+def _back(seen: pl.DataFrame, open_rows: pl.DataFrame, is_same: pl.Series) -> pl.DataFrame:
     """Select the prices that were missing in the release before, and say what they waited for."""
-    were = open_rows.select("price_id", was_state="state", was_for="waits_for")
-    return seen.join(were.filter(pl.col("was_state") != "current"), on="price_id")
+    is_back = is_same & (open_rows["state"] != "current")
+    were = open_rows.filter(is_back).select(was_state="state", was_for="waits_for")
+    return seen.filter(is_back).hstack(were)
 
 
 def _judged(
