@@ -8,9 +8,9 @@ import polars as pl
 from hwprices.publish.history import collected, judge
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
-from hwprices.schemas.columns import key
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.keys import PRICE_KEY
+from hwprices.stage import validate
 from hwprices.units import Timestamp
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
@@ -48,14 +48,16 @@ class Step:
     @property
     def outcome(self) -> "Outcome":
         """What is to be said of it: far smaller than the intervals."""
+        columns = ("provider", *SUBJECTS, "valid_to")
+        before, after = self.before.select(columns), self.history.select(columns)
         is_open = pl.col("valid_to").is_null()
         moves = self.moves.filter(pl.col("start_reason").ne_missing("first_release"))
         return Outcome(
             had=self.before.height,
             has=self.history.height,
-            sold_before=_sold(self.before.filter(is_open)),
-            sold=_sold(self.history.filter(is_open)),
-            ever=_sold(self.before),
+            sold_before=_sold(before.filter(is_open)),
+            sold=_sold(after.filter(is_open)),
+            ever=_sold(before),
             moves=frames.independent(moves),
             waiting=frames.independent(self.waiting),
             back=frames.independent(self.back),
@@ -148,7 +150,7 @@ def step(
     """Carry one provider's intervals, or those of some of its regions, to the next release.
 
     Args:
-        history: its intervals so far.
+        history: its intervals so far, sorted by key.
         before: its tables in the release before; None if it was not in it.
         after: its tables in this release; None if it is not in it.
         moment: this release.
@@ -156,27 +158,30 @@ def step(
         past: what is to be known of the provider's other intervals; None if there are no others.
     """
     past = past or past_of(history.lazy())
-    ended = history.filter(pl.col("valid_to").is_not_null())
-    # where none has ended they are not copied
-    open_rows = history.filter(pl.col("valid_to").is_null()) if ended.height else history
+    is_open = history["valid_to"].is_null()
+    ended, open_rows = history.clear(), history
+    if not is_open.all():
+        ended, open_rows = history.filter(~is_open), history.filter(is_open)
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
         none_back = _back(open_rows, open_rows, pl.repeat(False, open_rows.height, eager=True))
-        return Step(history, _sorted([ended, kept]), _no_moves(), waiting, none_back)
+        carried = _in_order(ended, kept, kept.clear(), is_open, pl.Series([], dtype=pl.UInt32))
+        return Step(history, carried, _no_moves(), waiting, none_back)
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
-    origins, is_same, moves = _told_apart(open_rows, prices)
-    others = open_rows.with_row_index(ROW).filter(~is_same)
+    origins, is_same, new = _told_apart(open_rows, prices)
+    others = _numbered(open_rows, ~is_same)
+    moves = _full_join(others, new)
     missing = _missing(moves.filter(~pl.col("new_there")), before, after)
     gone = missing.filter("collected").drop("collected")
     waiting = _waiting(others, missing.filter(~pl.col("collected")))
     moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
     moves = _judged(moves, past, ended["price_id"].unique(), before, after, re_read)
-    seen = _seen(open_rows, origins, is_same, moment)
+    seen = _seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = (ended, kept, _begun(moves, moment))
-    carried = _sorted([_with_accelerators(rows, after) for rows in parts])
+    parts = (_with_accelerators(rows, after) for rows in (ended, kept, _begun(moves, moment)))
+    carried = _in_order(*parts, is_open, moves.filter("new_there")[ROW])
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
@@ -184,26 +189,44 @@ ROW = "row"
 """Number of an interval among those that were open."""
 
 
-def _sorted(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put intervals together, sorted by key. Column by column it takes half of the memory."""
-    filled = [rows for rows in parts if rows.height] or list(parts[:1])
-    names = key(PriceHistory)
-    keys = pl.concat([rows.select(names) for rows in filled])
-    by_key = pl.arg_sort_by(names, nulls_last=False, maintain_order=True)
-    order = keys.select(by_key).to_series()
-    if len(filled) == 1 and order.is_sorted():
-        return filled[0]
+def _in_order(
+    ended: pl.DataFrame,
+    kept: pl.DataFrame,
+    begun: pl.DataFrame,
+    is_open: pl.Series,
+    rows: pl.Series,
+) -> pl.DataFrame:
+    """Put intervals together, sorted by key.
+
+    Args:
+        ended: those that had ended before.
+        kept: those that were open before.
+        begun: those that begin now.
+        is_open: of each interval before, sorted by key, whether it was open.
+        rows: of those that begin, the row of ``kept`` with the same price; null for a new price.
+    """
+    if begun.is_empty() and ended.is_empty():
+        return kept
+    if rows.has_nulls():
+        return validate.sort_by_key(pl.concat([ended, kept, begun], rechunk=True), PriceHistory)
+    # an interval that begins follows the last one of its price
+    places = pl.int_range(0, 2 * is_open.len(), 2, eager=True)
+    at_open = places.filter(is_open)
+    order = pl.concat([places.filter(~is_open), at_open, at_open.gather(rows) + 1]).arg_sort()
+    # column by column: as a whole, twice as much would be copied at a time
     return pl.DataFrame(
         [
-            pl.concat([rows[name] for rows in filled], rechunk=True).gather(order)
-            for name in filled[0].columns
+            pl.concat([part[name] for part in (ended, kept, begun)], rechunk=True).gather(order)
+            for name in kept.columns
         ]
     )
 
 
 def _no_moves() -> pl.DataFrame:
     empty = frames.empty(PriceHistory)
-    both = _full_join(empty, empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN))
+    both = _full_join(
+        empty.with_row_index(ROW), empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
+    )
     return _with_reasons(
         judge.with_middle(
             both.with_columns(
@@ -225,8 +248,7 @@ def _told_apart(
     """Tell the intervals whose price is the same from those that moved.
 
     Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
-    the moves with the columns of ``_full_join``. Nearly all prices are the same, so only the others
-    are put side by side whole.
+    the prices that are not the same as those of an interval. Nearly all are.
     """
     beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
@@ -240,8 +262,15 @@ def _told_apart(
     is_same = before.hstack(beside).select(is_there & ~judge.values_differ("old", "now", VALUE))
     chosen = is_same.to_series()
     origins = beside.select(f"now_{name}" for name in ORIGIN)
-    others = prices.filter(~chosen) if at is None else _without(prices, at.filter(chosen))
-    return origins, chosen, _full_join(open_rows.filter(~chosen), others)
+    if at is None:
+        return origins, chosen, prices[(~chosen).arg_true()]
+    return origins, chosen, _without(prices, at.filter(chosen))
+
+
+def _numbered(open_rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
+    """Select a few rows with their numbers, faster than a filter, which looks at all columns."""
+    rows = chosen.arg_true()
+    return open_rows[rows].insert_column(0, rows.alias(ROW))
 
 
 def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
@@ -258,12 +287,13 @@ def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
 def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
     """Leave out the rows with these numbers."""
     is_left = pl.repeat(True, rows.height, eager=True).scatter(left_out, False)
-    return rows.filter(is_left)
+    return rows[is_left.arg_true()]
 
 
 def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
     columns = (*VALUE, *ORIGIN)
     old = open_rows.select(
+        ROW,
         "price_id",
         *PRICE_KEY,
         *(pl.col(name).alias(f"old_{name}") for name in columns),
@@ -314,29 +344,29 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(
-    open_rows: pl.DataFrame, origins: pl.DataFrame, is_same: pl.Series, moment: Moment
-) -> pl.DataFrame:
-    """Write down which open intervals have the same value in this release; others stay."""
-    first = pl.min_horizontal("observed_first", "now_observed_last")
-    last = pl.max_horizontal("observed_last", "now_observed_last")
-    values = {
-        **{name: pl.col(f"now_{name}") for name in ORIGIN},
-        "observed_first": first,
-        "observed_last": last,
-        "last_release": pl.lit(moment.version),
-        "state": pl.lit("current"),
-        "waits_for": pl.lit(None, dtype=pl.String),
-    }
-    updates = (
-        pl.when(is_same).then(value).otherwise(name).alias(name) for name, value in values.items()
+def _seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+    """Write down that prices have the same value in this release; of others it is undone later."""
+    return (
+        open_rows.hstack(origins)
+        .with_columns(
+            *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
+            observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
+            observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
+            last_release=pl.lit(moment.version),
+            state=pl.lit("current"),
+            waits_for=pl.lit(None, dtype=pl.String),
+        )
+        .select(open_rows.columns)
     )
-    return open_rows.hstack(origins).with_columns(updates).select(open_rows.columns)
+
+
+SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
+"""What ``_seen`` writes."""
 
 
 def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put the intervals that ended or wait into their rows; they differ in four columns only."""
-    names = ("valid_to", "end_reason", "state", "waits_for")
+    """Put the intervals that ended or wait into their rows: few rows, and some of the columns."""
+    names = (*SEEN, "valid_to", "end_reason")
     moved = pl.concat([rows.select(ROW, *names) for rows in others])
     if moved.is_empty():
         return seen

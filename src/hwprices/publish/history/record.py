@@ -212,7 +212,10 @@ class _Carry:
         if regions is not None:
             is_in = pl.col("region").is_in(regions)
             rows, now = rows.filter(is_in), now and replace(now, prices=now.prices.filter(is_in))
-        step = intervals.step(rows.collect(), self.then, now, self.moment, self.read, past)
+        before = rows.collect()
+        if regions is None or len(regions) > 1:  # else they are of one file, which is sorted
+            before = validate.sort_by_key(before, PriceHistory)
+        step = intervals.step(before, self.then, now, self.moment, self.read, past)
         files = _write(self.store, step.history, self.provider, is_whole=regions is None)
         unchecked = step.touched if self.was_checked else step.history
         return _Piece(files, step.outcome, unchecked)
@@ -221,8 +224,8 @@ class _Carry:
 def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
     """Write the intervals of a provider into one file, or those of some regions into one each."""
     parts: dict[str | None, pl.DataFrame] = {None: rows}
-    if not is_whole and not rows.is_empty() and rows["region"][0] == rows["region"][-1]:
-        parts = {rows["region"][0]: rows}  # they are sorted: there is one region
+    if not is_whole and rows["region"].n_unique() == 1:
+        parts = {rows["region"][0]: rows}
     elif not is_whole:
         by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
         parts = {str(key[0]): part for key, part in by_region.items()}
