@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.publish.batches import side_by_side
 from hwprices.publish.gate import thresholds
 from hwprices.publish.gate.candidate import Candidate, batches
 
@@ -63,10 +64,10 @@ def exceptions(candidate: Candidate, names: Collection[str]) -> dict[str, Except
     """Count the exceptions to some of INVARIANTS. Each price is read once for all of a kind."""
     found: dict[str, list[Exceptions]] = {name: [] for name in INVARIANTS if name in names}
     inside = {name: look for name, look in IN_A_REGION.items() if name in found}
-    for part, _ in batches(candidate, candidate) if inside else ():
-        prices = _compared(part)
-        for name, look in inside.items():
-            found[name].append(look(prices))
+    parts = (part for part, _ in batches(candidate, candidate)) if inside else ()
+    for exceptions_of_part in side_by_side(lambda part: _in_a_region(part, inside), parts):
+        for name, counted in exceptions_of_part.items():
+            found[name].append(counted)
     if found.keys() & OF_MACHINES.keys():
         machines = _on_demand(candidate).collect(engine="streaming").lazy()
         for name in found.keys() & OF_MACHINES.keys():
@@ -74,6 +75,14 @@ def exceptions(candidate: Candidate, names: Collection[str]) -> dict[str, Except
     if "priced_is_offered" in found:
         found["priced_is_offered"].append(priced_is_offered(candidate))
     return {name: _added_up(parts) for name, parts in found.items()}
+
+
+def _in_a_region(
+    candidate: Candidate, checks: Mapping[str, Callable[[pl.DataFrame], Exceptions]]
+) -> dict[str, Exceptions]:
+    """Run checks of the prices of some regions."""
+    prices = _compared(candidate)
+    return {name: look(prices) for name, look in checks.items()}
 
 
 def _compared(candidate: Candidate) -> pl.DataFrame:

@@ -166,7 +166,8 @@ def step(
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
         none_back = _back(open_rows, open_rows, pl.repeat(False, open_rows.height, eager=True))
-        carried = _in_order(ended, kept, kept.clear(), is_open, pl.Series([], dtype=pl.UInt32))
+        none_begun = pl.Series(dtype=pl.UInt32)
+        carried = _in_order([ended, kept, kept.clear()], is_open, none_begun)
         return Step(history, carried, _no_moves(), waiting, none_back)
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
     origins, is_same, new = _told_apart(open_rows, prices)
@@ -180,8 +181,8 @@ def step(
     seen = _seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = (_with_accelerators(rows, after) for rows in (ended, kept, _begun(moves, moment)))
-    carried = _in_order(*parts, is_open, moves.filter("new_there")[ROW])
+    parts = [_with_accelerators(rows, after) for rows in (ended, kept, _begun(moves, moment))]
+    carried = _in_order(parts, is_open, moves.filter("new_there")[ROW])
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
@@ -189,26 +190,20 @@ ROW = "row"
 """Number of an interval among those that were open."""
 
 
-def _in_order(
-    ended: pl.DataFrame,
-    kept: pl.DataFrame,
-    begun: pl.DataFrame,
-    is_open: pl.Series,
-    rows: pl.Series,
-) -> pl.DataFrame:
+def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
     """Put intervals together, sorted by key.
 
     Args:
-        ended: those that had ended before.
-        kept: those that were open before.
-        begun: those that begin now.
+        parts: those that had ended before, those that were open, and those that begin now.
         is_open: of each interval before, sorted by key, whether it was open.
-        rows: of those that begin, the row of ``kept`` with the same price; null for a new price.
+        rows: of those that begin, the row among the open ones of the same price; null for a new
+            price.
     """
+    ended, kept, begun = parts
     if begun.is_empty() and ended.is_empty():
         return kept
     if rows.has_nulls():
-        return validate.sort_by_key(pl.concat([ended, kept, begun], rechunk=True), PriceHistory)
+        return validate.sort_by_key(pl.concat(parts, rechunk=True), PriceHistory)
     # an interval that begins follows the last one of its price
     places = pl.int_range(0, 2 * is_open.len(), 2, eager=True)
     at_open = places.filter(is_open)
@@ -216,7 +211,7 @@ def _in_order(
     # column by column: as a whole, twice as much would be copied at a time
     return pl.DataFrame(
         [
-            pl.concat([part[name] for part in (ended, kept, begun)], rechunk=True).gather(order)
+            pl.concat([part[name] for part in parts], rechunk=True).gather(order)
             for name in kept.columns
         ]
     )

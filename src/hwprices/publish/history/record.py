@@ -2,14 +2,13 @@
 
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from hwprices.publish import choose
-from hwprices.publish.batches import packed
+from hwprices.publish.batches import packed, side_by_side
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
@@ -38,10 +37,6 @@ SCRATCH = "intervals"
 BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are carried further at once; with a million of each the
 process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
-
-AT_ONCE = 2
-"""So many pieces of BATCH_ROWS are carried further side by side: much of the work of one piece is
-done by one thread."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +198,7 @@ class _Carry:
             yield self._piece(None, past)
             return
         batches = list(packed(dict(counts.iter_rows()), BATCH_ROWS))
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            yield from pool.map(lambda batch: self._piece(batch, past), batches)
+        yield from side_by_side(lambda batch: self._piece(batch, past), batches)
 
     def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
         """Carry the intervals of these regions, None for all, and write their files."""
