@@ -1,7 +1,8 @@
 """Put regions together in batches that fit into memory, and work at two of them at a time."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 AT_ONCE = 2
@@ -13,9 +14,18 @@ Result = TypeVar("Result")
 
 
 def side_by_side(work: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
-    """Do the work of some batches at a time; give the results in the order of the batches."""
+    """Do the work of some batches at a time; give the results in the order of the batches.
+
+    No batch is begun before the result of the last but one was taken: results take memory, too.
+    """
+    begun: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(work, batches)
+        for batch in batches:
+            if len(begun) == AT_ONCE:
+                yield begun.popleft().result()
+            begun.append(pool.submit(work, batch))
+        while begun:
+            yield begun.popleft().result()
 
 
 def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:

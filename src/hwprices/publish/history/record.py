@@ -168,7 +168,7 @@ def advance(
 
 @dataclass(frozen=True)
 class _Piece:
-    """What was done to the intervals of some regions; ``unchecked`` are those to be checked."""
+    """What was done to the intervals of some regions; ``unchecked`` are yet to be checked."""
 
     files: Sequence[TableFile]
     outcome: intervals.Outcome
@@ -211,7 +211,9 @@ class _Carry:
             before = validate.sort_by_key(before, PriceHistory)
         step = intervals.step(before, self.then, now, self.moment, self.read, past)
         files = _write(self.store, step.history, self.provider, is_whole=regions is None)
-        unchecked = step.touched if self.was_checked else step.history
+        if not self.was_checked:
+            _checked(step.history, PriceHistory)
+        unchecked = step.touched if self.was_checked else step.history.clear()
         return _Piece(files, step.outcome, unchecked)
 
 
