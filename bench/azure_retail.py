@@ -230,7 +230,7 @@ def read_with(reader: str, folder: str) -> int:
 
 def parse_with_msgspec(body: bytes) -> pl.DataFrame:
     """Read one page as the provider does, into a frame of its own."""
-    return azure_items.frame_of_items(azure_items.read_page(body))
+    return azure_items.frame_of_items([azure_items.read_page(body)])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.kinds import SAVINGS_PLANS
-from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
+from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 REGION = "us-east-1"
@@ -130,7 +130,8 @@ def decode(folder: str) -> int:
 def read(folder: str, count: int) -> int:
     """Read the file into price rows, and collect them; returns their number."""
     pages = landed(folder)
-    prices = savings_plan_rows(pages, pages.of(SAVINGS_PLANS)[0], REGION, skus(count))
+    [page] = pages.of(SAVINGS_PLANS)
+    prices = savings_plan_rows(read_page(pages, page), page, REGION, skus(count))
     return prices.rows.collect().height
 
 

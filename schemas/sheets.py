@@ -110,6 +110,33 @@ class TrainingSpeeds(Table):
         }
 
 
+class CpuSpeeds(Table):
+    """How fast a rented machine without accelerators ran a language model, as published."""
+
+    provider: pl.String = column("The cloud.")
+    instance_type: pl.String = column("The machine type.")
+    cpu_id: pl.String = column("Key of cpus.")
+    vcpus: pl.Int32 = column("vCPUs of the machine.", gt=0)
+    model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
+    kind: pl.String = column(
+        "single_user (tokens generated for one user), prompt (tokens of a prompt read) or serving"
+        " (tokens generated for many users)."
+    )
+    precision: pl.String = column("Number format of the weights: q4_k_m or bf16.")
+    input_tokens: pl.Float64 = column("Tokens of a prompt.", unit="tokens", gt=0)
+    output_tokens: pl.Float64 = column("Tokens of an answer.", unit="tokens", gt=0)
+    users: pl.Float64 = column("Requests that were served at once, in the mean.", gt=0)
+    tokens_per_second: pl.Float64 = column("Of all users.", unit="tokens/s", gt=0)
+    software: pl.String = column("Program and version.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "cpu_speeds"
+        metadata = {"key": ["provider", "instance_type", "model_id", "kind", "precision"]}
+
+
 class Efficiencies(Table):
     """Shares of the peak rates that programs reach, fitted by tools/calibration.py."""
 
@@ -148,7 +175,9 @@ class CalibrationErrors(Table):
     """How far answers are from measurements that they were not fitted on."""
 
     basis: pl.String = column("measured, scaled, modelled, or unmeasured_family.")
-    kind: pl.String = column("serving, single_user or training.")
+    kind: pl.String = column(
+        "serving, single_user or training; cpu_serving and cpu_single_user without accelerators."
+    )
     measurements: pl.Int32 = column("Measurements compared.", ge=0)
     median_error: pl.Float64 = column("Median of |answer / measured - 1|.", ge=0)
     p90_error: pl.Float64 = column("90th percentile of the same.", ge=0)

@@ -29,6 +29,7 @@ from hwprices.schemas.sheets import (
     AcceleratorNames,
     BenchmarkWorkloads,
     CalibrationErrors,
+    CpuSpeeds,
     Efficiencies,
     LanguageModels,
     TrainingSpeeds,
@@ -93,7 +94,7 @@ CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, Interconn
 
 RULE_SHEETS = {
     **_by_name(
-        *(LanguageModels, BenchmarkWorkloads, TrainingSpeeds),
+        *(LanguageModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
         *(Efficiencies, Utilisations, CalibrationErrors),
     ),
     **_provider_sheets(),

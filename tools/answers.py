@@ -235,9 +235,34 @@ QUESTIONS = [
         "Meta used 2,048 machines of eight H100.",
     ),
     ask(
+        "What does Llama 3.1 8B cost on CPUs?",
+        "recommend --model llama-3.1-8b --machines cpus --top 3",
+        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: a hundred"
+        " times the price on a full GPU.",
+    ),
+    ask(
+        "And for one user: is a small GPU cheaper?",
+        "recommend --model llama-3.1-8b --machines all --where cloud --users 1"
+        " --min-tokens-per-second 5 --objective hourly --top 3",
+        "Yes, by the hour too: a CPU with 5 tokens/s costs more, because the prompt takes it half"
+        " a minute.",
+    ),
+    ask(
+        "And a model of 3B?",
+        "recommend --model llama-3.2-3b --machines all --where cloud --users 1"
+        " --min-tokens-per-second 5 --objective hourly --top 3",
+        "No: 2 GB of weights in four bits run on one vCPU of today, for a quarter of the smallest"
+        " GPU's price of an hour.",
+    ),
+    ask(
         "Images of SDXL?",
         "recommend --model sdxl --where cloud --top 3",
         "Measured images a second, at the price of an hour.",
+    ),
+    ask(
+        "Images of FLUX.1?",
+        "recommend --model flux --where cloud --top 3",
+        "MLPerf has it in training alone; two programs publish what three accelerators do.",
     ),
     ask(
         "Speech to text with Whisper?",

@@ -15,12 +15,13 @@ import polars as pl
 from hwprices.formulas.serving import Efficiency
 from hwprices.read.recommend import roofline, throughput
 from hwprices.read.recommend.calibration import Calibration, calibration_from
+from hwprices.read.recommend.cpu_speeds import load_cpu_speeds
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
 from hwprices.read.recommend.measurements import Measurement, measurements
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import sheets
-from tools import training_calibration
+from tools import cpu_calibration, training_calibration
 from tools.generated import PROJECT, write_or_check
 from tools.training_calibration import training_speeds, tuning_spread, utilisations_sheet
 
@@ -50,8 +51,16 @@ BASES = {
     "modelled": "other accelerators of its family measured",
     "unmeasured_family": "no accelerator of its family measured",
 }
+CPU_BASES = {
+    "scaled": "this machine type measured, with another model",
+    "modelled": "other machine types with its CPU measured",
+}
 KIND_NAMES = {"serving": "filled machine", "single_user": "one user"}
-NAMES = KIND_NAMES | {"training": "training"}
+NAMES = KIND_NAMES | {
+    "training": "training",
+    "cpu_serving": "filled machine without accelerators",
+    "cpu_single_user": "one user, without accelerators",
+}
 
 
 @dataclass(frozen=True)
@@ -175,18 +184,23 @@ def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
         for name, indices in by_family(grid).items()
         if name != "other"
     }
-    return fitted | {"other": pooled(fitted)}
+    return fitted | {"other": pooled(grid, fitted)}
 
 
-def pooled(fitted: dict[str, Efficiency]) -> Efficiency:
+def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
     """Give the efficiency of a family that nobody measured: the lowest of the others.
 
-    So a device that nobody measured does not go before one that was.
+    So a device that nobody measured does not go before one that was. A family of which one
+    accelerator was measured says too little to count: a card in a Raspberry Pi reached a third of
+    what the others did.
     """
-    return Efficiency(
-        min(e.compute for e in fitted.values()),
-        min(e.bandwidth for e in fitted.values()),
-    )
+    families = by_family(grid)
+    broad = [
+        cell
+        for name, cell in fitted.items()
+        if len({grid.points[index].device.accelerator_id for index in families[name]}) > 1
+    ]
+    return Efficiency(min(cell.compute for cell in broad), min(cell.bandwidth for cell in broad))
 
 
 def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
@@ -239,7 +253,7 @@ def left_out(grid: Grid, experts: float, fitted: Calibration) -> Predictions:
             for name, cell in complete.items()
             if name not in (point.device.family, "other")
         }
-        nearest = _nearest_cell(grid, pooled(others))
+        nearest = _nearest_cell(grid, pooled(grid, others))
         answers["unmeasured_family"].append((point, _at(grid, index, nearest, experts)))
     return answers
 
@@ -293,7 +307,7 @@ def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
         label_round = chosen.label.split("/")[1]
         same = benchmarks.filter(
             accelerator_id=chosen.accelerator_id,
-            model=chosen.benchmark,
+            model=chosen.label.split("/")[0],
             scenario=scenario,
             round=label_round,
         )
@@ -308,9 +322,9 @@ def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
 def errors_sheet(
     answers: dict[str, Predictions],
     spreads: dict[str, list[float]],
-    tuning: dict[str, list[float]],
+    others: dict[str, dict[str, list[float]]],
 ) -> pl.DataFrame:
-    """Summarise the errors by basis and kind."""
+    """Summarise the errors by basis and kind; ``others`` are those of further kinds."""
     rows = []
     for kind, of_kind in answers.items():
         by_basis = {"measured": spreads[kind]} | {
@@ -319,8 +333,9 @@ def errors_sheet(
         }
         for basis, values in by_basis.items():
             rows.append((basis, kind, len(values), *_quantiles(values)))
-    for basis, values in tuning.items():
-        rows.append((basis, "training", len(values), *_quantiles(values)))
+    for kind, by_basis in others.items():
+        for basis, values in by_basis.items():
+            rows.append((basis, kind, len(values), *_quantiles(values)))
     return pl.DataFrame(
         rows,
         schema=["basis", "kind", "measurements", "median_error", "p90_error"],
@@ -363,7 +378,8 @@ def build() -> Fitted:
         "measured": tuning_spread(benchmarks),
         **training_calibration.errors(speeds, accelerators, benchmarks),
     }
-    errors = errors_sheet(answers, spread(benchmarks), tuning)
+    others = {"training": tuning, **cpu_calibration.errors(load_cpu_speeds())}
+    errors = errors_sheet(answers, spread(benchmarks), others)
     return Fitted(efficiencies, utilisations_sheet(speeds), errors, answers)
 
 
@@ -374,8 +390,9 @@ def table(fitted: Fitted) -> str:
         "|---|---|---|---|---|---|",
     ]
     for row in fitted.errors.iter_rows(named=True):
+        bases = CPU_BASES if row["kind"].startswith("cpu_") else BASES
         lines.append(
-            f"| {row['basis']} | {BASES[row['basis']]} | {NAMES[row['kind']]} |"
+            f"| {row['basis']} | {bases[row['basis']]} | {NAMES[row['kind']]} |"
             f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
         )
     lines += [

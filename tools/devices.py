@@ -261,7 +261,10 @@ def page(dataset: Dataset) -> str:
     for device_id, twin in TWINS.items():
         rows[device_id]["twin"] = rows[twin]
     tables = [table(title, questions, rows) for title, questions in PARTS.items()]
-    return "\n".join([INTRODUCTION, *tables])
+    cells = len(DEVICES) * sum(len(questions) for questions in PARTS.values())
+    reasons = sum(part.count("| *") for part in tables)
+    count = f"Of {cells} cells {cells - reasons} are filled and {reasons} say why they are not.\n"
+    return "\n".join([INTRODUCTION, count, *tables])
 
 
 if __name__ == "__main__":

@@ -113,7 +113,9 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
     sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
     core, ram, none = landed.traces(dataset, "gcp", sources)
     assert (core.line, ram.line, none.line) == (CORE, RAM, "")
-    assert {trace.state for trace in landed.traces(dataset, "gcp", sources, 10)} == {"large"}
+    whole, too_short = len(SKUS), len(SKUS) - 1  # of what it unpacks to, not of what is stored
+    assert {t.state for t in landed.traces(dataset, "gcp", sources, whole)} == {"whole"}
+    assert {t.state for t in landed.traces(dataset, "gcp", sources, too_short)} == {"large"}
 
 
 def test_a_page_that_unpacks_to_too_much_is_not_parsed(

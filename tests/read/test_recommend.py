@@ -321,6 +321,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
         per_accelerator=pl.lit(1.46),
     )
     speech = Release({**release.tables, "benchmarks": pl.concat([tuned, untuned])})
+    assert media.benchmark("FLUX.1-dev") is media.FLUX
     frame = media.recommend("whisper-large-v3", speech, Limits())
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))

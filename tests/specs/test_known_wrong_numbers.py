@@ -108,7 +108,7 @@ def test_s8_a_gb300_is_no_b300(sheets: Mapping[str, pl.DataFrame]) -> None:
     results = sheets["benchmarks"]
     system = pl.col("system").str.to_lowercase()
     of_gb300 = results.filter(system.str.contains("gb300|theia_|ars-121gl-nb3"))
-    assert of_gb300.height == 59
+    assert of_gb300.height >= 59
     assert set(of_gb300["accelerator_id"]) == {"nvidia-gb300"}
     # LoRA on 8 accelerators: HGX B300 takes 8.5 to 9.8 minutes, GB300 5.771
     lora = results.filter(model="llama2_70b_lora", accelerator_count=8.0)

@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import signal
 import sys
 import tempfile
 from contextlib import suppress
@@ -14,7 +15,7 @@ from tools.fullsize.sizes import Size
 
 
 def main() -> int:
-    """Serve until the process is interrupted."""
+    """Serve until the process is interrupted. The bulk files are kept in a temporary folder."""
     parser = argparse.ArgumentParser(
         description=fullsize.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -23,9 +24,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="another one gives other prices")
     parser.add_argument("--port", type=int, default=0, help="default: a free one")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the folder is deleted then too
     server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
-    megabytes = server.measure() / 1e6
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
+        megabytes = server.keep(Path(folder)) / 1e6
         variables = of_aws(server.url, Path(folder)) | of_azure(server.url) | of_gcp(server.url)
         for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")

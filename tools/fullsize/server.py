@@ -5,6 +5,7 @@ import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,6 +21,8 @@ PACKING_LEVEL = 1
 class FullSizeServer:
     """A server on loopback; ``port`` 0 takes a free one. Call ``serve`` or ``start``.
 
+    AWS's bulk files are made while they are sent. ``keep`` makes them before, as files.
+
     AWS's bulk files are sent as they are, with their length: the host behind them packs no file
     above 10 MB
     (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/ServingCompressedFiles.html).
@@ -28,6 +31,7 @@ class FullSizeServer:
 
     def __init__(self, size: Size, port: int = 0) -> None:
         self._lengths: dict[str, int] = {}
+        self._files: dict[str, Path] = {}
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", port), self._handler_class())
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -52,18 +56,20 @@ class FullSizeServer:
         self._http.shutdown()
         self._http.server_close()
 
-    def measure(self) -> int:
-        """Make every streamed page once, to know its length; return the sum in bytes.
+    def keep(self, folder: Path) -> int:
+        """Write every bulk file into a folder; return the sum of their bytes.
 
-        Otherwise that is done when the page is first requested, and the client waits for it.
+        Making them takes far more of the processor than sending a file, and it is shared with what
+        is measured.
         """
         request = Request("", {}, {}, {})
-        streams = {
-            path: handler(request)
-            for path, handler in self._handlers.items()
-            if path.endswith((".csv", ".json"))
-        }
-        return sum(self._length(p, s) for p, s in streams.items() if isinstance(s, Stream))
+        for path, handler in self._handlers.items():
+            if path.endswith((".csv", ".json")) and isinstance(body := handler(request), Stream):
+                file = folder / str(len(self._files))
+                with file.open("wb") as out:
+                    out.writelines(body.chunks())
+                self._files[path] = file
+        return sum(file.stat().st_size for file in self._files.values())
 
     def _length(self, path: str, stream: Stream) -> int:
         if path not in self._lengths:
@@ -100,6 +106,8 @@ class FullSizeServer:
                 answer = server._answer(request)
                 if isinstance(answer, Answer):
                     self._send(answer)
+                elif file := server._files.get(parts.path):
+                    self._send_file(answer, file)
                 else:
                     self._stream(answer, server._length(parts.path, answer))
 
@@ -116,13 +124,22 @@ class FullSizeServer:
                 self.end_headers()
                 self.wfile.write(body)
 
+            def _send_file(self, answer: Stream, file: Path) -> None:
+                self._start(answer, file.stat().st_size)
+                self.wfile.flush()
+                with file.open("rb") as content:
+                    self.connection.sendfile(content)
+
             def _stream(self, answer: Stream, length: int) -> None:
+                self._start(answer, length)
+                for chunk in answer.chunks():
+                    self.wfile.write(chunk)
+
+            def _start(self, answer: Stream, length: int) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", answer.content_type)
                 self.send_header("Content-Length", str(length))
                 self.end_headers()
-                for chunk in answer.chunks():
-                    self.wfile.write(chunk)
 
             def log_message(self, *_: Any) -> None:
                 pass

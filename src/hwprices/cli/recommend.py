@@ -118,6 +118,10 @@ BuyingBudget = Annotated[
     float | None, limit_option("USD that a machine may cost to buy.", "--budget-to-buy")
 ]
 Where = Annotated[str | None, limit_option("cloud (to rent) or local (to buy); without it both.")]
+Machines = Annotated[
+    str,
+    limit_option("accelerators, cpus (machines to rent without an accelerator) or all."),
+]
 Provider = Annotated[str | None, limit_option("Only this cloud, such as aws.")]
 Region = Annotated[str | None, limit_option("Only this region.")]
 Country = Annotated[str | None, limit_option("Only this country: DE, US …")]
@@ -184,6 +188,7 @@ def recommend(
     budget_per_month: MonthlyBudget = None,
     budget_to_buy: BuyingBudget = None,
     where: Where = None,
+    machines: Machines = "accelerators",
     provider: Provider = None,
     region: Region = None,
     country: Country = None,
@@ -221,6 +226,8 @@ def recommend(
         hwprices recommend --model qwen3-32b --where local --precision int4 --users 1
 
         hwprices recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60
+
+        hwprices recommend --model llama-3.1-8b --users 1 --machines all
 
         hwprices recommend --model sdxl
     """

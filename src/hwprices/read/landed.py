@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
@@ -60,7 +60,8 @@ def traces(
 ) -> list[Trace]:
     """Find each SKU on its landed page. Every page is read once, whatever it has to answer.
 
-    ``most_bytes``: larger pages, as they are stored, are not read; without it all are.
+    ``most_bytes``: pages with more content are not searched; without it all are, but for JSON
+    pages beyond MOST_JSON_BYTES.
     """
     requests = list(sources)
     keys = {
@@ -84,34 +85,47 @@ def _page(
         return [Trace(sku, sha256, page="", state="missing", line="") for sku in skus]
     page = dataset.store.uri(key)
     state: PageState = "whole"
-    if most_bytes is not None and len(data) > most_bytes:
-        state = "large"
-    elif hashlib.sha256(data).hexdigest() != sha256:
+    if hashlib.sha256(data).hexdigest() != sha256:
         state = "altered"
-    lines = _lines(data, key, skus) if state == "whole" else {}
+    lines = _lines(data, key, skus, most_bytes) if state == "whole" else {}
     if lines is None:
         state, lines = "large", {}
     return [Trace(sku, sha256, page, state, *lines.get(sku, NO_LINE)) for sku in skus]
 
 
-def _lines(data: bytes, key: str, skus: Collection[str]) -> dict[str, Line] | None:
+def _lines(
+    data: bytes, key: str, skus: Collection[str], most_bytes: int | None
+) -> dict[str, Line] | None:
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
 
-    None for a JSON page that is too long to be parsed.
+    None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
     """
-    if layout.page_format(key) == "json":
-        content = packed.read_all(_unpacked(data, key), MOST_JSON_BYTES)
-        if len(content) > MOST_JSON_BYTES:
-            return None
-        objects = _objects_with(json.loads(content), set(skus))
-        return {
-            sku: (json.dumps(item, ensure_ascii=False), tuple(_leaves(item)))
-            for sku, item in objects.items()
-        }
-    lines = _lines_with(_unpacked(data, key), set(skus), as_cell=True)
+    is_json = layout.page_format(key) == "json"
+    limits = [most_bytes] if most_bytes is not None else []
+    if is_json:
+        limits.append(MOST_JSON_BYTES)
+    if not limits:
+        return _matching_lines(lambda: _unpacked(data, key), skus)
+    content = packed.read_all(_unpacked(data, key), min(limits))
+    if len(content) > min(limits):
+        return None
+    if not is_json:
+        return _matching_lines(lambda: io.BytesIO(content), skus)
+    objects = _objects_with(json.loads(content), set(skus))
+    return {
+        sku: (json.dumps(item, ensure_ascii=False), tuple(_leaves(item)))
+        for sku, item in objects.items()
+    }
+
+
+def _matching_lines(
+    open_content: Callable[[], IO[bytes]], skus: Collection[str]
+) -> dict[str, Line]:
+    """Find for each SKU the line that has it as a cell, else one that contains it."""
+    lines = _lines_with(open_content(), set(skus), as_cell=True)
     others = set(skus) - set(lines)
     if others:
-        lines |= _lines_with(_unpacked(data, key), others, as_cell=False)
+        lines |= _lines_with(open_content(), others, as_cell=False)
     return lines
 
 

@@ -1,5 +1,8 @@
 """Say which landed page a row was read from."""
 
+from collections.abc import Sequence
+from datetime import UTC
+
 import polars as pl
 
 from hwprices.landing.pages import Page
@@ -16,3 +19,24 @@ def origin(page: Page) -> list[pl.Expr]:
         pl.lit(page.url).alias("source_url"),
         pl.lit(page.sha256).alias("raw_sha256"),
     ]
+
+
+def origins(pages: Sequence[Page]) -> pl.DataFrame:
+    """Make one row for each page: page (its place in ``pages``) and the columns ``ORIGIN``.
+
+    To be joined to rows that were read from many pages.
+    """
+    return pl.DataFrame(
+        {
+            "page": range(len(pages)),
+            "observed_at": [page.retrieved_at.astimezone(UTC) for page in pages],
+            "source_url": [page.url for page in pages],
+            "raw_sha256": [page.sha256 for page in pages],
+        },
+        schema={
+            "page": pl.Int32,
+            "observed_at": Timestamp,
+            "source_url": pl.String,
+            "raw_sha256": pl.String,
+        },
+    )

@@ -42,11 +42,8 @@ class _Rule:
     def specificity(self) -> int:
         return (self.vendor_name is not None) + (self.pattern is not None)
 
-    def fits(self, vendor_name: str | None, instance_type: str) -> bool:
-        same_name = self.vendor_name is None or self.vendor_name == (vendor_name or "").strip()
-        return same_name and (
-            self.pattern is None or self.pattern.fullmatch(instance_type) is not None
-        )
+    def fits(self, instance_type: str) -> bool:
+        return self.pattern is None or self.pattern.fullmatch(instance_type) is not None
 
 
 def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher:
@@ -63,8 +60,13 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
     rules = _rules(file, directory)
 
     @cache
+    def rules_for(vendor_name: str | None) -> list[_Rule]:
+        name = (vendor_name or "").strip()
+        return [rule for rule in rules if rule.vendor_name in (None, name)]
+
+    @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
-        matching = [rule for rule in rules if rule.fits(vendor_name, instance_type)]
+        matching = [rule for rule in rules_for(vendor_name) if rule.fits(instance_type)]
         rank = max((rule.specificity for rule in matching), default=0)
         best = [rule for rule in matching if rule.specificity == rank]
         if len({rule.match for rule in best}) > 1:

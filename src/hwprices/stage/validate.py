@@ -41,6 +41,8 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     reasons = pl.concat(
         [_failed_checks(frame, model), _hidden_characters(frame), _duplicate_keys(frame, model)]
     )
+    if reasons.is_empty():
+        return Split(sort_by_key(frame, model), _quarantine_rows(_no_rows(frame), model, sources))
     by_row = reasons.group_by("index").agg(
         pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
     )
@@ -130,20 +132,23 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
     """Find rows with a hidden character in a text, or in a text of a list."""
+    columns = dict(_text_columns(frame))
+    hidden = frame.select(has_hidden.any().alias(name) for name, has_hidden in columns.items())
+    affected = [name for name in hidden.columns if hidden[name].item()] if columns else []
     return pl.concat(
         [
-            frame.lazy()
-            .select(pl.row_index("index"), has_hidden.alias("hidden"))
-            .filter("hidden")
-            .select(
-                "index",
-                pl.lit(f"check:{name}:hidden_character").alias("reason"),
-                pl.lit(f"{name} has a control or format character").alias("message"),
-            )
-            .collect()
-            for name, has_hidden in _text_columns(frame)
+            _no_reasons(),
+            *(
+                frame.select(pl.row_index("index"), columns[name].alias("hidden"))
+                .filter("hidden")
+                .select(
+                    "index",
+                    pl.lit(f"check:{name}:hidden_character").alias("reason"),
+                    pl.lit(f"{name} has a control or format character").alias("message"),
+                )
+                for name in affected
+            ),
         ]
-        or [_no_reasons()]
     )
 
 
@@ -161,6 +166,15 @@ def _text_columns(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
 
 def _no_reasons() -> pl.DataFrame:
     return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
+
+
+def _no_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """Make a frame of refused rows without any."""
+    return frame.clear().with_columns(
+        pl.lit(0, dtype=pl.UInt32).alias("index"),
+        pl.lit("").alias("reason"),
+        pl.lit("").alias("message"),
+    )
 
 
 def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

@@ -37,6 +37,16 @@ def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["-3.4E-05", "-0.10", "-123456789012345678901234567890"])
+def test_a_refused_amount_is_shown_as_the_vendor_wrote_it(tmp_path: Path, text: str) -> None:
+    body = json.dumps(answer([item(0)])).replace('"retailPrice": 0,', f'"retailPrice": {text},')
+    pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body.encode()).pages()
+    parts = {part.table: part for part in get("azure").normalise(pages)}
+    refused = parts["prices"].refused
+    assert refused is not None
+    assert json.loads(refused["row"].item())["retailPrice"] == text
+
+
 @pytest.mark.parametrize(
     ("member", "value"),
     [("armSkuName", 5), ("isPrimaryMeterRegion", "yes"), ("savingsPlan", {"term": "1 Year"})],

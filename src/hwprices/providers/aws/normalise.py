@@ -1,6 +1,7 @@
 """Read AWS's landed pages into tables. No network and no clock; one region's prices at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import polars as pl
 
@@ -14,7 +15,11 @@ from hwprices.providers.aws.inventory.regions import region_rows, zone_rows
 from hwprices.providers.aws.inventory.spot_advice import spot_advice_rows
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
-from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
+from hwprices.providers.aws.prices.savings_plans import (
+    SavingsPlans,
+    read_page,
+    savings_plan_rows,
+)
 from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
@@ -65,9 +70,15 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
             facts=earlier.facts,
             earlier=earlier,
         )
-    price_list = _price_list(pages, region, own_files)
-    facts = price_list.facts if price_list else None
-    prices = merge(_price_sources(pages, region, price_list))
+    with ThreadPoolExecutor(1) as beside:
+        # Decoding savings plans is Python's work and reading a price list polars': side by side.
+        plans = [
+            (page, beside.submit(read_page, pages, page))
+            for page in pages.of(kinds.SAVINGS_PLANS, region)[-1:]
+        ]
+        price_list = _price_list(pages, region, own_files)
+        facts = price_list.facts if price_list else None
+        prices = merge(_price_sources(pages, region, price_list, plans))
     return Part(
         "prices",
         prices.rows,
@@ -103,13 +114,18 @@ def _price_list(pages: Pages, region: str, own_files: frozenset[str]) -> PriceLi
     return None
 
 
-def _price_sources(pages: Pages, region: str, price_list: PriceList | None) -> list[PriceRows]:
+def _price_sources(
+    pages: Pages,
+    region: str,
+    price_list: PriceList | None,
+    plans: Sequence[tuple[Page, Future[SavingsPlans]]],
+) -> list[PriceRows]:
     """Read all prices of a region, without those of units with an unreadable page."""
     sources = [price_list.prices] if price_list else []
-    for page in pages.of(kinds.SAVINGS_PLANS, region)[-1:]:
+    for page, file in plans:
         skus = price_list.skus if price_list else None
         with pages.leave_out(page):
-            sources.append(savings_plan_rows(pages, page, region, skus))
+            sources.append(savings_plan_rows(file.result(), page, region, skus))
     if quotes := pages.of(kinds.SPOT, region):
         listed = price_list.prices.rows if price_list else frames.empty(Prices).lazy()
         with pages.leave_out(*quotes):

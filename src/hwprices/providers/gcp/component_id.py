@@ -21,6 +21,8 @@ license:sles:f1-micro  license   sles           f1-micro
 from dataclasses import dataclass
 from typing import Final, Self
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
@@ -47,8 +49,7 @@ SPELLINGS: Final[dict[str, _Spelling]] = {
 """Every kind of component."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentId:
+class ComponentId(msgspec.Struct, frozen=True, gc=False):
     """One component.
 
     ``kind`` is a key of ``SPELLINGS``. ``name`` is the Compute API's name of a GPU, the generation

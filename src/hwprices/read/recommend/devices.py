@@ -28,6 +28,8 @@ FAMILIES = {
     "M2": "apple",
     "M3": "apple",
     "M4": "apple",
+    "Xe-HPG": "arc",
+    "Xe2": "arc",
     "Cortex-A72": "arm",
     "Cortex-A76": "arm",
 }
@@ -60,6 +62,11 @@ WIDTH = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "fp4": 4}
 """Bits. Where a maker prints the rate of a narrower format alone, the rate of 16 bits is that rate
 in proportion to the bits: FP4 500 and FP16 125 on GB10."""
 
+LEAST_FLOPS_PER_BYTE = {"arc": 216, "blackwell": 117, "cdna": 26, "jetson": 164}
+"""Family with matrix units: dense operations in 16 bits for each byte of the memory's bandwidth, of
+the device of the sheet that has the fewest. One without any published rate is taken for that: RTX
+PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX."""
+
 
 @dataclass(frozen=True)
 class Device:
@@ -91,16 +98,25 @@ class Device:
 
 def device(row: dict[str, Any]) -> Device:
     """Make a device from a row of the accelerator sheet."""
+    family = _family(row["kind"], row["architecture"])
+    support = {f: row[f"{f}_support"] for f in NUMBER_FORMATS if f"{f}_support" in row}
+    bandwidth = row["memory_bandwidth_gbs"]
+    bytes_per_second = None if bandwidth is None else bandwidth * 1e9
     rates = {f: row[c] * 1e12 for f, c in NUMBER_FORMATS.items() if row.get(c)}
+    if not rates and bytes_per_second is not None and family in LEAST_FLOPS_PER_BYTE:
+        in_16_bits = LEAST_FLOPS_PER_BYTE[family] * bytes_per_second
+        rates = {
+            name: in_16_bits * 16 / width
+            for name, width in WIDTH.items()
+            if width <= 16 and support.get(name) == "supported"
+        }
     link = row["interconnect_gbs"]
     return Device(
         accelerator_id=row["accelerator_id"],
-        family=_family(row["kind"], row["architecture"]),
+        family=family,
         rates=rates,
-        support={f: row[f"{f}_support"] for f in NUMBER_FORMATS if f"{f}_support" in row},
-        bytes_per_second=None
-        if row["memory_bandwidth_gbs"] is None
-        else row["memory_bandwidth_gbs"] * 1e9,
+        support=support,
+        bytes_per_second=bytes_per_second,
         link_bytes_per_second=link / 2 * 1e9 if link else PCIE_BYTES_PER_SECOND,
     )
 

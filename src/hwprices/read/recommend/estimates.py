@@ -158,7 +158,7 @@ def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     if answer is None:
         fitted.reason = "too_slow"
         return fitted
-    return _served(fitted, answer, job, needed)
+    return served(fitted, answer, job, needed)
 
 
 def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
@@ -185,13 +185,13 @@ def _demand(job: Job, precision: str, nodes: int = 1) -> Demand:
         precision=precision,
         kv_bytes=kv,
         concurrency=asked.concurrency,
-        min_tokens_per_second=_minimum(asked),
+        min_tokens_per_second=minimum_speed(asked),
         max_seconds_to_first_token=asked.max_seconds_to_first_token,
         nodes=nodes,
     )
 
 
-def _minimum(asked: Serving) -> float:
+def minimum_speed(asked: Serving) -> float:
     """Give the speed that each user must have: that asked for, else reading speed.
 
     One user alone is served at any speed.
@@ -229,7 +229,7 @@ def _add_memory(fitted: Estimate, machine: Machine, demand: Demand, nodes: int) 
     fitted.memory_usable_gib = machine.usable_bytes * devices * nodes / 2**30
 
 
-def _served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
+def served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
     """Fill in the speed, of as many machines side by side as are needed."""
     speed = answer.speed
     wanted_users = job.serving.concurrency or 0.0

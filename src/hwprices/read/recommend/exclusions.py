@@ -79,6 +79,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
     col, lit = pl.col, pl.lit
     precision, nodes = col.precision.fill_null("its format"), col.nodes_needed
     option = job.limits.option.replace("_", " ")
+    device = pl.coalesce("accelerator_id", "cpu_id")
     return {
         "accelerators_unclear": lit("its accelerators are of several kinds, or have no spec sheet"),
         "not_for_models": pl.format("{} does not run language models", col.accelerator_id),
@@ -88,12 +89,15 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "bandwidth_unknown": pl.format(
             "the memory bandwidth of {} is not known", col.accelerator_id
         ),
-        "precision_unsupported": pl.format(
-            "{} does not compute in {}", col.accelerator_id, precision
-        ),
+        "precision_unsupported": pl.format("{} does not compute in {}", device, precision),
         "precision_unknown": pl.format(
             "not known whether {} computes in {}", col.accelerator_id, precision
         ),
+        "burstable": lit("it keeps its full speed for a part of the time only"),
+        "cpu_unknown": lit("its CPU is not known: none is promised, or one of several"),
+        "cpu_not_measured": pl.format("no language model was measured on {}", col.cpu_id),
+        "too_large_for_cpus": lit("CPUs were measured with models up to 15 billion parameters"),
+        "cpu_trains_not": lit("no training on CPUs was measured"),
         "inference_only": pl.format("{} is for inference only", col.accelerator_id),
         "too_small": pl.format(
             "needs {} GiB, {} of its {} GiB can be used",

@@ -45,6 +45,8 @@ is read, 240 words a minute (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.
 
 OBJECTIVES = ("cost", "carbon", "speed", "throughput", "hourly")
 PLACES = ("cloud", "local")
+MACHINES = ("accelerators", "cpus", "all")
+"""Machines that are ranked: those with accelerators, those to rent without any, or both."""
 
 OPTIONS: Final = {
     "on_demand": ("on_demand",),
@@ -75,6 +77,8 @@ class Limits:
     budget_per_month: float | None = None
     budget_to_buy: float | None = None
     where: str | None = None
+    machines: str = "accelerators"
+    """Which machines are ranked: one of MACHINES."""
     provider: str | None = None
     region: str | None = None
     country: str | None = None
@@ -261,8 +265,10 @@ def assumptions(job: Job) -> str:
         if job.serving.concurrency is None and job.serving.requests_per_second is None:
             speed = job.serving.min_tokens_per_second or READING_SPEED
             parts.append(f"as many users at once as a machine holds, {speed:g} tokens/s each")
-        if job.precision is None:
+        if job.precision is None and job.limits.machines != "cpus":
             parts.append("weights as measured, else 8 bits")
+        if job.precision is None and job.limits.machines != "accelerators":
+            parts.append("on CPUs weights of 16 bits, for a few users of 4")
     else:
         parts.append(f"{job.training.tokens:,.3g} tokens in sequences of {job.context:,}")
         parts.append(f"done in {job.training.days:g} days, {job.precision} weights")
@@ -348,6 +354,15 @@ def _check_limits(limits: Limits) -> None:
     if limits.where is not None and limits.where not in PLACES:
         raise HwpricesError(
             f"there is no place {limits.where!r}", "Choose cloud or local, or leave it out."
+        )
+    if limits.machines not in MACHINES:
+        raise HwpricesError(
+            f"there are no machines {limits.machines!r}", f"Choose one of {', '.join(MACHINES)}."
+        )
+    if limits.where == "local" and limits.machines == "cpus":
+        raise HwpricesError(
+            "no machine to buy without an accelerator was measured",
+            "Ask for machines to rent, or for those with accelerators.",
         )
     if limits.option not in OPTIONS:
         raise HwpricesError(

@@ -8,6 +8,7 @@ from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend.job import OPTIONS, Limits
 from hwprices.read.tables import Tables
+from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS, Money
 
 USABLE = 0.9
@@ -44,6 +45,8 @@ COLUMNS = [
     "availability_unknown",  # the vendor does not say whether it can be had
     "accelerator_id",
     "accelerator_count",
+    "cpu_id",  # of a machine without accelerators
+    "vcpus",
     "devices",  # that the job can be divided over
     "usable_bytes",  # of one device
     "machine_memory_gib",
@@ -65,7 +68,7 @@ COLUMNS = [
     "on_demand_reason",
     *SHEET_COLUMNS,
 ]
-"""Columns of ``cloud`` and ``local``."""
+"""Columns of ``cloud``, ``cpus`` and ``local``."""
 
 
 TPU_SLICE = {
@@ -84,6 +87,10 @@ https://cloud.google.com/tpu/docs/v5e#tpu-v5e-config"""
 SERVING_TPU = r"^ct5l-"
 """TPU v5e machines that are sold for serving."""
 
+FLEX = r"-flex\."
+"""AWS machines that keep their full speed for a part of the time, as burstable ones do:
+https://www.vantage.sh/blog/m7i-flex-vs-t-series-cost"""
+
 NO_LLM_SOFTWARE = ("aws-inferentia1", "google-coral-edge-tpu", "hailo-8")
 """Accelerators without software for language models: AWS' NxD Inference begins with Inferentia2,
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/"""
@@ -92,13 +99,6 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/
 def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
     """List every offer with accelerators in the places that are asked for. Columns: COLUMNS."""
     col = pl.col
-    options = OPTIONS[limits.option]
-    prices = [f"{option}_usd_per_hour" for option in options]
-    cheapest = pl.min_horizontal(prices)
-    cheapest_option = pl.coalesce(
-        pl.when(col(price) == cheapest).then(pl.lit(option))
-        for option, price in zip(options, prices, strict=True)
-    )
     # an eighth of a device counts as one device with an eighth of its memory
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
     single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
@@ -108,26 +108,89 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .filter(col.accelerator_count > 0)
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
-            machine=col.instance_type,
-            where=pl.lit("cloud"),
-            private_host=is_private_host(),
-            availability_unknown=col.flags.list.contains("availability_unknown"),
-            purchase_option=cheapest_option,
-            usd_per_hour=cheapest,
+            *_bought(limits),
+            cpu_id=pl.lit(None, dtype=pl.String),
             devices=devices,
             usable_bytes=col.accelerator_memory_gib * 2**30 * USABLE / devices,
             machine_memory_gib=col.accelerator_memory_gib,
             clusters=((col.rdma != "none") | is_slice).fill_null(False),
             network_gbps=col.network_gbps_max,
             inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            purchase_price_usd=pl.lit(None, dtype=Money),
-            energy_usd_per_hour=pl.lit(None, dtype=Money),
             obstacle=_cloud_obstacle(),
-            no_price=_cloud_no_price(limits),
         )
         .select(COLUMNS)
         .collect()
     )
+
+
+def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
+    """List every offer without accelerators in the places that are asked for. Columns: COLUMNS."""
+    col = pl.col
+    nothing = {name: pl.lit(None, dtype=dtype) for name, dtype in _sheet_dtypes(dataset).items()}
+    return (
+        _own_prices(_places(dataset.scan("offers"), limits), limits)
+        .filter(col.accelerator_kind == "none")
+        .join(_cpu_ids(dataset).lazy(), on=KEY, how="left")
+        .join(dataset.scan("instance_types").select(*KEY, "burstable"), on=KEY, how="left")
+        .with_columns(
+            *_bought(limits),
+            **nothing,
+            accelerator_id=pl.lit(None, dtype=pl.String),
+            accelerator_count=pl.lit(0.0),
+            devices=pl.lit(1.0),
+            usable_bytes=col.memory_gib * 2**30 * USABLE_UNIFIED,
+            machine_memory_gib=col.memory_gib,
+            clusters=pl.lit(False),
+            network_gbps=col.network_gbps_max,
+            inference_only=pl.lit(True),
+            obstacle=_cpu_obstacle(),
+        )
+        .select(COLUMNS)
+        .collect()
+    )
+
+
+def _cpu_obstacle() -> pl.Expr:
+    """Give the code of what rules out an offer without accelerators; null if nothing does."""
+    col = pl.col
+    return (
+        pl.when(col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX))
+        .then(pl.lit("burstable"))
+        .when(col.cpu_id.is_null())
+        .then(pl.lit("cpu_unknown"))
+        .when(col.memory_gib.is_null())
+        .then(pl.lit("memory_unknown"))
+    )
+
+
+def _cpu_ids(dataset: Tables) -> pl.DataFrame:
+    """Return KEY and cpu_id of the machine types whose CPU is known."""
+    types = dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect()
+    sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
+    return machine_cpus(types, sheet, families, "cpu_id")
+
+
+def _bought(limits: Limits) -> list[pl.Expr]:
+    """Return the columns of an offer that say what it costs under the option."""
+    col = pl.col
+    options = OPTIONS[limits.option]
+    prices = [f"{option}_usd_per_hour" for option in options]
+    cheapest = pl.min_horizontal(prices)
+    cheapest_option = pl.coalesce(
+        pl.when(col(price) == cheapest).then(pl.lit(option))
+        for option, price in zip(options, prices, strict=True)
+    )
+    return [
+        col.instance_type.alias("machine"),
+        pl.lit("cloud").alias("where"),
+        is_private_host().alias("private_host"),
+        col.flags.list.contains("availability_unknown").alias("availability_unknown"),
+        cheapest_option.alias("purchase_option"),
+        cheapest.alias("usd_per_hour"),
+        pl.lit(None, dtype=Money).alias("purchase_price_usd"),
+        pl.lit(None, dtype=Money).alias("energy_usd_per_hour"),
+        _cloud_no_price(limits).alias("no_price"),
+    ]
 
 
 def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
@@ -217,6 +280,8 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             spot_usd_per_hour=no_money,
             best_1y_usd_per_hour=no_money,
             best_3y_usd_per_hour=no_money,
+            cpu_id=pl.lit(None, dtype=pl.String),
+            vcpus=pl.lit(None, dtype=pl.Int32),
             devices=pl.max_horizontal(col.accelerator_count, 1.0),
             machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
             clusters=pl.lit(False),
@@ -258,6 +323,12 @@ def _local_no_price() -> pl.Expr:
         .then(pl.lit("other_currency"))
         .otherwise(pl.lit("power_unknown"))
     )
+
+
+def _sheet_dtypes(dataset: Tables) -> dict[str, pl.DataType]:
+    """Return the dtypes of SHEET_COLUMNS."""
+    schema = _sheet(dataset).collect_schema()
+    return {name: schema[name] for name in SHEET_COLUMNS}
 
 
 def _sheet(dataset: Tables) -> pl.LazyFrame:

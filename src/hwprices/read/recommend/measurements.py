@@ -110,20 +110,20 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
     """Choose one measurement per accelerator, benchmark and kind.
 
     ``benchmarks`` is the sheet. Systems of known size go before medians over unknown ones. Of them
-    the newest round counts, in it official results before copies, of those the fastest software (by
-    its median system), and of it the middle system. Benchmarks whose lengths are not known are left
-    out, as are the open division and rounds before OLDEST_ROUND. ``by_size``: one for each number
-    of accelerators.
+    the newest round counts, or an older one with a higher figure of as many accelerators; in it
+    official results before copies, of those the fastest software (by its median system), and of it
+    the middle system. Benchmarks whose lengths are not known are left out, as are the open division
+    and rounds before OLDEST_ROUND. ``by_size``: one for each number of accelerators.
     """
-    rows = benchmarks.filter(
+    rows = formulas.with_benchmark(benchmarks).filter(
         pl.col("scenario").is_in(list(KINDS)),
         pl.col("result_unit") == "Tokens/s",
         pl.col("per_accelerator").is_not_null(),
         pl.col("division").ne_missing("open"),
-        pl.col("model").is_in(list(workloads())),
+        pl.col("benchmark").is_in(list(workloads())),
         formulas.benchmark_round_order(pl.col("round")) >= OLDEST_ROUND,
     )
-    key = ["accelerator_id", "model", "scenario"]
+    key = ["accelerator_id", "benchmark", "scenario"]
     if by_size:
         rows = rows.drop_nulls("accelerator_count")
         key.append("accelerator_count")
@@ -134,24 +134,13 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
 
 def _choose(rows: list[dict[str, Any]]) -> Measurement:
     """Choose the row that stands for a group of one accelerator, benchmark and scenario."""
-    candidates = _preferred(rows, lambda row: row["accelerator_count"] is not None)
-    newest = max(_round_order(row["round"]) for row in candidates)
-    candidates = [row for row in candidates if _round_order(row["round"]) == newest]
-    candidates = _preferred(candidates, lambda row: bool(row["official"]))
-    names = {software_name(row["software"]) for row in candidates}
-    by_name = {
-        name: [row for row in candidates if software_name(row["software"]) == name]
-        for name in sorted(names)
-    }
-    fastest = max(by_name.values(), key=lambda group: statistics.median(_rates(group)))
-    middle = sorted(fastest, key=lambda row: (row["per_accelerator"], row["system"]))
-    row = middle[(len(middle) - 1) // 2]
+    row = standing(rows)
     kind = KINDS[row["scenario"]]
     return Measurement(
         accelerator_id=row["accelerator_id"],
         kind=kind,
-        benchmark=row["model"],
-        workload=_workload(row["model"], kind),
+        benchmark=row["benchmark"],
+        workload=_workload(row["benchmark"], kind),
         precision=row["precision"],
         devices=int(row["accelerator_count"] or 8),
         per_device=row["per_accelerator"],
@@ -160,10 +149,38 @@ def _choose(rows: list[dict[str, Any]]) -> Measurement:
     )
 
 
+def standing(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Choose the row that stands for what an accelerator does with a benchmark.
+
+    That of the newest round, or of an older one in which as many accelerators did more: hardware
+    that did it once can do it, and a round with one slow system does not show otherwise.
+    """
+    rows = _preferred(rows, lambda row: row["accelerator_count"] is not None)
+    by_round: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_round.setdefault(_round_order(row["round"]), []).append(row)
+    best = _of_round(by_round.pop(max(by_round)))
+    for of_round in by_round.values():
+        alike = [r for r in of_round if r["accelerator_count"] == best["accelerator_count"]]
+        if alike:
+            best = max(best, _of_round(alike), key=lambda row: float(row["per_accelerator"]))
+    return best
+
+
+def _of_round(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Choose the row of a round: official, of the fastest software, of that the middle system."""
+    rows = _preferred(rows, lambda row: bool(row["official"]))
+    names = sorted({software_name(row["software"]) for row in rows})
+    by_name = [[row for row in rows if software_name(row["software"]) == name] for name in names]
+    fastest = max(by_name, key=lambda group: statistics.median(_rates(group)))
+    middle = sorted(fastest, key=lambda row: (row["per_accelerator"], row["system"]))
+    return middle[(len(middle) - 1) // 2]
+
+
 def tunings(benchmarks: pl.DataFrame) -> dict[tuple[str, float], Tuning]:
     """Choose a time of the fine-tuning for each accelerator and number of accelerators.
 
-    That of the newest round; of several systems the middle one.
+    That of the newest round, of several systems the middle one; or of an older round if shorter.
     """
     rows = benchmarks.filter(
         pl.col("model") == TUNING_BENCHMARK,
@@ -172,10 +189,15 @@ def tunings(benchmarks: pl.DataFrame) -> dict[tuple[str, float], Tuning]:
     ).drop_nulls(["accelerator_count", "result"])
     chosen = {}
     for key, group in rows.group_by("accelerator_id", "accelerator_count", maintain_order=True):
-        listed = list(group.iter_rows(named=True))
-        newest = max(_round_order(row["round"]) for row in listed)
-        times = [row for row in listed if _round_order(row["round"]) == newest]
-        row = sorted(times, key=lambda row: (row["result"], row["system"]))[(len(times) - 1) // 2]
+        by_round: dict[str, list[dict[str, Any]]] = {}
+        for row in group.iter_rows(named=True):
+            by_round.setdefault(row["round"], []).append(row)
+        middles = [
+            sorted(times, key=lambda row: (row["result"], row["system"]))[(len(times) - 1) // 2]
+            for times in by_round.values()
+        ]
+        newest_first = sorted(middles, key=lambda row: _round_order(row["round"]), reverse=True)
+        row = min(newest_first, key=lambda row: row["result"])
         label = f"{row['model']}/{row['round']}/{row['system']}"
         chosen[str(key[0]), float(str(key[1]))] = Tuning(row["result"], label)
     return chosen

@@ -14,6 +14,7 @@ from hwprices.read.recommend.exclusions import (
     private_host_unasked,
 )
 from hwprices.read.recommend.job import Limits
+from hwprices.read.recommend.measurements import standing
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.recommend import OUTPUT, with_payback
 from hwprices.read.tables import Tables
@@ -22,11 +23,13 @@ from hwprices.units import WideMoney
 
 @dataclass(frozen=True)
 class Medium:
-    """A model that MLPerf Inference measures in samples per second."""
+    """A model that was measured in samples per second."""
 
     benchmark: str
     sample: str
     """What one sample is."""
+    setting: str = "in MLPerf's settings; a full queue"
+    """How it was measured."""
 
 
 IMAGE = Medium("stable-diffusion-xl", "an image of 1024 × 1024")
@@ -42,7 +45,17 @@ VIDEO = Medium("wan-2.2-t2v-a14b", "a video of 81 frames of 1280 × 720")
 """The size is in the submissions' account of their bandwidth, such as
 https://github.com/mlcommons/inference_results_v6.0/blob/main/closed/ASUSTeK/documentation/"""
 
+FLUX = Medium(
+    "flux.1-dev",
+    "an image of 1024 × 1024 in 28 steps",
+    "as xDiT and MaxDiffusion measured; one image at a time on each accelerator",
+)
+"""MLPerf measures FLUX.1 in training alone. The two programs' own pages have the rest."""
+
 MEDIA = {
+    "flux": FLUX,
+    "flux.1": FLUX,
+    "flux.1dev": FLUX,
     "sdxl": IMAGE,
     "stablediffusionxl": IMAGE,
     "whisper": SPEECH,
@@ -50,7 +63,7 @@ MEDIA = {
     "wan2.2": VIDEO,
     "wan2.2t2va14b": VIDEO,
 }
-"""Name, squeezed: the benchmark. Flux is measured in training alone."""
+"""Name, squeezed: the benchmark."""
 
 REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
@@ -79,14 +92,13 @@ def recommend(
     frame = pl.concat(frames, how="vertical_relaxed").join(rates, on="accelerator_id", how="left")
     frame = _with_figures(frame, limits)
     assumed = (
-        f"{medium.sample} is a sample, in MLPerf's settings; a full queue; "
-        f"{limits.option.replace('_', ' ')} prices"
+        f"{medium.sample} is a sample, {medium.setting}; {limits.option.replace('_', ' ')} prices"
     )
     return _ranked(frame, limits).with_columns(assumed=pl.lit(assumed)).select(OUTPUT)
 
 
 def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Choose the middle rate of one accelerator, of the newest round.
+    """Choose the rate that stands for each accelerator, as for language models.
 
     Returns accelerator_id, per_accelerator, measured_count and measurement.
     """
@@ -96,19 +108,13 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
         pl.col("result_unit") == "Samples/s",
         pl.col("division").ne_missing("open"),
     ).drop_nulls("per_accelerator")
-    order = formulas.benchmark_round_order(pl.col("round"))
-    newest = rows.filter(order == order.max().over("accelerator_id"))
-    rank = pl.int_range(pl.len()).over("accelerator_id")
-    middle = (pl.len().over("accelerator_id") - 1) // 2
-    return (
-        newest.sort("accelerator_id", "per_accelerator", "system")
-        .filter(rank == middle)
-        .select(
-            "accelerator_id",
-            "per_accelerator",
-            measured_count="accelerator_count",
-            measurement=pl.format("{}/{}/{}", "model", "round", "system"),
-        )
+    groups = rows.sort("system").group_by("accelerator_id", maintain_order=True)
+    chosen = [standing(list(group.iter_rows(named=True))) for _, group in groups]
+    return pl.DataFrame(chosen, schema=rows.schema).select(
+        "accelerator_id",
+        "per_accelerator",
+        measured_count="accelerator_count",
+        measurement=pl.format("{}/{}/{}", "model", "round", "system"),
     )
 
 

@@ -10,6 +10,9 @@ from hwprices import formulas
 from hwprices.formulas import training
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
+from hwprices.read.recommend.calibration import calibration
+from hwprices.read.recommend.cpu_estimates import with_cpu_estimates
+from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
@@ -65,6 +68,7 @@ OUTPUT = [
     "nodes",
     "total_accelerators",
     "accelerator_id",
+    "cpu_id",
     "precision",
     "compute_format",
     "memory_needed_gib",
@@ -82,6 +86,7 @@ OUTPUT = [
 - rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
 - availability_unknown: the vendor does not say whether the machine can be had.
 - nodes: machines used together; total_accelerators, memory and prices are of all of them.
+- cpu_id: of a machine without accelerators, which then has no accelerator_id.
 - precision, compute_format: how the weights are stored, and in which format they are computed.
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
@@ -171,12 +176,12 @@ def _serving(
 def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """List machines for a job; see ``recommend``."""
     frames = []
-    if job.limits.where != "local":
-        frames.append(machines.cloud(dataset, job.limits))
-    if job.limits.where != "cloud":
-        frames.append(machines.local(dataset, ownership))
+    if job.limits.machines != "cpus":
+        frames.append(_on_accelerators(job, dataset, ownership))
+    if job.limits.machines != "accelerators" and job.limits.where != "local":
+        rented = machines.cpus(dataset, job.limits)
+        frames.append(with_cpu_estimates(rented, job, cpu_speeds(), calibration()))
     frame = pl.concat(frames, how="vertical_relaxed")
-    frame = with_estimates(frame, job, estimator(dataset))
     frame = with_exclusions(_with_figures(frame, job), job)
     frame = _with_payback(_best_regions(frame, job), job)
     frame = frame.with_columns(
@@ -185,6 +190,17 @@ def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.Dat
         usd_per_thousand_samples=pl.lit(None, dtype=Money),
     )
     return _in_order(_hide_figures(frame, job)).select(OUTPUT)
+
+
+def _on_accelerators(job: Job, dataset: Tables, ownership: Ownership) -> pl.DataFrame:
+    """Estimate the job on machines with accelerators, to rent and to buy."""
+    frames = []
+    if job.limits.where != "local":
+        frames.append(machines.cloud(dataset, job.limits))
+    if job.limits.where != "cloud":
+        frames.append(machines.local(dataset, ownership))
+    frame = pl.concat(frames, how="vertical_relaxed")
+    return with_estimates(frame, job, estimator(dataset))
 
 
 def estimator(dataset: Tables) -> Estimator:

@@ -93,7 +93,7 @@ class Estimator:
         if result is None:
             return None
         found, devices = result
-        scaled = _times_rate(found, factor)
+        scaled = times_rate(found, factor)
         capped = self._capped(machine, demand, scaled, kind)
         return self._answer(machine, demand, capped, devices, nearest, kind)
 
@@ -111,7 +111,7 @@ class Estimator:
         found, devices = result
         used = machine.count if measurement.kind == "serving" else 1
         rate = measurement.per_device * used * machine.whole_devices
-        exact = _times_rate(found, rate / found.tokens_per_second)
+        exact = times_rate(found, rate / found.tokens_per_second)
         same_size = used == measurement.devices and machine.whole_devices == 1
         basis = "measured" if same_size else "scaled"
         return self._answer(
@@ -194,7 +194,7 @@ class Estimator:
         if exact is not None and kind == "serving":
             limits.append(most_work(exact, demand.model) * devices / work)
         limit = min(limits, default=found.tokens_per_second)
-        return _times_rate(found, min(1.0, limit / found.tokens_per_second))
+        return times_rate(found, min(1.0, limit / found.tokens_per_second))
 
 
 def work_per_token(model: ModelShape, input_tokens: float, output_tokens: float) -> float:
@@ -223,7 +223,7 @@ def _before_scaling(demand: Demand, factor: float) -> Demand:
     )
 
 
-def _times_rate(found: Speed, factor: float) -> Speed:
+def times_rate(found: Speed, factor: float) -> Speed:
     """Multiply every speed by a factor, and divide the time to the first token by it."""
     return replace(
         found,

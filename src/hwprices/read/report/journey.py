@@ -18,9 +18,10 @@ KEY = ["provider", "instance_type"]
 OPTION = ["purchase_option", "term_months"]
 """What makes a way to buy, of which the cheapest price is led back to the vendor's line."""
 
-LARGEST_PAGE = 16_000_000
-"""Bytes of a landed page, as it is stored. A report reads every page that names one of its prices;
-a price list of a whole region is larger and would take half a minute each."""
+LARGEST_PAGE = 32 << 20
+"""Bytes of a landed page, unpacked. A report searches every page that names one of its prices: such
+a page takes up to a second and, if it is JSON, 0.3 GB. Price lists of AWS's large regions are
+longer; ``hwprices explain`` searches them."""
 
 MOST_FIELDS, LONGEST_FIELD = 60, 300
 """Of a vendor's line on a page: a SKU of Google has 30 fields, the longest about 100 characters."""
@@ -106,25 +107,28 @@ def fields(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
-    """Read the prices of ``listed`` ids, and the cheapest of each way to buy with is_cheapest."""
+    """Read the prices of ``listed`` ids, and the cheapest of each way to buy with is_cheapest.
+
+    All prices of these machine types may be millions of rows, so that they are first read without
+    the columns that only the result needs.
+    """
     col = pl.col
-    prices = (
-        dataset.scan("prices")
-        .join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
-        .with_columns(is_listed=col.price_id.is_in(listed.implode()))
-        .collect()
-    )
+    prices = dataset.scan("prices").join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
     plain = [col.os == "linux", *(col(name) == value for name, value in PLAIN.items())]
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (
         prices.filter(*plain, col.effective_hourly.is_not_null())
+        .select(*KEY, *OPTION, *order)
+        .collect(engine="streaming")
         .sort(order)
         .unique([*KEY, *OPTION], keep="first", maintain_order=True)["price_id"]
     )
+    wanted = pl.concat([listed, cheapest]).unique()
     return (
-        prices.with_columns(is_cheapest=col.price_id.is_in(cheapest.implode()))
-        .filter(col.is_listed | col.is_cheapest)
+        prices.filter(col.price_id.is_in(wanted.implode()))
+        .with_columns(is_cheapest=col.price_id.is_in(cheapest.implode()))
+        .collect(engine="streaming")
         .sort(~on_demand, col.purchase_option != "spot", *OPTION, *order)
     )
 

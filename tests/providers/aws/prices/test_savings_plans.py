@@ -15,7 +15,7 @@ from tests.helpers.aws_pages import (
 
 from hwprices.providers import UnreadablePageError
 from hwprices.providers.aws.prices import savings_plans as reader
-from hwprices.providers.aws.prices.savings_plans import savings_plan_rows
+from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 
@@ -150,7 +150,7 @@ def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
         landed = LandedPages(tmp_path).add("savings_plans", "us-east-1", cut, suffix="json").pages()
         page = landed.of("savings_plans")[0]
         with pytest.raises(UnreadablePageError, match=page.key):
-            savings_plan_rows(landed, page, "us-east-1", None)
+            savings_plan_rows(read_page(landed, page), page, "us-east-1", None)
 
 
 def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(tmp_path, monkeypatch):
@@ -183,7 +183,7 @@ def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice
     pages = landed.add("savings_plans", "us-east-1", body.replace(once, twice), suffix="json")
     page = pages.pages().of("savings_plans")[0]
     with pytest.raises(UnreadablePageError, match="comes twice"):
-        savings_plan_rows(pages.pages(), page, "us-east-1", None)
+        savings_plan_rows(read_page(pages.pages(), page), page, "us-east-1", None)
 
 
 def test_a_plan_that_is_listed_twice_with_other_terms_makes_the_file_unreadable(tmp_path):
@@ -195,7 +195,7 @@ def test_a_plan_that_is_listed_twice_with_other_terms_makes_the_file_unreadable(
     pages = LandedPages(tmp_path).add("savings_plans", "us-east-1", body, suffix="json").pages()
     page = pages.of("savings_plans")[0]
     with pytest.raises(UnreadablePageError, match="plan P comes twice with different terms"):
-        savings_plan_rows(pages, page, "us-east-1", None)
+        savings_plan_rows(read_page(pages, page), page, "us-east-1", None)
 
 
 def test_plans_without_a_price_list_are_counted(tmp_path):

@@ -18,6 +18,7 @@ from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.kinds import HOME_REGION, INSTANCE_TYPES
 from hwprices.rows import frames
 from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.lists import list_column
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import accelerator_matcher
 
@@ -63,8 +64,18 @@ def instance_type_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> p
     ]
     totals = ("accelerator_count", "accelerator_memory_gib")
     schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
-    frame = pl.LazyFrame(rows, schema=schema).with_columns(accelerator_totals())
+    columns = {name: _column(name, [row.get(name) for row in rows], schema) for name in schema}
+    frame = pl.LazyFrame(columns).with_columns(accelerator_totals())
     return frames.conform(frame, InstanceTypes).collect()
+
+
+def _column(name: str, values: list[Any], schema: Mapping[str, pl.DataType]) -> pl.Series:
+    """Make a column of the table. Lists are cut from one column of all that is in them."""
+    dtype = schema[name]
+    if not isinstance(dtype, pl.List):
+        return pl.Series(name, values, dtype=dtype)
+    elements = [element for listed in values if listed for element in listed]
+    return list_column(name, pl.Series(elements, dtype=dtype.inner), values)
 
 
 def read_described_types(pages: Pages) -> dict[str, Description]:

@@ -7,7 +7,7 @@ upfront: the upfront part pays for the commitment, not for a rate.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,10 @@ MOST_BYTES = 2 << 30
 """Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
 
 
+BATCH = 50_000
+"""Rates that are made into one frame; with the names beside them they take about 30 MB."""
+
+
 class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
     price: str | None = None
     currency: str | None = None
@@ -118,6 +122,7 @@ class _File(msgspec.Struct, omit_defaults=True, rename="camel"):
     region_code: Any = None
 
 
+_NO_AMOUNT = _Amount()
 _FILE = msgspec.json.Decoder(_File)
 _RATES = msgspec.json.Decoder(list[_Rate])
 
@@ -136,19 +141,24 @@ class SavingsPlans:
     counts: Counter[str]
 
 
-def savings_plan_rows(
-    pages: Pages, page: Page, region: str, skus: pl.LazyFrame | None
-) -> PriceRows:
-    """Make price rows of one landed file.
-
-    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
+def read_page(pages: Pages, page: Page) -> SavingsPlans:
+    """Read one landed file.
 
     Raises:
         UnreadablePageError: the file is not JSON, or has another shape.
         HwpricesError: it is not what was landed.
     """
     with pages.parsing(page), pages.file(page) as path:
-        file = read_savings_plans(path)
+        return read_savings_plans(path)
+
+
+def savings_plan_rows(
+    file: SavingsPlans, page: Page, region: str, skus: pl.LazyFrame | None
+) -> PriceRows:
+    """Make price rows of one landed file.
+
+    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
+    """
     counts = file.counts
     if skus is None:
         counts["out_of_scope:savings_plan_without_price_list"] += file.rates.height
@@ -194,20 +204,66 @@ def read_savings_plans(path: Path) -> SavingsPlans:
 
 
 def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, list[int | None]]:
-    """Decode the rates of every plan; give them with the number of names in those of each plan.
+    """Decode the rates of every plan; give them with the number of names in those of each batch.
 
-    The rates are taken out of ``terms``.
+    A file has about a thousand plans with hundreds of rates each: a frame for each would take
+    longer to make than its columns. The rates are taken out of ``terms``.
     """
-    text = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
-    parts = [pl.DataFrame(schema=text)]
+    columns = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
+    frames_of_batches = [pl.DataFrame(schema=columns)]
     names: list[int | None] = []
+    batch = _Batch()
     for term in terms:
         if isinstance(term.rates, msgspec.Raw):
-            rates = _RATES.decode(term.rates)
+            batch.add(term, _RATES.decode(term.rates))
             term.rates = msgspec.Raw(b"[]")
-            names.append(count_names(msgspec.json.encode(rates)))
-            parts.append(_rates(term, rates, counts))
-    return pl.concat(parts), names
+        if len(batch.rates) >= BATCH:
+            names.append(batch.count_names())
+            frames_of_batches.append(batch.frame(counts))
+            batch = _Batch()
+    names.append(batch.count_names())
+    return pl.concat([*frames_of_batches, batch.frame(counts)]), names
+
+
+@dataclass
+class _Batch:
+    """The rates of some plans, and for each plan its term and the number of its rates."""
+
+    rates: list[_Rate] = field(default_factory=list)
+    terms: list[tuple[_Term, int]] = field(default_factory=list)
+
+    def add(self, term: _Term, rates: list[_Rate]) -> None:
+        """Add one plan."""
+        self.rates += rates
+        self.terms.append((term, len(rates)))
+
+    def count_names(self) -> int | None:
+        """Count the names of the rates' objects; None where that cannot be done."""
+        return count_names(msgspec.json.encode(self.rates))
+
+    def frame(self, counts: Counter[str]) -> pl.DataFrame:
+        """Make a frame of the rates of EC2, and count those of other services."""
+        amounts = [rate.discounted_rate or _NO_AMOUNT for rate in self.rates]
+        columns = {
+            "service": [rate.discounted_service_code for rate in self.rates],
+            "sku_id": [rate.discounted_sku for rate in self.rates],
+            "usage_type": [rate.discounted_usage_type for rate in self.rates],
+            "sku_price_id": [rate.rate_code for rate in self.rates],
+            "price_text": [amount.price for amount in amounts],
+            "currency": [amount.currency for amount in amounts],
+        }
+        schema = {"service": pl.String, **RATE_COLUMNS}
+        plans = pl.DataFrame(
+            [(term.sku, term.effective_date, count) for term, count in self.terms],
+            schema={"plan_sku": pl.String, "effective_date": pl.String, "count": pl.UInt32},
+            orient="row",
+        ).select(pl.exclude("count").repeat_by("count").explode(empty_as_null=False))
+        rates = pl.DataFrame(columns, schema=schema).hstack(plans)
+        is_own = (pl.col("service") == "AmazonEC2").fill_null(False)
+        others = rates.filter(~is_own)["service"].value_counts(sort=False)
+        for service, count in others.iter_rows():
+            counts[f"out_of_scope:savings_plan_service={service}"] += count
+        return rates.filter(is_own).drop("service")
 
 
 def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
@@ -228,28 +284,6 @@ def _plan(product: dict[str, Any]) -> dict[str, Any]:
         "term_months": TERMS.get(attributes.get("purchaseTerm")),
         "payment_option": PAYMENTS.get(attributes.get("purchaseOption")),
     }
-
-
-def _rates(term: _Term, rates: list[_Rate], counts: Counter[str]) -> pl.DataFrame:
-    """Make a frame of one plan's rates of EC2, and count those of other services."""
-    own = [rate for rate in rates if rate.discounted_service_code == "AmazonEC2"]
-    if len(own) < len(rates):
-        services = Counter(rate.discounted_service_code for rate in rates)
-        del services["AmazonEC2"]
-        for service, count in services.items():
-            counts[f"out_of_scope:savings_plan_service={service}"] += count
-    amounts = [rate.discounted_rate or _Amount() for rate in own]
-    columns = {
-        "sku_id": [rate.discounted_sku for rate in own],
-        "usage_type": [rate.discounted_usage_type for rate in own],
-        "sku_price_id": [rate.rate_code for rate in own],
-        "price_text": [amount.price for amount in amounts],
-        "currency": [amount.currency for amount in amounts],
-    }
-    return pl.DataFrame(columns, schema=RATE_COLUMNS).with_columns(
-        pl.lit(term.sku, dtype=pl.String).alias("plan_sku"),
-        pl.lit(term.effective_date, dtype=pl.String).alias("effective_date"),
-    )
 
 
 def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.DataFrame:

@@ -3,7 +3,9 @@
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
@@ -15,7 +17,7 @@ from hwprices.providers.aws.kinds import SPOT
 from hwprices.providers.aws.prices import platforms
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.rows import prices, quarantine
-from hwprices.rows.origin import origin
+from hwprices.rows.origin import origins
 from hwprices.rows.prices import PriceRows
 
 VPC_SUFFIX = " (Amazon VPC)"
@@ -58,7 +60,7 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame) -> PriceRows:
     on-demand price is flagged, because types without a spot market answer it, and so is one above
     it or next to nothing. Older quotes are counted as out of scope.
     """
-    quotes = pl.concat([_read_quotes(pages, page) for page in pages.of(SPOT, region)])
+    quotes = _read_quotes(pages, pages.of(SPOT, region))
     quotes = quotes.with_columns(*first_problem(_problems()))
     valid = quotes.filter(pl.col("reason").is_null()).drop("reason", "message")
     newest = _newest(valid)
@@ -70,23 +72,38 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame) -> PriceRows:
     )
 
 
-def _read_quotes(pages: Pages, page: Page) -> pl.DataFrame:
-    quotes = ec2_xml.landed_items(
-        pages, page, "spotPriceHistorySet", "availabilityZone", "instanceType"
-    )
-    fields = [{name: quote.get(tag) for name, tag in QUOTE.items()} for quote in quotes]
-    frame = pl.DataFrame(fields, schema=dict.fromkeys(QUOTE, pl.String))
+def _read_quotes(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {name: [] for name in [*QUOTE, "page"]}
+    for number, page in enumerate(landed):
+        quotes = ec2_xml.landed_items(
+            pages, page, "spotPriceHistorySet", "availabilityZone", "instanceType"
+        )
+        for name, tag in QUOTE.items():
+            columns[name] += [quote.get(tag) for quote in quotes]
+        columns["page"] += [number] * len(quotes)
+    frame = pl.DataFrame(columns, schema={**dict.fromkeys(QUOTE, pl.String), "page": pl.Int32})
     product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
-    return frame.with_columns(
-        *origin(page),
-        provider=pl.lit("aws"),
-        region=pl.col("zone").map_elements(region_of, return_dtype=pl.String),
-        os=product.replace_strict(platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
-        hourly=prices.read_money(pl.col("price_text")),
-        effective_from=pl.col("timestamp").str.to_datetime(
-            "%+", time_unit="us", time_zone="UTC", strict=False
-        ),
+    return (
+        frame.join(origins(landed), on="page", how="left", maintain_order="left")
+        .drop("page")
+        .with_columns(
+            provider=pl.lit("aws"),
+            region=_region(frame["zone"].unique()),
+            os=product.replace_strict(
+                platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String
+            ),
+            hourly=prices.read_money(pl.col("price_text")),
+            effective_from=pl.col("timestamp").str.to_datetime(
+                "%+", time_unit="us", time_zone="UTC", strict=False
+            ),
+        )
     )
+
+
+def _region(zones: pl.Series) -> pl.Expr:
+    """Translate the column zone, whose distinct values are given, to regions."""
+    regions = pl.Series([region_of(zone) for zone in zones], dtype=pl.String)
+    return pl.col("zone").replace_strict(zones, regions, return_dtype=pl.String)
 
 
 def _problems() -> list[Problem]:

@@ -5,12 +5,13 @@ https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, check_same_host, public_url
@@ -258,8 +259,8 @@ def _elements(body: bytes) -> list[Any]:
         FetchError: the page holds no list.
     """
     try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
+        answer = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         answer = None
     elements = answer.get("value") if isinstance(answer, dict) else None
     if not isinstance(elements, list):

@@ -8,7 +8,6 @@ items, at most three times. Nothing is landed before that.
 """
 
 import hashlib
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host
 from hwprices.landing.pages import Landing, Page, Unit
@@ -55,14 +56,15 @@ class _InconsistentError(Exception):
 class Download:
     """One download of all pages of a partition.
 
-    ``items`` counts the items by all their members but the prices. ``identities`` is what is
-    compared with the run before. ``uneven`` says that a page before the last is shorter than the
-    first.
+    ``items`` counts the items by all their members but the prices, as JSON. ``identities`` is what
+    is compared with the run before. ``partitions`` are the regions and price types of the items.
+    ``uneven`` says that a page before the last is shorter than the first.
     """
 
     bodies: tuple[Downloaded, ...]
-    items: Counter[str]
+    items: Counter[bytes]
     identities: frozenset[Identity]
+    partitions: frozenset[tuple[str, str]]
     uneven: bool
 
 
@@ -209,7 +211,7 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
         path = folder / f"{len(bodies)}.body"
         body = http.download(link, path, params=first, max_bytes=room)
         answer = _read_answer(body)
-        digest = hashlib.sha256(json.dumps(answer["Items"]).encode()).hexdigest()
+        digest = hashlib.sha256(msgspec.json.encode(answer["Items"])).hexdigest()
         if answer["Items"] and digest in digests:
             raise _InconsistentError("one page came twice")
         digests.add(digest)
@@ -227,6 +229,9 @@ def _summary(bodies: list[Downloaded], pages: list[list[dict[str, Any]]]) -> Dow
         tuple(bodies),
         Counter(_without_prices(item) for item in items),
         frozenset(_identity(item) for item in items),
+        frozenset(
+            (str(item.get("armRegionName") or "").lower(), str(item.get("type"))) for item in items
+        ),
         uneven=any(len(page) < len(pages[0]) for page in pages[:-1]),
     )
 
@@ -238,8 +243,8 @@ def _read_answer(body: Downloaded) -> dict[str, Any]:
         _InconsistentError: it is not.
     """
     try:
-        answer: Any = json.loads(body.read())
-    except (ValueError, RecursionError) as error:
+        answer: Any = msgspec.json.decode(body.read())
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _InconsistentError(f"a page is not JSON ({error})") from None
     items = answer.get("Items") if isinstance(answer, dict) else None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -251,9 +256,9 @@ def _read_answer(body: Downloaded) -> dict[str, Any]:
     return dict(answer)
 
 
-def _without_prices(item: dict[str, Any]) -> str:
+def _without_prices(item: dict[str, Any]) -> bytes:
     members = {name: value for name, value in item.items() if name not in PRICES}
-    return json.dumps(members, sort_keys=True)
+    return msgspec.json.encode(members, order="sorted")
 
 
 def _identity(item: dict[str, Any]) -> Identity:
@@ -265,13 +270,10 @@ def _check_filter(download: Download, unit: Unit) -> None:
 
     A server that ignores the filter would fill every partition with all items.
     """
-    for text in download.items:
-        item = json.loads(text)
-        region, price_type = item.get("armRegionName"), item.get("type")
-        if str(region or "").lower() != unit.region or price_type != unit.params["price_type"]:
-            raise _InconsistentError(
-                f"an item is of {region} and {price_type}, which was not asked for"
-            )
+    for region, price_type in download.partitions - {(unit.region, unit.params["price_type"])}:
+        raise _InconsistentError(
+            f"an item is of {region} and {price_type}, which was not asked for"
+        )
 
 
 def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:

@@ -6,13 +6,10 @@ them: no float comes between, and what is refused is shown as it came.
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC
-from decimal import Decimal
 from itertools import islice
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -22,12 +19,11 @@ from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
-from hwprices.rows.lists import list_column
+from hwprices.rows.origin import origins
 from hwprices.rows.prices import read_money
-from hwprices.units import Timestamp
 
 PAGES_AT_ONCE = 16
-"""Pages held in memory before they are parsed. A page of 1,000 items is about 1 MB."""
+"""Pages held in memory before they are decoded. A page of 1,000 items is about 1 MB."""
 
 ITEMS_AT_ONCE = 10_000
 """Items from which columns are made at once. Fewer cost more by the item, because a column of its
@@ -92,35 +88,25 @@ class Answer(msgspec.Struct, omit_defaults=True):
     NextPageLink: Any = msgspec.UNSET
 
 
-STRINGS = pl.List(pl.String)
+ITEM: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(Item.__struct_encode_fields__, pl.String),
+    "isPrimaryMeterRegion": pl.Boolean,
+    "savingsPlan": pl.List(pl.Struct({"term": pl.String, "retailPrice": pl.String})),
+}
+"""The members of ``Item``, money as text."""
+
+PLANS = {"plan_terms": "term", "plan_prices": "retailPrice"}
+"""The columns of an item's savings plans, and the member of a plan that each lists."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: pl.String for name in Item.__struct_encode_fields__ if name != "savingsPlan"},
-    "isPrimaryMeterRegion": pl.Boolean,
-    "plan_terms": STRINGS,
-    "plan_prices": STRINGS,
+    **{name: dtype for name, dtype in ITEM.items() if name != "savingsPlan"},
+    **dict.fromkeys(PLANS, pl.List(pl.String)),
 }
 """Columns of a frame of items: the members of ``Item``, money as text. The savings plans are two
 lists of equal length, their terms and their prices; both are null where the item has none."""
 
-MONEY_MEMBERS = ("tierMinimumUnits", "retailPrice")
 
-_READERS = {
-    name: attrgetter(attribute)
-    for name, attribute in zip(Item.__struct_encode_fields__, Item.__struct_fields__, strict=True)
-    if name != "savingsPlan"
-}
-"""Column → function that reads the member of an item."""
-
-
-def _plain_number(text: str) -> str:
-    """Write 3.4E-05 as 0.000034: polars makes no Decimal of an exponent."""
-    return f"{Decimal(text):f}" if "e" in text or "E" in text else text
-
-
-_AS_WRITTEN = msgspec.json.Decoder(Answer, float_hook=str)
-_WITHOUT_EXPONENTS = msgspec.json.Decoder(Answer, float_hook=_plain_number)
-"""Takes a third longer, because it calls Python for each number."""
+_DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 
 
 @dataclass(frozen=True)
@@ -135,11 +121,16 @@ class Items:
 
 
 @dataclass(frozen=True)
-class _PageItems:
-    """The items of one page; ``number`` is its place among the price pages."""
+class PageItems:
+    """The checked items of one page; ``number`` is its place among the price pages.
+
+    ``json`` is the list of items as msgspec writes it, amounts in quotes. polars makes columns of
+    that in less time than of millions of Python's strings, and beside the decoding of other pages.
+    """
 
     number: int
-    items: Sequence[Item]
+    count: int
+    json: bytes
 
 
 def read_items(pages: Pages) -> Items:
@@ -151,21 +142,23 @@ def read_items(pages: Pages) -> Items:
     results = [r for r in pages.run.results if kinds.is_retail(r.unit.kind)]
     units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
     price_pages = [page for unit_pages in units for page in unit_pages]
-    frames = [pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})]
-    waiting: list[_PageItems] = []
-    bodies = enumerate(_bodies(pages, price_pages))
-    for unit_pages in units:
-        waiting += _read_unit(pages, unit_pages, list(islice(bodies, len(unit_pages))))
-        if sum(len(page.items) for page in waiting) >= ITEMS_AT_ONCE:
-            frames.append(_frame_of_pages(waiting))
-            waiting = []
-    frames.append(_frame_of_pages(waiting))
-    return Items(pl.concat(frames).rechunk(), _page_table(price_pages))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bodies = enumerate(_bodies(pages, price_pages, pool))
+        frames: list[Future[pl.DataFrame]] = []
+        waiting: list[PageItems] = []
+        for unit_pages in units:
+            waiting += _read_unit(pages, unit_pages, list(islice(bodies, len(unit_pages))))
+            if sum(page.count for page in waiting) >= ITEMS_AT_ONCE:
+                frames.append(pool.submit(frame_of_items, waiting))
+                waiting = []
+        frames.append(pool.submit(frame_of_items, waiting))
+        rows = pl.concat([frame.result() for frame in frames]).rechunk()
+    return Items(rows, origins(price_pages))
 
 
 def _read_unit(
     pages: Pages, unit_pages: Sequence[Page], bodies: Sequence[tuple[int, bytes]]
-) -> list[_PageItems]:
+) -> list[PageItems]:
     """Read the pages of one unit, given as number and content; none if one cannot be read.
 
     Half of a region's prices would look like prices that Azure has withdrawn.
@@ -173,118 +166,74 @@ def _read_unit(
     if not unit_pages:
         return []
     with pages.leave_out(*unit_pages):
-        listed: list[_PageItems] = []
+        listed: list[PageItems] = []
         for page, (number, body) in zip(unit_pages, bodies, strict=True):
             with pages.parsing(page):
-                listed.append(_PageItems(number, read_page(body)))
+                listed.append(read_page(body, number))
         return listed
     return []
 
 
-def _frame_of_pages(listed: Sequence[_PageItems]) -> pl.DataFrame:
-    items = frame_of_items([item for page in listed for item in page.items])
-    numbers = [page.number for page in listed for _ in page.items]
-    return items.with_columns(pl.Series("page", numbers, dtype=pl.Int32))
-
-
-def _bodies(pages: Pages, price_pages: Sequence[Page]) -> Iterator[bytes]:
+def _bodies(pages: Pages, price_pages: Sequence[Page], pool: ThreadPoolExecutor) -> Iterator[bytes]:
     """Read pages in order and ahead: decompression runs beside what the caller does."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting: deque[Future[bytes]] = deque()
-        for page in price_pages:
-            waiting.append(pool.submit(pages.read, page))
-            if len(waiting) == PAGES_AT_ONCE:
-                yield waiting.popleft().result()
-        while waiting:
+    waiting: deque[Future[bytes]] = deque()
+    for page in price_pages:
+        waiting.append(pool.submit(pages.read, page))
+        if len(waiting) == PAGES_AT_ONCE:
             yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
-def read_page(body: bytes) -> list[Item]:
-    """Read the items of one page's body.
+def read_page(body: bytes, number: int = 0) -> PageItems:
+    """Check one page's body, and write its items anew.
 
     Raises:
         ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
             one object; the line names the member that does not fit.
         RecursionError: it is nested too deep.
     """
-    answer = _decode(_AS_WRITTEN, body)
-    strict_json.refuse_repeated_names(body, answer)
+    answer = _decode(body)
+    items = msgspec.json.encode(answer.Items)
+    _refuse_repeated_names(body, answer, items)
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
-    if _may_have_exponent(answer.Items):
-        answer = _decode(_WITHOUT_EXPONENTS, body)
-    return list[Item](answer.Items)
+    return PageItems(number, answer.Count, items)
 
 
-def _may_have_exponent(items: Sequence[Item]) -> bool:
-    """Tell whether an amount has an e in it, as a number with an exponent has."""
-    amounts = [
-        *(item.retail_price for item in items),
-        *(item.tier_minimum_units for item in items),
-        *(plan.retail_price for item in items if item.savings_plan for plan in item.savings_plan),
-    ]
-    return b"e" in msgspec.json.encode(amounts).lower()
-
-
-def _decode(decoder: msgspec.json.Decoder[Answer], body: bytes) -> Answer:
+def _decode(body: bytes) -> Answer:
     try:
-        return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError) as error:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"it is not a Retail Prices answer ({str(error)[:160]})"
         raise ValueError(message) from None
 
 
-def frame_of_items(items: Sequence[Item]) -> pl.DataFrame:
-    """Make a frame with ``COLUMNS``, one row for each item."""
-    return pl.DataFrame(
-        [
-            *(_column(name, map(read, items)) for name, read in _READERS.items()),
-            *_plan_columns([item.savings_plan for item in items]),
-        ]
+def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
+    """Refuse a page with a name twice in one object. ``items`` are those of the answer, encoded.
+
+    Raises:
+        ValueError: there is such a name.
+        RecursionError: it is nested too deep.
+    """
+    envelope = msgspec.json.encode(msgspec.structs.replace(answer, Items=[]))
+    names = strict_json.count_names(body)
+    if names is None or names != strict_json.count_names(envelope + items):
+        strict_json.refuse_repeated_names(body)
+
+
+def frame_of_items(listed: Sequence[PageItems]) -> pl.DataFrame:
+    """Make columns of the items of some pages: ``COLUMNS`` and page."""
+    rows = pl.read_json(
+        b"[" + b",".join(page.json[1:-1] for page in listed if page.count) + b"]", schema=ITEM
     )
-
-
-def _column(name: str, values: Iterable[Any]) -> pl.Series:
-    """Make a column of the members of items; money of any type becomes text."""
-    listed = list(values)
-    if name in MONEY_MEMBERS:
-        return _texts(name, listed)
-    return pl.Series(name, listed, dtype=COLUMNS[name])
-
-
-def _texts(name: str, values: Sequence[Any]) -> pl.Series:
-    """Make a column of amounts; one that is not written with a fraction is no text yet."""
-    if not set(map(type, values)) <= {str, type(None)}:
-        values = [None if value is None else str(value) for value in values]
-    return pl.Series(name, values, dtype=pl.String)
-
-
-def _plan_columns(plans: Sequence[list[SavingsPlan] | None]) -> Iterator[pl.Series]:
-    """Make plan_terms and plan_prices: all plans below one another, cut into the items' lists."""
-    each = [plan for of_item in plans if of_item for plan in of_item]
-    columns = {
-        "plan_terms": pl.Series([plan.term for plan in each], dtype=pl.String),
-        "plan_prices": _texts("", [plan.retail_price for plan in each]),
-    }
-    for name, values in columns.items():
-        yield list_column(name, values, plans)
-
-
-def _page_table(pages: Sequence[Page]) -> pl.DataFrame:
-    """Return page (the page's place in ``pages``) and the origin columns of its rows."""
-    return pl.DataFrame(
-        {
-            "page": range(len(pages)),
-            "observed_at": [page.retrieved_at.astimezone(UTC) for page in pages],
-            "source_url": [page.url for page in pages],
-            "raw_sha256": [page.sha256 for page in pages],
-        },
-        schema={
-            "page": pl.Int32,
-            "observed_at": Timestamp,
-            "source_url": pl.String,
-            "raw_sha256": pl.String,
-        },
+    numbers = pl.Series([page.number for page in listed], dtype=pl.Int32)
+    counts = pl.Series([page.count for page in listed], dtype=pl.UInt32)
+    member = pl.element().struct.field
+    return rows.select(
+        pl.exclude("savingsPlan"),
+        *(pl.col("savingsPlan").list.eval(member(m)).alias(name) for name, m in PLANS.items()),
+        numbers.repeat_by(counts).explode(empty_as_null=False).alias("page"),
     )
 
 

@@ -13,8 +13,13 @@
 
 import polars as pl
 
-from hwprices.providers.azure.prices.classify import TERMS, ClassifiedItems, classify_items
-from hwprices.providers.azure.prices.items import COLUMNS, Items, money, time
+from hwprices.providers.azure.prices.classify import (
+    KEY,
+    TERMS,
+    ClassifiedItems,
+    classify_items,
+)
+from hwprices.providers.azure.prices.items import COLUMNS, PLANS, Items, money, time
 from hwprices.rows import quarantine
 from hwprices.rows.origin import ORIGIN
 from hwprices.rows.prices import PriceRows, price_rows
@@ -23,9 +28,6 @@ from hwprices.units import HOURS_PER_YEAR, Money
 HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved", "savings_plan"]
 """Purchase options for which a Windows machine without its license has the Linux price. Spot is
 left out: Microsoft's page does not promise it."""
-
-PLANS = ["plan_terms", "plan_prices"]
-"""The columns of savings plans in a frame of items."""
 
 MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
 """What has one on-demand price at most, and one spot price."""
@@ -63,6 +65,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     flags = pl.concat_list("availability_flag", "spot_flag").list.drop_nulls()
     items = (
         chosen.lazy()
+        .select(*KEY, *ORIGIN, *PLANS, "row", "price", "skuId", "meterId", "effectiveStartDate")
         .join(
             _availability_flags(chosen, availability).lazy(),
             on=["region", "instance_type", "tenancy"],
@@ -105,7 +108,7 @@ def _has_known_plan() -> pl.Expr:
 def _plans(items: pl.LazyFrame) -> pl.LazyFrame:
     """Make one row for each savings plan, in the columns ``PLANS``."""
     has_plans = pl.col("plan_terms").list.len() > 0
-    return items.filter(has_plans).explode(PLANS, empty_as_null=False)
+    return items.filter(has_plans).explode(*PLANS, empty_as_null=False)
 
 
 def _savings_plans(items: pl.LazyFrame) -> pl.LazyFrame:

@@ -6,7 +6,6 @@ https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedL
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -90,8 +89,7 @@ class _AggregatedList(msgspec.Struct, omit_defaults=True, rename="camel"):
     self_link: Any = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(msgspec.Struct, frozen=True, gc=False):
     """A machine type listed in a zone by a page."""
 
     zone: str

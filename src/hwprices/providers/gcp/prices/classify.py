@@ -5,8 +5,9 @@ Workload Scheduler's prices, which carry OnDemand too, nor some spot SKUs. So de
 group and usage type must agree; a SKU where they do not is not understood.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
@@ -38,8 +39,7 @@ USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
 """category.usageType that each (purchase option, months) may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfScope:
+class OutOfScope(msgspec.Struct, frozen=True, gc=False):
     """A SKU of another product than machines: storage, network, and so on."""
 
     resource_family: str

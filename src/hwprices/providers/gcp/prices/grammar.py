@@ -17,15 +17,15 @@ https://cloud.google.com/skus.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.prices import vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class PricedComponent:
+class PricedComponent(msgspec.Struct, frozen=True, gc=False):
     """What one SKU sells.
 
     ``series`` is the machine series that the component belongs to: ``any`` for components that go
@@ -44,8 +44,7 @@ class PricedComponent:
     max_vcpus: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NotAMachinePrice:
+class NotAMachinePrice(msgspec.Struct, frozen=True, gc=False):
     """A SKU that is understood and prices no component; ``reason`` is the rule's name."""
 
     reason: str
@@ -184,10 +183,11 @@ def matching_rules(description: str) -> list[str]:
 
 
 class Descriptions:
-    """Reads descriptions, many of which follow the same rule.
+    """Reads descriptions, many of which differ in the place only.
 
-    The price rule that matched the last description with the same first word is tried first. That
-    saves most of the others, and decides nothing, because no rule overlaps one that gives a price.
+    The price rule that matched the last description with the same words before the place is tried
+    first. That saves nearly all of the others, and decides nothing, because no rule overlaps one
+    that gives a price.
     """
 
     def __init__(self) -> None:
@@ -195,14 +195,14 @@ class Descriptions:
 
     def read(self, description: str) -> PricedComponent | NotAMachinePrice | None:
         """Return what a description says, or None when no rule matches it."""
-        first_word = description.partition(" ")[0]
-        likely = self._last.get(first_word)
+        before_place = description.partition(" in ")[0]
+        likely = self._last.get(before_place)
         if likely is not None and (match := _COMPILED[likely].fullmatch(description)):
             return _meaning(likely, match)
         for name, rule in _COMPILED.items():
             if name != likely and (match := rule.fullmatch(description)):
                 if name in PRICED_RULES:
-                    self._last[first_word] = name
+                    self._last[before_place] = name
                 return _meaning(name, match)
         return None
 

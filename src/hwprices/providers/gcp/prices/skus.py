@@ -222,8 +222,7 @@ class SkuCatalog:
 _NO_CATEGORY = _Category()
 
 
-@dataclass(frozen=True, slots=True)
-class _Price:
+class _Price(msgspec.Struct, frozen=True, gc=False):
     """The current price of a SKU; ``fault`` is the quarantine reason where it is not usable."""
 
     fault: str | None
@@ -234,8 +233,7 @@ class _Price:
     effective_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(msgspec.Struct, frozen=True, gc=False):
     """A SKU that sells ``meaning``, or that is not understood, with its price."""
 
     sku: _Sku
@@ -305,7 +303,7 @@ def _read_page(
 
 def _current_price(sku: _Sku) -> _Price:
     """Return the newest price of a SKU, of the tier that one machine pays."""
-    newest = max(sku.pricing_info, key=lambda info: info.effective_time or "", default=None)
+    newest = _newest(sku.pricing_info)
     expression = UNSET if newest is None else newest.pricing_expression
     rate = None if expression is UNSET else _first_paid_tier(expression.tiered_rates)
     if newest is None or expression is UNSET or rate is None or rate.unit_price is None:
@@ -317,6 +315,12 @@ def _current_price(sku: _Sku) -> _Price:
     if not _is_in_range(units, nanos):
         units = nanos = None
     return _Price(fault, money.currency_code, usage_unit, units, nanos, newest.effective_time)
+
+
+def _newest(prices: list[_PricingInfo]) -> _PricingInfo | None:
+    if len(prices) == 1:
+        return prices[0]
+    return max(prices, key=lambda info: info.effective_time or "", default=None)
 
 
 def _price_fault(

@@ -1,0 +1,33 @@
+"""Read EC2's XML answers."""
+
+import pytest
+
+from hwprices.providers.aws.inventory.ec2_xml import read_items
+
+ANSWER = (
+    '<r xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><zoneSet>'
+    "<item><name> a </name><empty/><tags><item>1</item></tags></item></zoneSet></r>"
+)
+ENTITY = '<!DOCTYPE r [<!ENTITY a "m5.large">]>'
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "",
+        '<?xml version="1.0" encoding="UTF-8"?>\n',
+        "<?xml version='1.0'?>",  # unlike EC2's, and so read by the slower parser
+        "<!-- a comment -->",
+    ],
+)
+def test_every_way_to_begin_gives_the_same_entries(start: str) -> None:
+    entries = read_items((start + ANSWER).encode(), "zoneSet")
+    assert entries == [{"name": "a", "empty": "", "tags": ["1"]}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("start", ["", '<?xml version="1.0" encoding="UTF-8"?>'])
+def test_an_entity_is_refused_in_every_encoding(start: str, encoding: str) -> None:
+    body = (start + ENTITY + ANSWER.replace(" a ", "&a;")).encode(encoding)
+    with pytest.raises(ValueError, match="an EC2 answer is not XML"):
+        read_items(body, "zoneSet")

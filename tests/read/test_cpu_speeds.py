@@ -1,0 +1,121 @@
+"""How fast machines without accelerators serve models, and which of them are answered with."""
+
+import math
+
+import polars as pl
+import pytest
+from tests.helpers.small_release import Release
+
+from hwprices.errors import HwpricesError
+from hwprices.read.recommend.cpu_speeds import (
+    CpuMachine,
+    CpuSpeeds,
+    at_size,
+    cpu_speeds,
+    filled_speed,
+    load_cpu_speeds,
+    machine_of,
+)
+from hwprices.read.recommend.job import Limits, Serving
+from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.recommend import recommend
+from hwprices.specs import sheets
+
+LLAMA = model_shape("llama-2-7b")
+
+
+def test_every_cpu_and_model_of_the_sheet_is_known() -> None:
+    """The ids are those of the sheets cpus and models."""
+    rows = sheets.load("cpu_speeds")
+    assert set(rows["cpu_id"]) <= set(sheets.load("cpus")["cpu_id"])
+    assert set(rows["model_id"]) <= set(sheets.load("models")["model_id"])
+
+
+def test_a_machine_has_the_speed_that_was_measured_on_it() -> None:
+    """Its own rates give back the speed for one user of c7g.4xlarge: 16.09 tokens/s."""
+    row = next(
+        row
+        for row in load_cpu_speeds()
+        if (row.cpu_id, row.vcpus, row.model_id) == ("aws-graviton3", 16, "llama-2-7b")
+        and row.kind == "single_user"
+    )
+    rates = cpu_speeds().rates(machine_of(row), LLAMA)
+    assert rates is not None
+    assert rates.basis == "scaled"
+    speed = filled_speed(rates, LLAMA, row.request, 1)
+    assert speed.tokens_per_second == pytest.approx(row.tokens_per_second, rel=0.01)
+
+
+def test_another_machine_with_the_cpu_has_its_rates_by_size() -> None:
+    """Between 16 and 32 vCPUs lie the rates of 24; the type is not measured, so it is modelled."""
+    speeds = cpu_speeds()
+    rates = [
+        speeds.rates(CpuMachine("aws", "", "aws-graviton4", vcpus, math.inf), LLAMA)
+        for vcpus in (16, 20, 32)
+    ]
+    assert all(rate is not None and rate.basis == "modelled" for rate in rates)
+    bytes_read = [rate.bytes_per_second for rate in rates if rate]
+    assert bytes_read == sorted(bytes_read)
+
+
+def test_a_rate_outside_the_measured_sizes() -> None:
+    """A smaller machine has its share, a larger one no more than the largest."""
+    assert at_size({4: 8.0, 16: 16.0}, 2) == 4.0
+    assert at_size({4: 8.0, 16: 16.0}, 8) == pytest.approx(math.sqrt(8 * 16))
+    assert at_size({4: 8.0, 16: 16.0}, 64) == 16.0
+
+
+def test_a_cpu_that_nobody_measured_has_no_rates() -> None:
+    """Nothing is guessed from other CPUs."""
+    machine = CpuMachine("oracle", "", "nvidia-grace", 8, math.inf)
+    assert cpu_speeds().rates(machine, LLAMA) is None
+    assert CpuSpeeds([]).rates(machine, LLAMA) is None
+
+
+def cpus(release: Release, model: str = "llama-3.1-8b", **serving: float) -> pl.DataFrame:
+    """Ask for machines without accelerators."""
+    limits = Limits(machines="cpus")
+    return recommend(model, dataset=release, limits=limits, serving=Serving(**serving))
+
+
+def test_machines_without_accelerators_are_ranked_when_asked_for(release: Release) -> None:
+    """None has an accelerator, each has a measured CPU, and the work is priced."""
+    fits = cpus(release, concurrency=1).filter(pl.col("excluded").is_null())
+    assert fits.height
+    assert fits["accelerator_id"].null_count() == fits.height
+    measured = {row.cpu_id for row in load_cpu_speeds()}
+    assert set(fits["cpu_id"]) <= measured
+    assert set(fits["basis"]) <= {"scaled", "modelled"}
+    assert set(fits["precision"]) == {"int4"}
+    assert fits["usd_per_million_tokens"].null_count() == 0
+
+
+def test_by_default_only_machines_with_accelerators_are_ranked(release: Release) -> None:
+    """So answers to the usual questions do not change."""
+    assert recommend("llama-3.1-8b", dataset=release)["cpu_id"].null_count() > 0
+    everything = recommend("llama-3.1-8b", dataset=release, limits=Limits(machines="all"))
+    alone = recommend("llama-3.1-8b", dataset=release)
+    assert alone["cpu_id"].drop_nulls().is_empty()
+    assert everything["cpu_id"].drop_nulls().len() > 0
+
+
+def test_large_models_and_trainings_are_left_out_with_the_reason(release: Release) -> None:
+    """CPUs were measured with models up to 15 billion parameters, and not in training."""
+    assert "too_large_for_cpus" in set(cpus(release, "llama-3.1-70b")["excluded_reason"])
+    tuned = recommend("7B", "lora", dataset=release, limits=Limits(machines="cpus"))
+    assert "cpu_trains_not" in set(tuned["excluded_reason"])
+    assert tuned["excluded"].null_count() == 0
+
+
+def test_a_user_is_not_served_slower_than_asked(release: Release) -> None:
+    """A machine that reaches less than the speed asked for is left out."""
+    fast = cpus(release, concurrency=1, min_tokens_per_second=8)
+    fits = fast.filter(pl.col("excluded").is_null())
+    assert (fits["tokens_per_second_per_user"] >= 8).all()
+    assert "too_slow" in set(fast["excluded_reason"])
+
+
+def test_no_machine_to_buy_is_asked_for_without_an_accelerator() -> None:
+    """None of them was measured."""
+    with pytest.raises(HwpricesError, match="without an accelerator"):
+        recommend("7B", dataset=None, limits=Limits(machines="cpus", where="local"))  # type: ignore[arg-type]
