@@ -2,8 +2,8 @@
 
     python -m bench.publish
 
-The rows are those of the sample release, copied into made-up regions and, for systems other than
-Linux, made-up machine types, so that there are about as many rows for each offer as AWS has. Two
+The rows are made of the sample release's: a region's on-demand prices of Linux, with all systems,
+tenancies and commitments that AWS lists for a machine type, copied into made-up regions. Two
 releases are made; in the second 0.5 % of the prices have moved. Measured is the second, which goes
 through every check of the gate: each step of it, the share of the history and of the DuckDB file
 among them, and how the cost grows with the rows. The release of a month ago, with which the gate
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -26,15 +27,14 @@ from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.root import sample_root
 from hwprices.rows import parquet
-from hwprices.rows.prices import price_id
-from hwprices.schemas.columns import key
+from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
 from hwprices.stage import validate
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import Inputs, Reading, TableFile, UnitInput
 from hwprices.storage.store import Store
-from hwprices.units import Money
+from hwprices.units import HOURS_PER_YEAR, Money
 
 FULL, SMALL = 10_000_000, 250_000
 
@@ -167,17 +167,69 @@ COPIED = ("prices", "instance_types", "regions", "availability")
 RUNS = ("20261101T040000.000000Z", "20261102T040000.000000Z")
 
 
+SYSTEMS = (
+    ("linux", "none", 100),
+    ("windows", "none", 150),
+    ("rhel", "none", 120),
+    ("sles", "none", 110),
+    ("linux", "sql_std", 300),
+    ("windows", "sql_std", 350),
+    ("windows", "sql_web", 170),
+    ("windows", "sql_ent", 500),
+)
+"""Operating system, software, and per cent of the price of Linux alone."""
+
+COMMITMENTS = (("reserved", "standard"), ("savings_plan", "compute"))
+TERMS = ((12, 80), (36, 60))
+"""Months, and per cent of the on-demand price."""
+PAYMENTS = (("no_upfront", 0), ("partial_upfront", 50), ("all_upfront", 100))
+"""Payment option, and per cent that is paid at the start."""
+
+TENANCIES = (("shared", 100), ("dedicated", 110))
+
+
 def _one_region(base: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Repeat rows: first as they are, then with Windows and under other names."""
-    others = base.with_columns(pl.lit("windows").alias("os"))
-    others = others.unique(key(Prices), keep="first", maintain_order=True)
-    column = "instance_type"
-    copies = max(0, -((base.height - count) // others.height))
-    renamed = (
-        others.with_columns(pl.format("{}-{}", "instance_type", pl.lit(number)).alias(column))
-        for number in range(copies)
+    """Multiply the on-demand prices of Linux as AWS lists them: some 200 rows a machine type.
+
+    If that is not enough, made-up machine types have the same once more.
+    """
+    plain = base.filter(purchase_option="on_demand", os="linux", tenancy="shared", software="none")
+    plain = plain.unique(["instance_type", "zone", "currency"], keep="first", maintain_order=True)
+    bought: list[tuple[str, str | None, int, int, str, int]]
+    bought = [("on_demand", None, 0, 100, "none", 0)]
+    bought += [(*plan, *term, *pay) for plan, term, pay in product(COMMITMENTS, TERMS, PAYMENTS)]
+    made = pl.concat(
+        _bought(plain, system, tenancy, option)
+        for tenancy, option, system in product(TENANCIES, bought, SYSTEMS)
     )
-    return pl.concat([base, *renamed]).head(count)
+    copies = -(-count // made.height) - 1
+    name = pl.col("instance_type")
+    others = [made.with_columns(pl.format("{}-{}", name, number)) for number in range(copies)]
+    return pl.concat([made, *others]).head(count)
+
+
+def _bought(
+    plain: pl.DataFrame,
+    system: tuple[str, str, int],
+    tenancy: tuple[str, int],
+    option: tuple[str, str | None, int, int, str, int],
+) -> pl.DataFrame:
+    """Give these machines another system, tenancy and way to pay, and a price that fits."""
+    kind, plan, months, share, payment, at_start = option
+    rate = pl.col("hourly") * (system[2] * tenancy[1] * share) / 100**3
+    fee = rate * (HOURS_PER_YEAR * months // 12) * at_start / 100
+    made = plain.with_columns(
+        pl.lit(kind).alias("purchase_option"),
+        pl.lit(plan, dtype=pl.String).alias("commitment_plan"),
+        pl.lit(months, dtype=pl.Int32).alias("term_months"),
+        pl.lit(payment).alias("payment_option"),
+        pl.lit(system[0]).alias("os"),
+        pl.lit(system[1]).alias("software"),
+        pl.lit(tenancy[0]).alias("tenancy"),
+        hourly=(rate * (100 - at_start) / 100).cast(Money),
+        upfront=fee.cast(Money) if at_start else pl.lit(None, dtype=Money),
+    )
+    return made.with_columns(effective_hourly())
 
 
 def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:

@@ -42,6 +42,10 @@ NAME_PATTERN = r"^[^\W_][^/\\]*$"
 """Machine types: a letter or digit of any script first, where a spreadsheet takes = + - @ for the
 start of a formula, and no separator of paths. Hidden characters are refused in every text."""
 
+HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
+"""Control, format, private and separating characters of Unicode: they steer a terminal, end a line
+or turn the direction of writing, and no vendor's name or description needs them."""
+
 MAX_NAME_LENGTH = 200
 """Characters of a region, zone or machine type. The longest real one has 37."""
 

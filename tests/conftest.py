@@ -3,7 +3,6 @@
 import atexit
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,17 +67,6 @@ def shared() -> Path:
 def project() -> Path:
     """Return the root of the checkout."""
     return PROJECT
-
-
-@pytest.fixture(scope="session", autouse=True)
-def sheets_once() -> Iterator[None]:
-    """Publish with spec sheets that were read once; see tests/helpers/sheets_once.py."""
-    with pytest.MonkeyPatch.context() as patch:
-        if "hwprices.publish.join" in sys.modules:  # else no test that was collected publishes
-            from tests.helpers.sheets_once import read_sheets_once
-
-            read_sheets_once(patch)
-        yield
 
 
 @pytest.fixture(scope="session")

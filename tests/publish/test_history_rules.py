@@ -63,7 +63,8 @@ def record(
         listed = pl.concat(
             [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, step.outcome)]
         )
-        history = validate.sort_by_key(step.history, PriceHistory)
+        history = step.history
+        assert history.equals(validate.sort_by_key(history, PriceHistory))
         results.append((history, listed))
     return results
 
@@ -167,7 +168,7 @@ def test_the_history_is_the_same_when_it_is_made_again(sequence, data):
             worlds.moment(index),
             read.prices,
         )
-        history = validate.sort_by_key(step.history, PriceHistory)
+        history = step.history
         assert history.equals(results[index][0])
 
 

@@ -24,7 +24,6 @@ from hwprices.schemas.vocabulary import (
 from hwprices.specs.sheets import load
 
 NO_SHEETS = {name: frames.empty(model) for name, model in SHEETS.items()}
-"""Made once, so that each is checked once."""
 
 
 def join_prices(

@@ -45,6 +45,8 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
         ({"kind": "card"}, "kind: card fails isin"),
         ({"source_url": None}, "source_url"),
         ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
+        ({"name": "NVIDIA\u200b L4"}, "column name: a control or format character"),
+        ({"software_stack": "cuda;\u202ert"}, "column software_stack: a control or format"),
     ],
 )
 def test_a_bad_cell_is_named(tmp_path: Path, cells: dict[str, str | None], message: str) -> None:
@@ -81,6 +83,14 @@ def test_a_key_that_comes_twice_is_an_error(tmp_path: Path) -> None:
             "accelerators",
             copy_with(tmp_path, "accelerators", lambda frame: pl.concat([frame, frame.head(1)])),
         )
+
+
+def test_a_sheet_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    directory = copy_with(tmp_path, "accelerators", set_cells("nvidia-l4", tdp_w="71"))
+    power = pl.col("accelerator_id") == "nvidia-l4"
+    assert sheets.load("accelerators", directory).filter(power)["tdp_w"].item() == 71
+    copy_with(tmp_path, "accelerators", set_cells("nvidia-l4", tdp_w="73"))
+    assert sheets.load("accelerators", directory).filter(power)["tdp_w"].item() == 73
 
 
 def test_a_missing_sheet_is_an_error(tmp_path: Path) -> None:

@@ -1,6 +1,31 @@
-"""Put regions together in batches that fit into memory."""
+"""Put regions together in batches that fit into memory, and work at two of them at a time."""
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+AT_ONCE = 2
+"""So many batches are in work side by side: much of the work of one is done by one thread. More
+would take more memory, too."""
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+
+def side_by_side(work: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
+    """Do the work of some batches at a time; give the results in the order of the batches.
+
+    No batch is begun before the result of the last but one was taken: results take memory, too.
+    """
+    begun: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for batch in batches:
+            if len(begun) == AT_ONCE:
+                yield begun.popleft().result()
+            begun.append(pool.submit(work, batch))
+        while begun:
+            yield begun.popleft().result()
 
 
 def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:

@@ -179,7 +179,7 @@ def from_release(provider: str, previous: ReleaseManifest | None) -> Source | No
 
 
 def _candidate(store: Store, source: Source) -> gate.Candidate:
-    files = [file for file in source.files if file.table == gate.PRICES]
+    files = [file for file in _by_region(source.files) if file.table == gate.PRICES]
     one_file = (replace(source, files=(file,)) for file in files)
     prices = (scan(store, [only])[gate.PRICES] for only in one_file)
     return gate.Candidate(
@@ -191,10 +191,10 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
 
 
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
-    """Open the vendor tables of these sources. Tables that no source has are absent."""
+    """Open the vendor tables of these sources, by region. Tables that no source has are absent."""
     uris: dict[str, list[str]] = {}
     for source in sources:
-        for file in source.files:
+        for file in _by_region(source.files):
             uri = store.uri(f"{source.directory}/{file.key}")
             uris.setdefault(file.table, []).append(uri)
     options = storage_options(store.root)
@@ -202,3 +202,8 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
         table: pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
         for table, files in uris.items()
     }
+
+
+def _by_region(files: Collection[TableFile]) -> list[TableFile]:
+    """Sort files as their rows are sorted, so that those of two releases stand in one order."""
+    return sorted(files, key=lambda file: file.key.removesuffix(".parquet"))

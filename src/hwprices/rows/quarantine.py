@@ -3,15 +3,11 @@
 import polars as pl
 
 from hwprices.rows import frames, hashing
-from hwprices.schemas.columns import MAX_NAME_LENGTH, PLACE_PATTERN
+from hwprices.schemas.columns import HIDDEN_CHARACTERS, MAX_NAME_LENGTH, PLACE_PATTERN
 from hwprices.schemas.quarantine import Quarantine
 
 MAX_MESSAGE = 500
 """Characters of a message."""
-
-HIDDEN = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
-"""Control, format, private and separating characters of Unicode: they steer a terminal, end a line
-or turn the direction of writing, and no vendor's name or description needs them."""
 
 LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
 """Columns that a quarantine row takes over from the refused row. All others become its JSON."""
@@ -67,7 +63,9 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _readable(message: pl.Expr) -> pl.Expr:
     """Show hidden characters as a box, and keep a message short; the row has the values whole."""
-    return message.str.slice(0, MAX_MESSAGE).str.replace_all(HIDDEN, "\N{REPLACEMENT CHARACTER}")
+    return message.str.slice(0, MAX_MESSAGE).str.replace_all(
+        HIDDEN_CHARACTERS, "\N{REPLACEMENT CHARACTER}"
+    )
 
 
 def _expression(value: str | pl.Expr) -> pl.Expr:

@@ -1,5 +1,6 @@
 """Read a curated sheet of data/specs as a typed, checked frame."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,10 +39,12 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
     ``table`` is a path below the folder of the sheets, without ``.csv``: ``accelerators``,
     ``accelerator_names/aws``. An empty cell is null, in a list column an empty list.
 
+    The file is read each time. It is parsed and checked once in a process while its bytes are the
+    same: that takes most of the time of a small release.
+
     Raises:
         HwpricesError: no such sheet, or a cell that does not fit; names file, line and column.
     """
-    from hwprices.schemas.columns import key
     from hwprices.schemas.tables import CHECK_SHEETS, RULE_SHEETS, SHEETS, sheet_model
 
     model = sheet_model(table)
@@ -49,7 +52,19 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
         names = ", ".join([*SHEETS, *CHECK_SHEETS, *RULE_SHEETS])
         raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {names}.")
     file = f"{table}.csv"
-    frame = parse_sheet(file, read_csv(file, directory), model)
+    return _checked(file, _read(file, directory), model).clone()
+
+
+@lru_cache(maxsize=128)
+def _checked(file: str, content: bytes, model: "type[Table]") -> pl.DataFrame:
+    """Parse and check the bytes of a sheet, and sort its rows by key.
+
+    Raises:
+        HwpricesError: a cell does not fit; names file, line and column.
+    """
+    from hwprices.schemas.columns import key
+
+    frame = parse_sheet(file, _parse_csv(file, content), model)
     _check(file, frame, model)
     return frame.sort(key(model), maintain_order=True)
 
@@ -60,11 +75,19 @@ def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
     Raises:
         HwpricesError: the file is missing or no CSV.
     """
+    return _parse_csv(file, _read(file, directory))
+
+
+def _read(file: str, directory: Path | None) -> bytes:
     source = (directory or sheet_directory()) / file
     if not source.is_file():
         raise HwpricesError(f"the sheet {file} is missing", "Restore it from the repository.")
+    return source.read_bytes()
+
+
+def _parse_csv(file: str, content: bytes) -> pl.DataFrame:
     try:
-        return pl.read_csv(source.read_bytes(), infer_schema=False)
+        return pl.read_csv(content, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise HwpricesError(
             f"{file} is not a readable CSV: {error}", "Compare it with the last commit."
@@ -153,6 +176,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
             f"{file} line {repeated[0] + FIRST_LINE}: a second row has the same {', '.join(names)}",
             "Remove one of the rows.",
         )
+    _check_characters(file, frame)
     try:
         model.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
@@ -162,3 +186,24 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
         raise HwpricesError(
             f"{file}{line}, {failed_check}", "Correct the cell and its source."
         ) from None
+
+
+def _check_characters(file: str, frame: pl.DataFrame) -> None:
+    """Check that no text of a sheet, alone or in a list, has a hidden character.
+
+    Raises:
+        HwpricesError: names the line of the first that has one.
+    """
+    from hwprices.schemas.columns import HIDDEN_CHARACTERS
+
+    for name, dtype in frame.schema.items():
+        if dtype.base_type() not in (pl.String, pl.List):
+            continue
+        text = pl.col(name).list.join("") if isinstance(dtype, pl.List) else pl.col(name)
+        hidden = frame.select(text.str.contains(HIDDEN_CHARACTERS)).to_series().arg_true()
+        if hidden.len():
+            raise HwpricesError(
+                f"{file} line {hidden[0] + FIRST_LINE}, column {name}: a control or format"
+                " character that nobody sees",
+                "Write the cell again by hand.",
+            )

@@ -8,7 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.rows import quarantine
-from hwprices.schemas.columns import Accelerators, Table, key, table_name
+from hwprices.schemas.columns import HIDDEN_CHARACTERS, Accelerators, Table, key, table_name
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
@@ -156,12 +156,12 @@ def _text_columns(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
     """Give each column with text, and whether a row of it has a hidden character."""
     for name, dtype in frame.schema.items():
         if dtype == pl.String:
-            yield name, pl.col(name).str.contains(quarantine.HIDDEN)
+            yield name, pl.col(name).str.contains(HIDDEN_CHARACTERS)
         elif dtype == pl.List(pl.String):
-            yield name, pl.col(name).list.join("").str.contains(quarantine.HIDDEN)
+            yield name, pl.col(name).list.join("").str.contains(HIDDEN_CHARACTERS)
         elif dtype == Accelerators:
             names = pl.col(name).list.eval(pl.element().struct.field("vendor_name"))
-            yield name, names.list.join("").str.contains(quarantine.HIDDEN)
+            yield name, names.list.join("").str.contains(HIDDEN_CHARACTERS)
 
 
 def _no_reasons() -> pl.DataFrame:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from hwprices.publish.gate import comparisons, invariants
 from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
+from hwprices.publish.gate.invariants import Exceptions
 from hwprices.publish.gate.thresholds import LIMITS
 from hwprices.storage.release_manifest import CheckResult, Outcome
 
@@ -73,18 +74,30 @@ def _invariants(
     new: Candidate, old: Candidate | None, limits: Mapping[str, float]
 ) -> dict[str, Finding]:
     """Report exceptions; stop where they are many more than in the last release."""
-    findings = {}
-    for name, look in invariants.INVARIANTS.items():
-        exceptions = look(new)
-        if name in invariants.NEVER:
-            findings[name] = Finding(exceptions.detail, exceptions.share, 0.0)
-            continue
-        # without exceptions it cannot have grown: the old release need not be looked at
-        before = look(old).share if old is not None and exceptions.count else 0.0
-        grown, limit = exceptions.share - before, limits[name]
-        stops = old is not None and grown > limit and exceptions.count > 2
-        findings[name] = Finding(exceptions.detail, max(0.0, grown), limit, stops=stops)
-    return findings
+    found = invariants.exceptions(new, invariants.INVARIANTS)
+    # without exceptions it cannot have grown: the old release need not be looked at
+    grown = [name for name, exceptions in found.items() if exceptions.count]
+    grown = [name for name in grown if name not in invariants.NEVER]
+    before = invariants.exceptions(old, grown) if old is not None else {}
+    return {
+        name: _invariant(name, exceptions, old, before.get(name), limits)
+        for name, exceptions in found.items()
+    }
+
+
+def _invariant(
+    name: str,
+    exceptions: Exceptions,
+    old: Candidate | None,
+    before: Exceptions | None,
+    limits: Mapping[str, float],
+) -> Finding:
+    """Judge the exceptions of one check; ``before`` are those of the last release, if looked at."""
+    if name in invariants.NEVER:
+        return Finding(exceptions.detail, exceptions.share, 0.0)
+    growth, limit = exceptions.share - (before.share if before else 0.0), limits[name]
+    stops = old is not None and growth > limit and exceptions.count > 2
+    return Finding(exceptions.detail, max(0.0, growth), limit, stops=stops)
 
 
 def _origins(new: Candidate, old: Candidate) -> dict[str, Finding]:

@@ -16,8 +16,8 @@ Tables = Mapping[str, pl.LazyFrame]
 
 PRICES = "prices"
 
-BATCH_ROWS = 1_000_000
-"""Price rows of both releases that are compared at once: some 200 MB while they are joined. A
+BATCH_ROWS = 500_000
+"""Price rows of both releases that are compared at once: some 100 MB while they are joined. A
 region that has more is a batch of its own."""
 
 

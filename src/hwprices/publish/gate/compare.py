@@ -7,6 +7,7 @@ the price rows are joined once however many checks there are.
 
 import polars as pl
 
+from hwprices.publish.batches import side_by_side
 from hwprices.publish.gate.candidate import Candidate, batches
 from hwprices.publish.gate.thresholds import DOUBLED, JUMP, MOVED, MOVING_OPTIONS
 
@@ -46,40 +47,57 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
     """
     described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     types = described.collect().lazy()
-    parts = [_cells(*pair, types, retired) for pair in batches(new, old)]
+    pairs = batches(new, old)
+    parts = list(side_by_side(lambda pair: _cells(*pair, types, retired), pairs))
     moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
     return pl.concat(parts).with_columns(moving=moving).sort(DIMENSIONS)
+
+
+_GROUP = ("region", "instance_type", "os", "purchase_option", "currency")
+"""What the rows are counted by before their types are described: far fewer rows are described."""
 
 
 def _cells(
     new: Candidate, old: Candidate, types: pl.LazyFrame, retired: pl.DataFrame
 ) -> pl.DataFrame:
     """Count what became of each price of some regions, by cell."""
-    joined = _side(old, retired).join(
-        _side(new, retired).rename({name: f"new_{name}" for name in _NEW}),
-        left_on="price_id",
-        right_on="new_price_id",
-        how="full",
-        coalesce=True,
+    before, after = (
+        side.collect(engine="streaming") for side in (_side(old, retired), _side(new, retired))
     )
-    cells = (
-        joined.with_columns(
-            pl.coalesce(name, f"new_{name}").alias(name)
-            for name in ("region", "instance_type", "os", "purchase_option")
-        )
-        .join(types, on="instance_type", how="left")
+    counted = (
+        _side_by_side(before, after)
+        .lazy()
         .with_columns(
-            pl.col("family").fill_null(""),
-            pl.col("accelerator").fill_null(""),
             currency_changed=pl.col("currency") != pl.col("new_currency"),
             unit_changed=pl.col("billing_unit") != pl.col("new_billing_unit"),
             currency=pl.coalesce("currency", "new_currency"),
             ratio=pl.col("new_price") / pl.col("price"),
         )
-        .group_by(DIMENSIONS)
+        .group_by(_GROUP)
         .agg(*_counts())
     )
-    return cells.collect(engine="streaming")
+    described = counted.join(types, on="instance_type", how="left").with_columns(
+        pl.col("family", "accelerator").fill_null("")
+    )
+    counts = [name for name in counted.collect_schema() if name not in _GROUP]
+    return described.group_by(DIMENSIONS).agg(pl.col(counts).sum()).collect(engine="streaming")
+
+
+def _side_by_side(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """Put the prices of two releases side by side, by id; the columns of the newer begin with new_.
+
+    Both are sorted by the key that the id is the hash of, so where no price came or went they are
+    side by side already.
+    """
+    now = after.rename({name: f"new_{name}" for name in _NEW})
+    if before["price_id"].equals(after["price_id"]):
+        return before.hstack(now.drop("new_price_id"))
+    joined = before.join(
+        now, left_on="price_id", right_on="new_price_id", how="full", coalesce=True
+    )
+    return joined.with_columns(
+        pl.coalesce(name, f"new_{name}").alias(name) for name in _GROUP if name != "currency"
+    )
 
 
 _NEW = (*_COLUMNS, "billing_unit", "price")
@@ -88,11 +106,10 @@ _NEW = (*_COLUMNS, "billing_unit", "price")
 def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
     """Select the compared columns of one release; ``price`` is the effective rate as a float."""
     price = pl.col("effective_hourly").cast(pl.Float64)
-    return (
-        candidate.table("prices")
-        .select(*_COLUMNS, "billing_unit", price=price)
-        .join(retired.lazy(), on="instance_type", how="anti")
-    )
+    rows = candidate.table("prices").select(*_COLUMNS, "billing_unit", price=price)
+    if retired.is_empty():
+        return rows
+    return rows.join(retired.lazy(), on="instance_type", how="anti", maintain_order="left")
 
 
 def _counts() -> list[pl.Expr]:

@@ -5,12 +5,12 @@ stops when there are many more exceptions than in the last release. Two things s
 price that is not below on-demand and has no flag, and a price of zero.
 """
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.publish.batches import side_by_side
 from hwprices.publish.gate import thresholds
 from hwprices.publish.gate.candidate import Candidate, batches
 
@@ -60,64 +60,75 @@ def _added_up(parts: Sequence[Exceptions]) -> Exceptions:
     )
 
 
-def by_batch(look: Callable[[Candidate], Exceptions]) -> Callable[[Candidate], Exceptions]:
-    """Make a check of prices inside a region look at some regions at a time."""
+def exceptions(candidate: Candidate, names: Collection[str]) -> dict[str, Exceptions]:
+    """Count the exceptions to some of INVARIANTS. Each price is read once for all of a kind."""
+    found: dict[str, list[Exceptions]] = {name: [] for name in INVARIANTS if name in names}
+    inside = {name: look for name, look in IN_A_REGION.items() if name in found}
+    parts = (part for part, _ in batches(candidate, candidate)) if inside else ()
+    for exceptions_of_part in side_by_side(lambda part: _in_a_region(part, inside), parts):
+        for name, counted in exceptions_of_part.items():
+            found[name].append(counted)
+    if found.keys() & OF_MACHINES.keys():
+        machines = _on_demand(candidate).collect(engine="streaming").lazy()
+        for name in found.keys() & OF_MACHINES.keys():
+            found[name].append(OF_MACHINES[name](machines))
+    if "priced_is_offered" in found:
+        found["priced_is_offered"].append(priced_is_offered(candidate))
+    return {name: _added_up(parts) for name, parts in found.items()}
 
-    @functools.wraps(look)
-    def look_at_batches(candidate: Candidate) -> Exceptions:
-        return _added_up([look(part) for part, _ in batches(candidate, candidate)])
 
-    return look_at_batches
+def _in_a_region(
+    candidate: Candidate, checks: Mapping[str, Callable[[pl.DataFrame], Exceptions]]
+) -> dict[str, Exceptions]:
+    """Run checks of the prices of some regions."""
+    prices = _compared(candidate)
+    return {name: look(prices) for name, look in checks.items()}
 
 
-def _known_prices(candidate: Candidate) -> pl.LazyFrame:
+def _compared(candidate: Candidate) -> pl.DataFrame:
+    """Read the columns that prices of a region are compared by; ``rate`` is a float."""
     rate = pl.col("effective_hourly").cast(pl.Float64)
-    prices = candidate.table("prices").filter(pl.col("effective_hourly").is_not_null())
-    return prices.with_columns(rate=rate)
+    columns = (*PLAN, "term_months", "zone", "flags")
+    return candidate.table("prices").select(*columns, rate=rate).collect(engine="streaming")
 
 
 def _side_by_side(
-    candidate: Candidate, left: pl.Expr, right: pl.Expr, on: list[str]
+    prices: pl.DataFrame, left: pl.Expr, right: pl.Expr, on: list[str]
 ) -> pl.DataFrame:
-    """Put two selections of prices side by side, as ``rate`` and ``rate_right``."""
-    prices = _known_prices(candidate)
-    left_prices = prices.filter(left).select(*on, "rate", "flags")
-    right_prices = prices.filter(right).select(*on, "rate")
-    return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True).collect()
+    """Put two selections of known prices side by side, as ``rate`` and ``rate_right``."""
+    known = pl.col("rate").is_not_null()
+    left_prices = prices.filter(left, known).select(*on, "rate", "flags")
+    right_prices = prices.filter(right, known).select(*on, "rate")
+    return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True)
 
 
-@by_batch
-def spot_below_on_demand(candidate: Candidate) -> Exceptions:
+def spot_below_on_demand(prices: pl.DataFrame) -> Exceptions:
     """Check that a spot price is below the on-demand price, or has a flag that says it is not."""
     option = pl.col("purchase_option")
-    both = _side_by_side(candidate, option == "spot", option == "on_demand", MACHINE)
+    both = _side_by_side(prices, option == "spot", option == "on_demand", MACHINE)
     unflagged = (pl.col("rate") >= pl.col("rate_right")) & (pl.col("flags").list.len() == 0)
     return _exceptions(both, unflagged, "spot prices are not below on-demand and not flagged")
 
 
-@by_batch
-def price_above_zero(candidate: Candidate) -> Exceptions:
+def price_above_zero(prices: pl.DataFrame) -> Exceptions:
     """Check that no published price is zero."""
-    prices = candidate.table("prices").select("instance_type", rate="effective_hourly").collect()
     return _exceptions(prices, (pl.col("rate") <= 0).fill_null(False), "prices are zero")
 
 
-@by_batch
-def longer_is_cheaper(candidate: Candidate) -> Exceptions:
+def longer_is_cheaper(prices: pl.DataFrame) -> Exceptions:
     """Check that three years cost no more an hour than one year."""
     months = pl.col("term_months")
-    both = _side_by_side(candidate, months == 36, months == 12, PLAN)
+    both = _side_by_side(prices, months == 36, months == 12, PLAN)
     dearer = pl.col("rate") > pl.col("rate_right")
     return _exceptions(both, dearer, "three-year prices are above the one-year price")
 
 
-@by_batch
-def windows_above_linux(candidate: Candidate) -> Exceptions:
+def windows_above_linux(prices: pl.DataFrame) -> Exceptions:
     """Check that Windows with its license costs at least what Linux costs."""
     included = pl.col("license_model") == "included"
     on = [c for c in [*PLAN, "term_months", "zone"] if c != "os"]
     windows, linux = ((pl.col("os") == name) & included for name in ("windows", "linux"))
-    both = _side_by_side(candidate, windows, linux, on)
+    both = _side_by_side(prices, windows, linux, on)
     below = pl.col("rate") < pl.col("rate_right")
     return _exceptions(both, below, "Windows prices are below the Linux price")
 
@@ -130,11 +141,11 @@ def priced_is_offered(candidate: Candidate) -> Exceptions:
     pair = ["region", "instance_type"]
     listed = candidate.table("availability").select(pair).unique()
     flagged = pl.col("flags").list.contains("not_offered_here")
-    priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged)
-    covered = priced.join(listed.select("region").unique(), on="region", how="semi")
-    pairs = (
-        covered.select(pair).unique().join(listed.with_columns(listed=True), on=pair, how="left")
-    )
+    priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged).select(pair)
+    # they are sorted by type: the first of each run stands for all of it
+    is_first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in pair)
+    covered = priced.filter(is_first).unique().join(listed, on="region", how="semi")
+    pairs = covered.join(listed.with_columns(listed=True), on=pair, how="left")
     description = "priced (region, type) pairs are in no list of what is offered"
     return _exceptions(pairs.collect(), pl.col("listed").is_null(), description)
 
@@ -148,32 +159,35 @@ def _on_demand(candidate: Candidate) -> pl.LazyFrame:
         accelerator=pl.col("accelerators").list.first().struct.field("accelerator_id"),
         devices=pl.col("accelerators").list.len(),
     )
-    prices = _known_prices(candidate).filter(*(pl.col(n) == v for n, v in plain.items()))
+    prices = candidate.table("prices").filter(*(pl.col(n) == v for n, v in plain.items()))
+    known = pl.col("effective_hourly").is_not_null()
+    rate = pl.col("effective_hourly").cast(pl.Float64)
     return (
-        prices.filter(pl.col("software") == "none", pl.col("license_model") == "included")
-        .select("region", "instance_type", "rate")
+        prices.filter(pl.col("software") == "none", pl.col("license_model") == "included", known)
+        .select("region", "instance_type", rate=rate)
         .join(machines, on="instance_type", how="inner")
     )
 
 
-def metal_equals_twin(candidate: Candidate) -> Exceptions:
+def metal_equals_twin(machines: pl.LazyFrame) -> Exceptions:
     """Check that bare metal at shared tenancy costs what the virtual machine of its size costs.
 
     Another widely used table has the dedicated-tenancy price there, 6 to 10 % above
     (docs/known-wrong-numbers.md, A13).
     """
     on = ["region", "family", "vcpus", "local_disk_gib"]
-    prices = _on_demand(candidate)
-    virtual = prices.filter(~pl.col("bare_metal")).group_by(on).agg(pl.col("rate").max())
-    metal = prices.filter("bare_metal", ~pl.col("instance_type").is_in(thresholds.TWIN_EXCEPTIONS))
+    virtual = machines.filter(~pl.col("bare_metal")).group_by(on).agg(pl.col("rate").max())
+    metal = machines.filter(
+        "bare_metal", ~pl.col("instance_type").is_in(thresholds.TWIN_EXCEPTIONS)
+    )
     both = metal.join(virtual, on=on, how="inner", suffix="_twin", nulls_equal=True).collect()
     apart = (pl.col("rate") / pl.col("rate_twin") - 1).abs() > thresholds.TWIN_TOLERANCE
     return _exceptions(both, apart, "bare-metal prices differ from their virtual twin")
 
 
-def price_per_vcpu(candidate: Candidate) -> Exceptions:
+def price_per_vcpu(machines: pl.LazyFrame) -> Exceptions:
     """Check that a vCPU costs about the same in every size of a series in a region."""
-    plain = _on_demand(candidate).filter(
+    plain = machines.filter(
         pl.col("devices") == 0, ~pl.col("burstable").fill_null(False), pl.col("vcpus") > 1
     )
     each = plain.with_columns(each=pl.col("rate") / pl.col("vcpus")).with_columns(
@@ -184,42 +198,46 @@ def price_per_vcpu(candidate: Candidate) -> Exceptions:
     return _exceptions(each.collect(), far, "prices per vCPU are far from their family's median")
 
 
-def accelerator_price(candidate: Candidate) -> Exceptions:
+def accelerator_price(machines: pl.LazyFrame) -> Exceptions:
     """Check that a machine never costs much less than its accelerators do elsewhere."""
-    machines = _on_demand(candidate).filter(
+    with_one_kind = machines.filter(
         pl.col("accelerator_count") > 0, pl.col("accelerator").is_not_null(), pl.col("devices") == 1
     )
-    each = machines.with_columns(each=pl.col("rate") / pl.col("accelerator_count")).with_columns(
-        median=pl.col("each").median().over("accelerator")
-    )
+    each = with_one_kind.with_columns(
+        each=pl.col("rate") / pl.col("accelerator_count")
+    ).with_columns(median=pl.col("each").median().over("accelerator"))
     cheap = pl.col("each") < pl.col("median") * thresholds.ACCELERATOR_RANGE
     return _exceptions(
         each.collect(), cheap, "machines cost less than their accelerators elsewhere"
     )
 
 
-def region_spread(candidate: Candidate) -> Exceptions:
+def region_spread(machines: pl.LazyFrame) -> Exceptions:
     """Check that a type's prices in the provider's regions are within a factor of three."""
-    types = (
-        _on_demand(candidate)
-        .group_by("instance_type")
-        .agg(low=pl.col("rate").min(), high=pl.col("rate").max())
+    types = machines.group_by("instance_type").agg(
+        low=pl.col("rate").min(), high=pl.col("rate").max()
     )
     wide = pl.col("high") > pl.col("low") * thresholds.REGION_RANGE
     return _exceptions(types.collect(), wide, "types cost over three times as much in one region")
 
 
-INVARIANTS: Mapping[str, Callable[[Candidate], Exceptions]] = {
+IN_A_REGION: Mapping[str, Callable[[pl.DataFrame], Exceptions]] = {
     "spot_below_on_demand": spot_below_on_demand,
     "price_above_zero": price_above_zero,
     "longer_is_cheaper": longer_is_cheaper,
     "windows_above_linux": windows_above_linux,
-    "priced_is_offered": priced_is_offered,
+}
+"""Checks of the prices inside a region, which look at what ``_compared`` reads."""
+
+OF_MACHINES: Mapping[str, Callable[[pl.LazyFrame], Exceptions]] = {
     "metal_equals_twin": metal_equals_twin,
     "price_per_vcpu": price_per_vcpu,
     "accelerator_price": accelerator_price,
     "region_spread": region_spread,
 }
+"""Checks of what ``_on_demand`` selects of all regions."""
+
+INVARIANTS = (*IN_A_REGION, "priced_is_offered", *OF_MACHINES)
 """Checks that need no other release, by name."""
 
 NEVER = ("spot_below_on_demand", "price_above_zero")

@@ -10,6 +10,7 @@ from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.keys import PRICE_KEY
+from hwprices.stage import validate
 from hwprices.units import Timestamp
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
@@ -20,8 +21,9 @@ ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
 class Step:
     """What a release did to the intervals of one provider.
 
-    ``history`` has the columns of price_history. ``moves`` has a row for each price that changed,
-    came or went: the key, old_, middle_ and new_ values, evidence, start_reason and end_reason.
+    ``history`` has the columns of price_history, sorted by key. ``moves`` has a row for each price
+    that changed, came or went: the key, old_, middle_ and new_ values, evidence, start_reason and
+    end_reason.
     ``waiting`` are the open intervals of prices that the release lacks, ``back`` those that were
     missing before and are there again; ``was_state`` is how they stood before.
     ``before`` is the history that it began with.
@@ -46,14 +48,16 @@ class Step:
     @property
     def outcome(self) -> "Outcome":
         """What is to be said of it: far smaller than the intervals."""
+        columns = ("provider", *SUBJECTS, "valid_to")
+        before, after = self.before.select(columns), self.history.select(columns)
         is_open = pl.col("valid_to").is_null()
         moves = self.moves.filter(pl.col("start_reason").ne_missing("first_release"))
         return Outcome(
             had=self.before.height,
             has=self.history.height,
-            sold_before=_sold(self.before.filter(is_open)),
-            sold=_sold(self.history.filter(is_open)),
-            ever=_sold(self.before),
+            sold_before=_sold(before.filter(is_open)),
+            sold=_sold(after.filter(is_open)),
+            ever=_sold(before),
             moves=frames.independent(moves),
             waiting=frames.independent(self.waiting),
             back=frames.independent(self.back),
@@ -61,8 +65,15 @@ class Step:
 
 
 def _sold(rows: pl.DataFrame) -> pl.DataFrame:
-    """List the machine types and the regions of intervals; the column of the other is null."""
-    by_subject = [rows.select("provider", subject).unique() for subject in SUBJECTS]
+    """List the machine types and the regions of intervals; the column of the other is null.
+
+    Sorted by key, rows of one subject follow one another: only the first of each run is looked at.
+    """
+    runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
+    by_subject = [
+        rows.select("provider", subject).filter(is_first).unique()
+        for subject, is_first in runs.items()
+    ]
     return frames.independent(pl.concat(by_subject, how="diagonal"))
 
 
@@ -139,7 +150,7 @@ def step(
     """Carry one provider's intervals, or those of some of its regions, to the next release.
 
     Args:
-        history: its intervals so far.
+        history: its intervals so far, sorted by key.
         before: its tables in the release before; None if it was not in it.
         after: its tables in this release; None if it is not in it.
         moment: this release.
@@ -147,38 +158,70 @@ def step(
         past: what is to be known of the provider's other intervals; None if there are no others.
     """
     past = past or past_of(history.lazy())
-    ended = history.filter(pl.col("valid_to").is_not_null())
-    open_rows = history.filter(pl.col("valid_to").is_null())
+    is_open = history["valid_to"].is_null()
+    ended, open_rows = history.clear(), history
+    if not is_open.all():
+        ended, open_rows = history.filter(~is_open), history.filter(is_open)
     if after is None:
         waiting = _without_provider(open_rows)
         kept = waiting.drop("was_state")
-        return Step(
-            history, pl.concat([ended, kept]), _no_moves(), waiting, _back(ended, open_rows)
-        )
+        none_back = _back(open_rows, open_rows, pl.repeat(False, open_rows.height, eager=True))
+        none_begun = pl.Series(dtype=pl.UInt32)
+        carried = _in_order([ended, kept, kept.clear()], is_open, none_begun)
+        return Step(history, carried, _no_moves(), waiting, none_back)
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
-    same, moves = _told_apart(open_rows, prices)
+    origins, is_same, new = _told_apart(open_rows, prices)
+    others = _numbered(open_rows, ~is_same)
+    moves = _full_join(others, new)
     missing = _missing(moves.filter(~pl.col("new_there")), before, after)
     gone = missing.filter("collected").drop("collected")
-    waiting = _waiting(open_rows, missing.filter(~pl.col("collected")))
+    waiting = _waiting(others, missing.filter(~pl.col("collected")))
     moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
-    ended_before = ended["price_id"].unique()
-    moves = _judged(moves, past, ended_before, before, after, re_read)
-    seen = _seen(same, moment)
-    parts = [
-        ended,
-        seen,
-        waiting.drop("was_state"),
-        _ended(open_rows, moves, moment),
-        _begun(moves, moment),
-    ]
-    carried = _with_accelerators(pl.concat(parts), after)
-    back = _back(seen, open_rows)
-    return Step(history, carried, moves, waiting, back)
+    moves = _judged(moves, past, ended["price_id"].unique(), before, after, re_read)
+    seen = _seen(open_rows, origins, moment)
+    back = _back(seen, open_rows, is_same)
+    kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
+    parts = [_with_accelerators(rows, after) for rows in (ended, kept, _begun(moves, moment))]
+    carried = _in_order(parts, is_open, moves.filter("new_there")[ROW])
+    return Step(history, carried, moves, waiting.drop(ROW), back)
+
+
+ROW = "row"
+"""Number of an interval among those that were open."""
+
+
+def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
+    """Put intervals together, sorted by key.
+
+    Args:
+        parts: those that had ended before, those that were open, and those that begin now.
+        is_open: of each interval before, sorted by key, whether it was open.
+        rows: of those that begin, the row among the open ones of the same price; null for a new
+            price.
+    """
+    ended, kept, begun = parts
+    if begun.is_empty() and ended.is_empty():
+        return kept
+    if rows.has_nulls():
+        return validate.sort_by_key(pl.concat(parts, rechunk=True), PriceHistory)
+    # an interval that begins follows the last one of its price
+    places = pl.int_range(0, 2 * is_open.len(), 2, eager=True)
+    at_open = places.filter(is_open)
+    order = pl.concat([places.filter(~is_open), at_open, at_open.gather(rows) + 1]).arg_sort()
+    # column by column: as a whole, twice as much would be copied at a time
+    return pl.DataFrame(
+        [
+            pl.concat([part[name] for part in parts], rechunk=True).gather(order)
+            for name in kept.columns
+        ]
+    )
 
 
 def _no_moves() -> pl.DataFrame:
     empty = frames.empty(PriceHistory)
-    both = _full_join(empty, empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN))
+    both = _full_join(
+        empty.with_row_index(ROW), empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
+    )
     return _with_reasons(
         judge.with_middle(
             both.with_columns(
@@ -194,33 +237,58 @@ def _no_moves() -> pl.DataFrame:
     )
 
 
-def _told_apart(open_rows: pl.DataFrame, prices: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _told_apart(
+    open_rows: pl.DataFrame, prices: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
     """Tell the intervals whose price is the same from those that moved.
 
-    The first frame has the columns of an interval and now_ for each of ORIGIN, the second those of
-    ``_full_join``. Nearly all prices are the same, so only the others are put side by side whole.
+    Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
+    the prices that are not the same as those of an interval. Nearly all are.
     """
-    now = prices.select(
-        "price_id",
+    beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
-        is_there=pl.lit(True),
+        now_there=pl.lit(True),
     )
-    then = open_rows.rename({name: f"old_{name}" for name in VALUE})
-    joined = then.join(now, on="price_id", how="left", maintain_order="left")
-    is_there = pl.col("is_there").fill_null(False)
-    is_same = is_there & ~judge.values_differ("old", "now", VALUE)
-    joined = joined.with_columns(is_same=is_same)
-    same = joined.filter("is_same").rename({f"old_{name}": name for name in VALUE})
-    moved = _full_join(
-        open_rows.filter(~joined["is_same"]),
-        prices.join(same.select("price_id"), on="price_id", how="anti"),
-    )
-    return same.drop("is_there", "is_same", *(f"now_{name}" for name in VALUE)), moved
+    at = _positions(open_rows["price_id"], prices["price_id"])
+    if at is not None:
+        beside = beside[at]
+    before = open_rows.select(pl.col(name).alias(f"old_{name}") for name in VALUE)
+    is_there = pl.col("now_there").fill_null(False)
+    is_same = before.hstack(beside).select(is_there & ~judge.values_differ("old", "now", VALUE))
+    chosen = is_same.to_series()
+    origins = beside.select(f"now_{name}" for name in ORIGIN)
+    if at is None:
+        return origins, chosen, prices[(~chosen).arg_true()]
+    return origins, chosen, _without(prices, at.filter(chosen))
+
+
+def _numbered(open_rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
+    """Select a few rows with their numbers, faster than a filter, which looks at all columns."""
+    rows = chosen.arg_true()
+    return open_rows[rows].insert_column(0, rows.alias(ROW))
+
+
+def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
+    """Find the row of each of today's prices that an open interval has; null where it is missing.
+
+    None where each has the same row: both are sorted by key, so that is so while none came or went.
+    """
+    if then.equals(now):
+        return None
+    rows = now.to_frame().with_row_index("row")
+    return then.to_frame().join(rows, on="price_id", how="left", maintain_order="left")["row"]
+
+
+def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
+    """Leave out the rows with these numbers."""
+    is_left = pl.repeat(True, rows.height, eager=True).scatter(left_out, False)
+    return rows[is_left.arg_true()]
 
 
 def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
     columns = (*VALUE, *ORIGIN)
     old = open_rows.select(
+        ROW,
         "price_id",
         *PRICE_KEY,
         *(pl.col(name).alias(f"old_{name}") for name in columns),
@@ -271,22 +339,40 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(same: pl.DataFrame, moment: Moment) -> pl.DataFrame:
-    """Write down that these prices have the same value in this release."""
-    return same.with_columns(
-        *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
-        observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
-        observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
-        last_release=pl.lit(moment.version),
-        state=pl.lit("current"),
-        waits_for=pl.lit(None, dtype=pl.String),
-    ).drop(f"now_{name}" for name in ORIGIN)
+def _seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+    """Write down that prices have the same value in this release; of others it is undone later."""
+    return (
+        open_rows.hstack(origins)
+        .with_columns(
+            *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
+            observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
+            observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
+            last_release=pl.lit(moment.version),
+            state=pl.lit("current"),
+            waits_for=pl.lit(None, dtype=pl.String),
+        )
+        .select(open_rows.columns)
+    )
 
 
-def _back(seen: pl.DataFrame, open_rows: pl.DataFrame) -> pl.DataFrame:
+SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
+"""What ``_seen`` writes."""
+
+
+def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put the intervals that ended or wait into their rows: few rows, and some of the columns."""
+    names = (*SEEN, "valid_to", "end_reason")
+    moved = pl.concat([rows.select(ROW, *names) for rows in others])
+    if moved.is_empty():
+        return seen
+    return seen.with_columns(seen[name].scatter(moved[ROW], moved[name]) for name in names)
+
+
+def _back(seen: pl.DataFrame, open_rows: pl.DataFrame, is_same: pl.Series) -> pl.DataFrame:
     """Select the prices that were missing in the release before, and say what they waited for."""
-    were = open_rows.select("price_id", was_state="state", was_for="waits_for")
-    return seen.join(were.filter(pl.col("was_state") != "current"), on="price_id")
+    is_back = is_same & (open_rows["state"] != "current")
+    were = open_rows.filter(is_back).select(was_state="state", was_for="waits_for")
+    return seen.filter(is_back).hstack(were)
 
 
 def _judged(
@@ -401,9 +487,24 @@ def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
         pl.when(is_one).then(first.struct.field("count")).alias("now_count"),
         is_listed=pl.lit(True),
     )
+    if not _name_others(history, types):
+        return history
     joined = history.join(types, on="instance_type", how="left", maintain_order="left")
     listed = pl.col("is_listed").fill_null(False)
     return joined.with_columns(
         accelerator_id=pl.when(listed).then("now_id").otherwise("accelerator_id"),
         accelerator_count=pl.when(listed).then("now_count").otherwise("accelerator_count"),
     ).drop("now_id", "now_count", "is_listed")
+
+
+def _name_others(history: pl.DataFrame, types: pl.DataFrame) -> bool:
+    """Tell whether machine types have other accelerators than the intervals say.
+
+    Rows of one type follow one another, so only the first of each run is compared.
+    """
+    columns = ("instance_type", "accelerator_id", "accelerator_count")
+    is_first = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift(1)) for n in columns)
+    listed = history.select(columns).filter(is_first).join(types, on="instance_type")
+    differs = pl.col("accelerator_id").ne_missing(pl.col("now_id"))
+    differs |= pl.col("accelerator_count").ne_missing(pl.col("now_count"))
+    return bool(listed.select(differs.any()).item())

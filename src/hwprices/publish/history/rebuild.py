@@ -7,6 +7,7 @@ import polars as pl
 from hwprices.publish.history import record
 from hwprices.publish.history.record import Record
 from hwprices.read.releases import read_manifest, versions
+from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.store import Store
 
@@ -47,7 +48,10 @@ def rebuild(store: Store, last: str | None = None) -> list[Rebuilt]:
 
 
 def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
-    """List the history files of a release that do not come out byte for byte as they are there."""
+    """List the history files of a release that do not come out byte for byte as they are there.
+
+    Of a file that an older program packed in another way the rows are compared.
+    """
     import tempfile
 
     published = {
@@ -57,8 +61,23 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
         for file in rebuilt.release.tables[name].files
     }
     with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
-        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), "release")}
-    if not published:
-        return []
-    keys = sorted({*published, *made})
-    return [key for key in keys if published.get(key) != made.get(key)]
+        scratch, directory = Store(folder), layout.release_directory(rebuilt.release.version)
+        made = {file.key: file.sha256 for file in rebuilt.record.write(scratch, directory)}
+        if not published:
+            return []
+        keys = sorted({*published, *made})
+        differing = [key for key in keys if published.get(key) != made.get(key)]
+        both = published.keys() & made.keys()
+        paths = {key: f"{directory}/{key}" for key in differing}
+        return [
+            key
+            for key, path in paths.items()
+            if key not in both or not _same_rows(store.get(path), scratch.get(path))
+        ]
+
+
+def _same_rows(published: bytes | None, made: bytes | None) -> bool:
+    if published is None or made is None:
+        return False
+    one, other = (pl.read_parquet(data, hive_partitioning=False) for data in (published, made))
+    return one.equals(other)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from hwprices.publish import choose
-from hwprices.publish.batches import packed
+from hwprices.publish.batches import packed, side_by_side
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
@@ -147,19 +147,17 @@ def advance(
         rows = past.get(name, frames.empty(PriceHistory).lazy())
         outcome: intervals.Outcome | None = None
         unchecked = frames.empty(PriceHistory)
-        for step, is_whole in _steps(rows, then, now, moment, read):
-            added = step.touched if was_checked else step.history
-            if unchecked.height + added.height > BATCH_ROWS:
+        carry = _Carry(name, rows, then, now, moment, read.prices, Store(folder.name), was_checked)
+        for piece in carry.pieces():
+            files += piece.files
+            if unchecked.height + piece.unchecked.height > BATCH_ROWS:
                 _checked(unchecked, PriceHistory)
                 unchecked = unchecked.clear()
-            unchecked = pl.concat([unchecked, added])
-            carried = validate.sort_by_key(step.history, PriceHistory)
-            files += _write(Store(folder.name), carried, name, is_whole=is_whole)
+            unchecked = pl.concat([unchecked, piece.unchecked])
             so_far = [] if outcome is None else [outcome]
-            outcome = intervals.added_up([*so_far, step.outcome])
-            del step, carried, added  # while the next is made, they would be in memory with it
+            outcome = intervals.added_up([*so_far, piece.outcome])
         _checked(unchecked, PriceHistory)
-        assert outcome is not None, "there is a step at least"
+        assert outcome is not None, "there is a piece at least"
         listed += changes.of_provider(name, outcome)
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
@@ -168,42 +166,69 @@ def advance(
     return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """What was done to the intervals of some regions; ``unchecked`` are yet to be checked."""
+
+    files: Sequence[TableFile]
+    outcome: intervals.Outcome
+    unchecked: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Carry:
+    """Carries one provider's intervals to the next release. Arguments as those of ``advance``."""
+
+    provider: str
+    rows: pl.LazyFrame
+    then: Snapshot | None
+    now: Snapshot | None
+    moment: Moment
+    read: pl.DataFrame | None
+    store: Store
+    was_checked: bool
+
+    def pieces(self) -> Iterator[_Piece]:
+        """Carry all of them at once, or some regions at a time where there are many."""
+        past = intervals.past_of(self.rows)
+        now = [self.now.prices.select("region")] if self.now else []
+        regions = pl.concat([self.rows.select("region"), *now])
+        counts = regions.group_by("region").len().collect(engine="streaming")
+        if counts["len"].sum() <= BATCH_ROWS:
+            yield self._piece(None, past)
+            return
+        batches = list(packed(dict(counts.iter_rows()), BATCH_ROWS))
+        yield from side_by_side(lambda batch: self._piece(batch, past), batches)
+
+    def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
+        """Carry the intervals of these regions, None for all, and write their files."""
+        rows, now = self.rows, self.now
+        if regions is not None:
+            is_in = pl.col("region").is_in(regions)
+            rows, now = rows.filter(is_in), now and replace(now, prices=now.prices.filter(is_in))
+        before = rows.collect()
+        if regions is None or len(regions) > 1:  # else they are of one file, which is sorted
+            before = validate.sort_by_key(before, PriceHistory)
+        step = intervals.step(before, self.then, now, self.moment, self.read, past)
+        files = _write(self.store, step.history, self.provider, is_whole=regions is None)
+        if not self.was_checked:
+            _checked(step.history, PriceHistory)
+        unchecked = step.touched if self.was_checked else step.history.clear()
+        return _Piece(files, step.outcome, unchecked)
+
+
 def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
     """Write the intervals of a provider into one file, or those of some regions into one each."""
     parts: dict[str | None, pl.DataFrame] = {None: rows}
-    if not is_whole:
+    if not is_whole and rows["region"].n_unique() == 1:
+        parts = {rows["region"][0]: rows}
+    elif not is_whole:
         by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
         parts = {str(key[0]): part for key, part in by_region.items()}
     return [
         parquet.write(store, SCRATCH, HISTORY, part, provider=provider, region=region)
         for region, part in parts.items()
     ]
-
-
-def _steps(
-    rows: pl.LazyFrame,
-    then: Snapshot | None,
-    now: Snapshot | None,
-    moment: Moment,
-    read: ReRead,
-) -> Iterator[tuple[intervals.Step, bool]]:
-    """Carry a provider's intervals further, as a whole or some regions at a time.
-
-    Gives each step, and whether it is the whole.
-    """
-    past = intervals.past_of(rows)
-    regions = [rows.select("region"), *([now.prices.select("region")] if now else [])]
-    counts = pl.concat(regions).group_by("region").len().collect(engine="streaming")
-    if counts["len"].sum() <= BATCH_ROWS:
-        yield intervals.step(rows.collect(), then, now, moment, read.prices, past), True
-        return
-    for batch in packed(dict(counts.iter_rows()), BATCH_ROWS):
-        is_in = pl.col("region").is_in(batch)
-        of_batch = now and replace(now, prices=now.prices.filter(is_in))
-        yield (
-            intervals.step(rows.filter(is_in).collect(), then, of_batch, moment, read.prices, past),
-            False,
-        )
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

@@ -49,8 +49,9 @@ class Joined:
 def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame]) -> Joined:
     """Join the vendor tables of a release with the spec sheets.
 
-    ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. Only the
-    prices that offers shows are read into memory.
+    ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. ``specs`` are
+    as ``sheets.load`` gives them, checked and sorted. Only the prices that offers shows are read
+    into memory.
 
     Raises:
         HwpricesError: a table breaks a check of its model: a mistake in this package or in a sheet.
@@ -85,14 +86,11 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
         "regions": region_table,
         "accelerators": accelerator_table,
         "offers": offer_table,
-        **{name: sheet[name] for name in PUBLISHED_SHEETS},
     }
-    checked = {
-        name: validate.check(derived[name], model)
-        for name, model in TABLES.items()
-        if name in derived
-    }
-    return Joined(checked, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
+    checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
+    checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
+    in_order = {name: checked[name] for name in TABLES if name in checked}
+    return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
 
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
