@@ -160,12 +160,20 @@ def _collection(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
         {"new_collection_unit": "of_unit"}
     )
     parts = [
-        newly_waiting.filter(state="not_collected").select("state", of_unit="waits_for"),
-        newly_waiting.filter(state="refused").select("state", of_unit="collection_unit"),
-        outcome.back.select(pl.lit("collected_again").alias("state"), of_unit=_was_waiting_for()),
-        first.select(pl.lit("first_collected").alias("state"), "of_unit"),
+        newly_waiting.filter(state="not_collected").select(
+            "state", pl.col("waits_for").alias("of_unit"), "prices"
+        ),
+        newly_waiting.filter(state="refused").select(
+            "state", pl.col("collection_unit").alias("of_unit"), "prices"
+        ),
+        outcome.back.select(
+            pl.lit("collected_again").alias("state"), _was_waiting_for().alias("of_unit"), "prices"
+        ),
+        first.select(
+            pl.lit("first_collected").alias("state"), "of_unit", pl.lit(1, pl.Int64).alias("prices")
+        ),
     ]
-    counted = pl.concat(parts).group_by("state", "of_unit").agg(prices=pl.len().cast(pl.Int64))
+    counted = pl.concat(parts).group_by("state", "of_unit").agg(pl.col("prices").sum())
     has_unit = pl.col("of_unit").is_not_null()
     rows = counted.select(
         pl.when(has_unit).then(pl.lit("unit")).otherwise(pl.lit("provider")).alias("subject"),

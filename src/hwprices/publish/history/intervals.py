@@ -59,9 +59,20 @@ class Step:
             sold=_sold(after.filter(is_open)),
             ever=_sold(before),
             moves=frames.independent(moves),
-            waiting=frames.independent(self.waiting),
-            back=frames.independent(self.back),
+            waiting=_counted(self.waiting, WAITING),
+            back=_counted(self.back, BACK),
         )
+
+
+WAITING = ("was_state", "state", "waits_for", "collection_unit")
+BACK = ("was_state", "was_for", "collection_unit")
+"""What is said of prices that wait or are back. Where a provider is left out of a release, all of
+its prices wait, so that they are counted and not kept."""
+
+
+def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Count rows by these columns; ``prices`` is their number."""
+    return rows.group_by(columns).agg(prices=pl.len().cast(pl.Int64))
 
 
 def _sold(rows: pl.DataFrame) -> pl.DataFrame:
@@ -93,8 +104,8 @@ class Outcome:
         sold: the same of those that are open now.
         ever: the same of all intervals before.
         moves: as those of ``Step``, without those of a provider's first release.
-        waiting: as those of ``Step``.
-        back: as those of ``Step``.
+        waiting: number of ``prices`` of ``Step.waiting`` by WAITING.
+        back: number of ``prices`` of ``Step.back`` by BACK.
     """
 
     had: int
