@@ -173,6 +173,7 @@ RETAIL_PAGES: dict[str, Any] = {
     "name a number": json.dumps(answer([item(1, armSkuName=5)])).encode(),
     "items an object": b'{"Items": {}, "Count": 0}',
     "price a list": json.dumps(answer([item([1])])).encode(),  # type: ignore[arg-type]
+    "tier an object": json.dumps(answer([item(1, tierMinimumUnits={"a": 1})])).encode(),
 }
 
 

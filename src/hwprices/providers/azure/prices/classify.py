@@ -178,12 +178,14 @@ def _refusal_rules() -> list[Rule]:
     option = pl.col("purchase_option")
     reserved = option == "reserved"
     is_placeholder = pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(Money)
+    tier = pl.col("tierMinimumUnits")
     return [
         (option.is_null(), "unknown_price_type"),
         (pl.col("region").fill_null("") == "", "no_region"),
         (pl.col("instance_type").fill_null("") == "", "no_size_name"),
         (pl.col("currency").is_null(), "no_currency"),
         (pl.col("price").is_null(), "price_not_a_number"),
+        (tier.is_not_null() & money(tier).is_null(), "tier_not_a_number"),
         (pl.col("price") <= 0, "price_not_positive"),
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),

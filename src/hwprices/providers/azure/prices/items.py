@@ -106,6 +106,10 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 lists of equal length, their terms and their prices; both are null where the item has none."""
 
 
+NESTED_MONEY = (b'etailPrice":[', b'etailPrice":{', b'tierMinimumUnits":[', b'tierMinimumUnits":{')
+"""What the JSON of items has where money is a list or an object: inside a text, quotes are
+escaped."""
+
 _DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 
 
@@ -196,9 +200,29 @@ def read_page(body: bytes, number: int = 0) -> PageItems:
     answer = _decode(body)
     items = msgspec.json.encode(answer.Items)
     _refuse_repeated_names(body, answer, items)
+    if any(text in items for text in NESTED_MONEY):
+        items = msgspec.json.encode([_with_money_as_text(item) for item in answer.Items])
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
     return PageItems(number, answer.Count, items)
+
+
+def _with_money_as_text(item: Item) -> Item:
+    """Write lists and objects where money should be as their JSON, which no amount has."""
+    plans = item.savings_plan and [
+        msgspec.structs.replace(plan, retail_price=_as_text(plan.retail_price))
+        for plan in item.savings_plan
+    ]
+    return msgspec.structs.replace(
+        item,
+        retail_price=_as_text(item.retail_price),
+        tier_minimum_units=_as_text(item.tier_minimum_units),
+        savings_plan=plans,
+    )
+
+
+def _as_text(value: Any) -> Any:
+    return msgspec.json.encode(value).decode() if isinstance(value, (list, dict)) else value
 
 
 def _decode(body: bytes) -> Answer:
