@@ -46,6 +46,25 @@ HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
 """Control, format, private and separating characters of Unicode: they steer a terminal, end a line
 or turn the direction of writing, and no vendor's name or description needs them."""
 
+
+def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
+    """Make the expression that tells whether a row of a column has a hidden character.
+
+    Of a list, every text is looked at; of Accelerators, the vendor's names. None for a column
+    without text.
+    """
+    column = pl.col(name)
+    if dtype == pl.String:
+        text = column
+    elif dtype == pl.List(pl.String):
+        text = column.list.join("")
+    elif dtype == Accelerators:
+        text = column.list.eval(pl.element().struct.field("vendor_name")).list.join("")
+    else:
+        return None
+    return text.str.contains(HIDDEN_CHARACTERS)
+
+
 MAX_NAME_LENGTH = 200
 """Characters of a region, zone or machine type. The longest real one has 37."""
 

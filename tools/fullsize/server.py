@@ -59,8 +59,8 @@ class FullSizeServer:
     def keep(self, folder: Path) -> int:
         """Write every bulk file into a folder; return the sum of their bytes.
 
-        Making them takes far more of the processor than sending a file, and it is shared with what
-        is measured.
+        Making a file takes far more of the processor than sending it, and what is measured runs on
+        the same processor.
         """
         request = Request("", {}, {}, {})
         for path, handler in self._handlers.items():

@@ -6,17 +6,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 AT_ONCE = 2
-"""So many batches are in work side by side: much of the work of one is done by one thread. More
-would take more memory, too."""
+"""Batches that are worked at together: one alone keeps one core busy for much of its time. More of
+them would take more memory."""
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 
-def side_by_side(work: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
-    """Do the work of some batches at a time; give the results in the order of the batches.
+def in_parallel(work: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
+    """Work at AT_ONCE batches at a time; give the results in the order of the batches.
 
-    No batch is begun before the result of the last but one was taken: results take memory, too.
+    Results take memory too, so a batch is begun only when the caller has taken the result of the
+    batch AT_ONCE before it.
     """
     begun: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:

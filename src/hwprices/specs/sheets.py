@@ -194,13 +194,13 @@ def _check_characters(file: str, frame: pl.DataFrame) -> None:
     Raises:
         HwpricesError: names the line of the first that has one.
     """
-    from hwprices.schemas.columns import HIDDEN_CHARACTERS
+    from hwprices.schemas.columns import has_hidden_character
 
     for name, dtype in frame.schema.items():
-        if dtype.base_type() not in (pl.String, pl.List):
+        is_hidden = has_hidden_character(name, dtype)
+        if is_hidden is None:
             continue
-        text = pl.col(name).list.join("") if isinstance(dtype, pl.List) else pl.col(name)
-        hidden = frame.select(text.str.contains(HIDDEN_CHARACTERS)).to_series().arg_true()
+        hidden = frame.select(is_hidden).to_series().arg_true()
         if hidden.len():
             raise HwpricesError(
                 f"{file} line {hidden[0] + FIRST_LINE}, column {name}: a control or format"

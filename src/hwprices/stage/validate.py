@@ -1,14 +1,14 @@
 """Split rows into those that fit their table and those that do not, each with the reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandera.polars as pa
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import quarantine
-from hwprices.schemas.columns import HIDDEN_CHARACTERS, Accelerators, Table, key, table_name
+from hwprices.rows import frames, quarantine
+from hwprices.schemas.columns import Table, has_hidden_character, key, table_name
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
@@ -42,7 +42,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         [_failed_checks(frame, model), _hidden_characters(frame), _duplicate_keys(frame, model)]
     )
     if reasons.is_empty():
-        return Split(sort_by_key(frame, model), _quarantine_rows(_no_rows(frame), model, sources))
+        return Split(sort_by_key(frame, model), frames.empty(Quarantine))
     by_row = reasons.group_by("index").agg(
         pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
     )
@@ -132,8 +132,12 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
     """Find rows with a hidden character in a text, or in a text of a list."""
-    columns = dict(_text_columns(frame))
-    hidden = frame.select(has_hidden.any().alias(name) for name, has_hidden in columns.items())
+    columns = {
+        name: is_hidden
+        for name, dtype in frame.schema.items()
+        if (is_hidden := has_hidden_character(name, dtype)) is not None
+    }
+    hidden = frame.select(is_hidden.any().alias(name) for name, is_hidden in columns.items())
     affected = [name for name in hidden.columns if hidden[name].item()] if columns else []
     return pl.concat(
         [
@@ -152,29 +156,8 @@ def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _text_columns(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
-    """Give each column with text, and whether a row of it has a hidden character."""
-    for name, dtype in frame.schema.items():
-        if dtype == pl.String:
-            yield name, pl.col(name).str.contains(HIDDEN_CHARACTERS)
-        elif dtype == pl.List(pl.String):
-            yield name, pl.col(name).list.join("").str.contains(HIDDEN_CHARACTERS)
-        elif dtype == Accelerators:
-            names = pl.col(name).list.eval(pl.element().struct.field("vendor_name"))
-            yield name, names.list.join("").str.contains(HIDDEN_CHARACTERS)
-
-
 def _no_reasons() -> pl.DataFrame:
     return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
-
-
-def _no_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Make a frame of refused rows without any."""
-    return frame.clear().with_columns(
-        pl.lit(0, dtype=pl.UInt32).alias("index"),
-        pl.lit("").alias("reason"),
-        pl.lit("").alias("message"),
-    )
 
 
 def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

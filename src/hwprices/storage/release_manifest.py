@@ -27,7 +27,7 @@ class TableFile:
     """One Parquet file: its key below a release or staging directory, and what it holds.
 
     ``sha256`` is of the file, ``content_sha256`` of its rows without when and where they were seen.
-    The history says little else than that: of HISTORY_TABLES both are of the file.
+    Of HISTORY_TABLES both are of the file: when something was seen is what their rows are about.
     ``provider`` is None in a file that holds the rows of all providers.
     """
 

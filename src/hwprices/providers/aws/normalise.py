@@ -71,7 +71,7 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
             earlier=earlier,
         )
     with ThreadPoolExecutor(1) as beside:
-        # Decoding savings plans is Python's work and reading a price list polars': side by side.
+        # The savings plans are decoded in a thread of their own while polars reads the price list.
         plans = [
             (page, beside.submit(read_page, pages, page))
             for page in pages.of(kinds.SAVINGS_PLANS, region)[-1:]

@@ -74,14 +74,17 @@ def _invariants(
     new: Candidate, old: Candidate | None, limits: Mapping[str, float]
 ) -> dict[str, Finding]:
     """Report exceptions; stop where they are many more than in the last release."""
-    found = invariants.exceptions(new, invariants.INVARIANTS)
-    # without exceptions it cannot have grown: the old release need not be looked at
-    grown = [name for name, exceptions in found.items() if exceptions.count]
-    grown = [name for name in grown if name not in invariants.NEVER]
-    before = invariants.exceptions(old, grown) if old is not None else {}
+    after = invariants.exceptions(new, invariants.INVARIANTS)
+    # where the new release has no exceptions they are no more than before: the old one is not read
+    may_have_grown = [
+        name
+        for name, exceptions in after.items()
+        if exceptions.count and name not in invariants.NEVER
+    ]
+    before = invariants.exceptions(old, may_have_grown) if old is not None else {}
     return {
         name: _invariant(name, exceptions, old, before.get(name), limits)
-        for name, exceptions in found.items()
+        for name, exceptions in after.items()
     }
 
 

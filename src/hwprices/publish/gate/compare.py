@@ -7,7 +7,7 @@ the price rows are joined once however many checks there are.
 
 import polars as pl
 
-from hwprices.publish.batches import side_by_side
+from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate.candidate import Candidate, batches
 from hwprices.publish.gate.thresholds import DOUBLED, JUMP, MOVED, MOVING_OPTIONS
 
@@ -48,7 +48,7 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
     described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     types = described.collect().lazy()
     pairs = batches(new, old)
-    parts = list(side_by_side(lambda pair: _cells(*pair, types, retired), pairs))
+    parts = list(in_parallel(lambda pair: _cells(*pair, types, retired), pairs))
     moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
     return pl.concat(parts).with_columns(moving=moving).sort(DIMENSIONS)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.publish.batches import side_by_side
+from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import thresholds
 from hwprices.publish.gate.candidate import Candidate, batches
 
@@ -62,19 +62,19 @@ def _added_up(parts: Sequence[Exceptions]) -> Exceptions:
 
 def exceptions(candidate: Candidate, names: Collection[str]) -> dict[str, Exceptions]:
     """Count the exceptions to some of INVARIANTS. Each price is read once for all of a kind."""
-    found: dict[str, list[Exceptions]] = {name: [] for name in INVARIANTS if name in names}
-    inside = {name: look for name, look in IN_A_REGION.items() if name in found}
+    by_check: dict[str, list[Exceptions]] = {name: [] for name in INVARIANTS if name in names}
+    inside = {name: look for name, look in IN_A_REGION.items() if name in by_check}
     parts = (part for part, _ in batches(candidate, candidate)) if inside else ()
-    for exceptions_of_part in side_by_side(lambda part: _in_a_region(part, inside), parts):
+    for exceptions_of_part in in_parallel(lambda part: _in_a_region(part, inside), parts):
         for name, counted in exceptions_of_part.items():
-            found[name].append(counted)
-    if found.keys() & OF_MACHINES.keys():
+            by_check[name].append(counted)
+    if by_check.keys() & OF_MACHINES.keys():
         machines = _on_demand(candidate).collect(engine="streaming").lazy()
-        for name in found.keys() & OF_MACHINES.keys():
-            found[name].append(OF_MACHINES[name](machines))
-    if "priced_is_offered" in found:
-        found["priced_is_offered"].append(priced_is_offered(candidate))
-    return {name: _added_up(parts) for name, parts in found.items()}
+        for name in by_check.keys() & OF_MACHINES.keys():
+            by_check[name].append(OF_MACHINES[name](machines))
+    if "priced_is_offered" in by_check:
+        by_check["priced_is_offered"].append(priced_is_offered(candidate))
+    return {name: _added_up(parts) for name, parts in by_check.items()}
 
 
 def _in_a_region(

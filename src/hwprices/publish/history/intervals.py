@@ -498,7 +498,7 @@ def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
         pl.when(is_one).then(first.struct.field("count")).alias("now_count"),
         is_listed=pl.lit(True),
     )
-    if not _name_others(history, types):
+    if not _accelerators_differ(history, types):
         return history
     joined = history.join(types, on="instance_type", how="left", maintain_order="left")
     listed = pl.col("is_listed").fill_null(False)
@@ -508,7 +508,7 @@ def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
     ).drop("now_id", "now_count", "is_listed")
 
 
-def _name_others(history: pl.DataFrame, types: pl.DataFrame) -> bool:
+def _accelerators_differ(history: pl.DataFrame, types: pl.DataFrame) -> bool:
     """Tell whether machine types have other accelerators than the intervals say.
 
     Rows of one type follow one another, so only the first of each run is compared.

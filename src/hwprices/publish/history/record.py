@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from hwprices.publish import choose
-from hwprices.publish.batches import packed, side_by_side
+from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
@@ -198,7 +198,7 @@ class _Carry:
             yield self._piece(None, past)
             return
         batches = list(packed(dict(counts.iter_rows()), BATCH_ROWS))
-        yield from side_by_side(lambda batch: self._piece(batch, past), batches)
+        yield from in_parallel(lambda batch: self._piece(batch, past), batches)
 
     def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
         """Carry the intervals of these regions, None for all, and write their files."""

@@ -69,13 +69,12 @@ REFUSED = [
 ]
 """Columns that the quarantine table shows of a refused rate."""
 
-
 MOST_BYTES = 2 << 30
 """Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
 
-
 BATCH = 50_000
-"""Rates that are made into one frame; with the names beside them they take about 30 MB."""
+"""Rates that are made into one frame. A frame for each plan, of some hundred rates, takes twice the
+time (docs/performance.md); the objects of all rates at once would take memory for nothing."""
 
 
 class _Amount(msgspec.Struct, gc=False, omit_defaults=True):

@@ -270,7 +270,9 @@ def _check_filter(download: Download, unit: Unit) -> None:
 
     A server that ignores the filter would fill every partition with all items.
     """
-    for region, price_type in download.partitions - {(unit.region, unit.params["price_type"])}:
+    others = download.partitions - {(unit.region, unit.params["price_type"])}
+    if others:
+        region, price_type = min(others)
         raise _InconsistentError(
             f"an item is of {region} and {price_type}, which was not asked for"
         )
