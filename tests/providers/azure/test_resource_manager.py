@@ -21,6 +21,7 @@ from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import SkippedError, get
 from hwprices.providers.azure.api import resource_manager
+from hwprices.providers.azure.inventory.instance_types import SKU
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import load_as
 
@@ -56,12 +57,11 @@ def test_the_sdk_makes_no_objects_of_what_is_landed(
     """They take fifty times as long as everything else, and nobody reads them."""
     from azure.mgmt.compute.models import ResourceSku
 
-    def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("an object of a size is made")
-
-    monkeypatch.setattr(ResourceSku, "__init__", refuse)
+    made: list[object] = []
+    monkeypatch.setattr(ResourceSku, "__init__", lambda self, *_: made.append(self))
     (page,) = fetch(tmp_path, stub().on(SKUS, Reply.json({"value": [sku("Standard_D2s_v3")]})))
     assert page.content_bytes > 500
+    assert made == []
 
 
 def test_a_link_that_the_sdk_does_not_follow_is_noticed(
@@ -83,9 +83,9 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(
     with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
         server.on(SKUS, two_pages)
         with pytest.raises(FetchError, match="1 pages for 1 requests, 1 were followed"):
-            resource_manager._read_pages(ready, pages(1))
+            resource_manager._read_pages(ready, pages(1), SKU)
         server.on(SKUS, two_pages)
-        listed = resource_manager._read_pages(ready, pages(None))
+        listed = resource_manager._read_pages(ready, pages(None), SKU)
     assert [page.count for page in listed] == [1, 1]
 
 
@@ -98,10 +98,23 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(
         b'{"value": {"name": "x"}}',
         b'{"value": [{"name": "\xff"}]}',
         b'{"value": [{"name": 1e999}]}',
+        b'{"value": [{"name": "x", "capabilities": "none"}]}',
+        b'{"value": ["x"]}',
         b'{"value": [], "nextLink": 3}',
         b'{"value": ' + b"[" * 100_000,
     ],
-    ids=["object", "list", "null", "no list", "no UTF-8", "no double", "link", "deep"],
+    ids=[
+        "object",
+        "list",
+        "null",
+        "no list",
+        "no UTF-8",
+        "no double",
+        "text",
+        "texts",
+        "link",
+        "deep",
+    ],
 )
 def test_an_answer_that_is_no_list_is_not_landed(
     stub: Callable[[], StubServer], tmp_path: Path, body: bytes

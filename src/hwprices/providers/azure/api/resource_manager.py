@@ -2,8 +2,7 @@
 
 The SDK signs requests, tries them again and follows pages; what is landed are the bodies as they
 came. The SDK itself gets to see each page without its elements: it would make objects of all of
-them, which nobody reads and which take fifty times as long as everything else (docs/decisions.md).
-Sources:
+them, which nobody reads and which take most of the time (docs/decisions.md). Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
@@ -24,7 +23,9 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
-from hwprices.providers.azure.inventory.regions import is_public_location
+from hwprices.providers.azure.inventory.arm_list import Schema, read_elements
+from hwprices.providers.azure.inventory.instance_types import SKU
+from hwprices.providers.azure.inventory.regions import LOCATION, is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
 
@@ -40,6 +41,16 @@ ListFunction = Callable[[dict[str, Any]], Iterable[object]]
 """Gets the options of an SDK client and gives the pages of one list, as the SDK follows them."""
 
 
+class _Answer(msgspec.Struct, rename="camel"):
+    """One page as Azure answers it; what is inside the elements is left as JSON."""
+
+    value: list[dict[str, msgspec.Raw] | None]
+    next_link: str | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
 @dataclass(frozen=True)
 class _ListPage:
     """One page of a list: its body, how many elements it has, and the link to the next page."""
@@ -51,8 +62,12 @@ class _ListPage:
 
 @dataclass
 class _Exchange:
-    """What went over the network while one list was read: the URLs asked for and the pages."""
+    """What went over the network while one list was read: the URLs asked for and the pages.
 
+    ``members`` are those of the list's elements that are read later.
+    """
+
+    members: Schema
     urls: set[str] = field(default_factory=set)
     pages: list[_ListPage] = field(default_factory=list)
 
@@ -78,7 +93,7 @@ def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
         with ComputeManagementClient(subscription_id=_subscription(settings), **options) as client:
             yield from client.resource_skus.list(filter=f"location eq '{unit.region}'").by_page()
 
-    pages = _read_pages(context, list_skus)
+    pages = _read_pages(context, list_skus, SKU)
     if not any(page.count for page in pages):
         raise SkippedError(f"Azure lists no sizes in {unit.region} for this subscription")
     return _land(context, unit, pages, "providers/Microsoft.Compute/skus")
@@ -113,11 +128,11 @@ def _read_locations(context: Context) -> list[_ListPage]:
             subscription = _subscription(context.settings)
             yield from client.subscriptions.list_locations(subscription).by_page()
 
-    return _read_pages(context, list_locations)
+    return _read_pages(context, list_locations, LOCATION)
 
 
-def _read_pages(context: Context, list_pages: ListFunction) -> list[_ListPage]:
-    """Read all pages of one list, in order.
+def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> list[_ListPage]:
+    """Read all pages of one list, in order. ``members`` are those of an element that are read.
 
     Raises:
         FetchError: after all tries; names the endpoint and the failure, no credential.
@@ -125,7 +140,7 @@ def _read_pages(context: Context, list_pages: ListFunction) -> list[_ListPage]:
     from azure.core.exceptions import AzureError
 
     endpoint = public_url(context.settings.azure_arm_url)
-    exchange = _Exchange()
+    exchange = _Exchange(members)
     try:
         followed = sum(1 for _ in list_pages(_options(context, exchange)))
     except (AzureError, *PARSER_FAILURES) as error:
@@ -176,7 +191,7 @@ def _transport(settings: Settings, limits: Limits, exchange: _Exchange) -> Any:
     def keep(response: Any, **_: Any) -> Any:
         if response.status_code != 200:
             return response
-        page = _read_page(response.content, name)
+        page = _read_page(response.content, exchange.members, name)
         exchange.pages.append(page)
         return _without_elements(response, page)
 
@@ -287,21 +302,20 @@ class _NoCredential:
         raise FetchError("a token was asked for where none may be sent")
 
 
-def _read_page(body: bytes, endpoint: str) -> _ListPage:
-    """Check the body of one page of a list.
+def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
+    """Check that the body of one page can be read when it is landed.
 
     Raises:
-        FetchError: it is no page of a list.
+        FetchError: it cannot, or is no page of a list.
     """
     try:
-        answer = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        answer = None
-    elements = answer.get("value") if isinstance(answer, dict) else None
-    link = (answer.get("nextLink") or None) if isinstance(answer, dict) else None
-    if not isinstance(elements, list) or not isinstance(link, str | None):
-        raise FetchError(f"{endpoint} failed: it answered no list", "Try again later.")
-    return _ListPage(body, len(elements), link)
+        answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting
+        read_elements(body, members, "elements")
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # they may quote the subscription
+        raise FetchError(
+            f"{endpoint} failed: it answered no list that can be read", "Try again later."
+        ) from None
+    return _ListPage(body, len(answer.value), answer.next_link or None)
 
 
 def _land(context: Context, unit: Unit, pages: list[_ListPage], path: str) -> list[Page]:
