@@ -122,10 +122,13 @@ class Download:
 
 
 class _PageReader:
-    """Reads pages. One that came before is not parsed again."""
+    """Reads pages. One that came before is not parsed again.
+
+    It is told by its digest: as it came, which needs no unpacking, or else unpacked.
+    """
 
     def __init__(self) -> None:
-        self._pages: dict[bytes, PageItems] = {}
+        self._pages: dict[str, PageItems] = {}
 
     def read(self, body: Downloaded) -> PageItems:
         """Read a page, and check that it is an answer of Retail Prices.
@@ -133,11 +136,13 @@ class _PageReader:
         Raises:
             _InconsistentError: it is not.
         """
+        if body.file.sha256 in self._pages:
+            return self._pages[body.file.sha256]
         content = body.read()
-        digest = hashlib.sha256(content).digest()
-        if digest not in self._pages:
-            self._pages[digest] = _read_page(content)
-        return self._pages[digest]
+        digest = hashlib.sha256(content).hexdigest()
+        page = self._pages.get(digest) or _read_page(content)
+        self._pages[digest] = self._pages[body.file.sha256] = page
+        return page
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
@@ -148,11 +153,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
-    query = (
-        f"serviceName eq 'Virtual Machines' and armRegionName eq '{unit.region}'"
-        f" and priceType eq '{price_type}'"
-    )
-    params = _query(query, unit.params["currency"])
+    params = query_of(unit.region, price_type, unit.params["currency"])
     previous = _previous_identities(context.landing, unit)
     reader = _PageReader()
     with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
@@ -256,6 +257,15 @@ def _check_lost(download: Download, previous: frozenset[Identity], name: str) ->
 
 def _difference(first: Download, second: Download) -> int:
     return ((first.items - second.items) + (second.items - first.items)).total()
+
+
+def query_of(region: str, price_type: str, currency: str) -> dict[str, str]:
+    """Return the parameters of the first request of a partition."""
+    expression = (
+        f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}'"
+        f" and priceType eq '{price_type}'"
+    )
+    return _query(expression, currency)
 
 
 def _query(expression: str, currency: str) -> dict[str, str]:
