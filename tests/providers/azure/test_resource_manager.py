@@ -143,16 +143,17 @@ def test_no_token_goes_over_plain_http(
 
 
 def test_the_default_credential_is_used_over_https_only(
-    monkeypatch: pytest.MonkeyPatch,
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from azure.identity import DefaultAzureCredential
 
-    assert isinstance(
-        resource_manager._authentication("https://management.azure.com")["credential"],
-        DefaultAzureCredential,
-    )
-    with pytest.raises(FetchError, match="is not https"):
-        resource_manager._authentication("http://management.azure.example")
+    with context(tmp_path, stub()) as ready:
+        for _ in range(2):
+            options = resource_manager._authentication(ready, "https://management.azure.com")
+            assert options["credential"] is ready.shared["login"]
+        assert ready.shared["login"]._make is DefaultAzureCredential
+        with pytest.raises(FetchError, match="is not https"):
+            resource_manager._authentication(ready, "http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
     with pytest.raises(HwpricesError, match="is not https"):
         load_as(Settings)

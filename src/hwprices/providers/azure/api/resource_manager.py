@@ -23,6 +23,7 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
+from hwprices.providers.azure.api.login import SharedLogin
 from hwprices.providers.azure.inventory.arm_list import Schema, read_elements
 from hwprices.providers.azure.inventory.instance_types import SKU
 from hwprices.providers.azure.inventory.regions import LOCATION, is_public_location
@@ -170,7 +171,7 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
         "retry_policy": _retry_policy(context, limits),
         "permit_redirects": False,
         "transport": _transport(context.settings, limits, exchange),
-        **_authentication(url),
+        **_authentication(context, url),
     }
 
 
@@ -275,8 +276,8 @@ def _retry_policy(context: Context, limits: Limits) -> Any:
     return RetryPolicy()
 
 
-def _authentication(url: str) -> dict[str, Any]:
-    """Give the client DefaultAzureCredential over https.
+def _authentication(context: Context, url: str) -> dict[str, Any]:
+    """Give the client DefaultAzureCredential over https, one login for all units.
 
     A server on this machine over plain http is asked without any credential.
 
@@ -292,7 +293,8 @@ def _authentication(url: str) -> dict[str, Any]:
 
     # It logs a page of text for each login that fails; the error says the same in one line.
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
-    return {"credential": DefaultAzureCredential()}
+    login = context.shared.setdefault("login", SharedLogin(DefaultAzureCredential))
+    return {"credential": login}
 
 
 class _NoCredential:
