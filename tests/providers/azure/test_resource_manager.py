@@ -102,6 +102,7 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(
         b'{"value": ["x"]}',
         b'{"value": [], "nextLink": 3}',
         b'{"value": ' + b"[" * 100_000,
+        b'{"value": [{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
     ],
     ids=[
         "object",
@@ -114,6 +115,7 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(
         "texts",
         "link",
         "deep",
+        "deep inside",
     ],
 )
 def test_an_answer_that_is_no_list_is_not_landed(

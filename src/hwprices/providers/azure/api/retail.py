@@ -61,8 +61,8 @@ class _InconsistentError(Exception):
 class PageItems:
     """What is compared of the items of one page, instead of the items themselves.
 
-    ``digest`` is that of all their members. ``identities`` is what is compared with the run before.
-    ``partitions`` are the regions and price types. ``link`` leads to the next page.
+    ``digest`` is that of all members that are read. ``identities`` is what is compared with the run
+    before. ``partitions`` are the regions and price types. ``link`` leads to the next page.
     """
 
     digest: bytes
@@ -101,7 +101,7 @@ class Download:
 
     @cached_property
     def items(self) -> Counter[bytes]:
-        """The items by all their members but the prices, as JSON, counted.
+        """The items by all members that are read but the prices, as JSON, counted.
 
         This reads the bodies again, and is needed only where identities and digests do not do.
         """
