@@ -101,6 +101,10 @@ def test_a_page_that_came_before_is_not_parsed_again(
     monkeypatch.setattr(retail, "_read_page", count)
     pages = fetch(tmp_path, server)
     assert (len(pages), vendor.downloads, len(parsed)) == (3, 2, 3)
+    remember(tmp_path, server, pages)
+    vendor.items[7] = item(9.5, meterId="m7", skuId="P/0007", armSkuName="Standard_D7s_v3")
+    fetch(tmp_path, server)
+    assert len(parsed) == 3 + 3 + 1, "three landed ones, and the one that is new"
 
 
 def test_two_downloads_agree_where_their_prices_differ(

@@ -122,27 +122,28 @@ class Download:
 
 
 class _PageReader:
-    """Reads pages. One that came before is not parsed again.
+    """Reads pages of one partition, landed ones too. One that came before is not parsed again.
 
-    It is told by its digest: as it came, which needs no unpacking, or else unpacked.
+    It is told by its digest: packed as it came, which needs no unpacking, or else unpacked.
     """
 
     def __init__(self) -> None:
         self._pages: dict[str, PageItems] = {}
 
-    def read(self, body: Downloaded) -> PageItems:
+    def read(self, sha256: str, unpack: Callable[[], bytes]) -> PageItems:
         """Read a page, and check that it is an answer of Retail Prices.
+
+        ``sha256`` is that of its packed file, and ``unpack`` gives the content.
 
         Raises:
             _InconsistentError: it is not.
         """
-        if body.file.sha256 in self._pages:
-            return self._pages[body.file.sha256]
-        content = body.read()
-        digest = hashlib.sha256(content).hexdigest()
-        page = self._pages.get(digest) or _read_page(content)
-        self._pages[digest] = self._pages[body.file.sha256] = page
-        return page
+        if sha256 not in self._pages:
+            content = unpack()
+            digest = hashlib.sha256(content).hexdigest()
+            page = self._pages.get(digest) or _read_page(content)
+            self._pages[digest] = self._pages[sha256] = page
+        return self._pages[sha256]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
@@ -154,8 +155,8 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     price_type = unit.params["price_type"]
     params = query_of(unit.region, price_type, unit.params["currency"])
-    previous = _previous_identities(context.landing, unit)
     reader = _PageReader()
+    previous = _previous_identities(context.landing, unit, reader)
     with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
         numbers = count()
 
@@ -295,7 +296,7 @@ def _download(
         room = MAX_LIST_BYTES - sum(body.file.content_bytes for body in bodies)
         path = folder / f"{len(bodies)}.body"
         body = http.download(link, path, params=first, max_bytes=room)
-        page = reader.read(body)
+        page = reader.read(body.file.sha256, body.read)
         if page.count and page.digest in digests:
             raise _InconsistentError("one page came twice")
         digests.add(page.digest)
@@ -362,19 +363,19 @@ def _check_filter(download: Download, unit: Unit) -> None:
         )
 
 
-def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:
+def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> frozenset[Identity]:
     """Read the identities of the partition's items in the newest live run, none without one.
 
     Raises:
         HwpricesError: a page of that run cannot be read; names it.
     """
-    pages = (_read_landed(landing, page) for page in _previous_pages(landing, unit))
+    pages = (_read_landed(landing, page, reader) for page in _previous_pages(landing, unit))
     return frozenset[Identity]().union(*(page.identities for page in pages))
 
 
-def _read_landed(landing: Landing, page: Page) -> PageItems:
+def _read_landed(landing: Landing, page: Page, reader: _PageReader) -> PageItems:
     try:
-        return _read_page(landing.read(page))
+        return reader.read(page.sha256, lambda: landing.read(page))
     except _InconsistentError as error:
         raise HwpricesError(
             f"landed page {landing.store.uri(page.key)} cannot be compared with: {error}",
