@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
-from hwprices.providers.azure.api.retail import PROBE_SIZES
+from hwprices.providers.azure.api.retail import PROBE_SIZES, query_of
+from hwprices.providers.azure.kinds import PRICE_TYPES
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
 from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION
@@ -154,10 +155,23 @@ def _bundled(name: str) -> Items:
     return listed
 
 
-def handlers(size: Size, url: str) -> dict[str, Handler]:
+LOCATIONS = f"/subscriptions/{AZURE_SUBSCRIPTION}/locations"
+SKUS = f"/subscriptions/{AZURE_SUBSCRIPTION}/providers/Microsoft.Compute/skus"
+
+
+def requests(subscription: Subscription) -> Iterator[Request]:
+    """Yield the requests of a refresh for prices in dollars and for sizes, page by page."""
+    for region in subscription.sizes:
+        yield Request(SKUS, {"$filter": f"location eq '{region}'"}, {}, {})
+        for price_type in PRICE_TYPES.values():
+            first = query_of(region, price_type, "USD")
+            for skip in range(0, len(subscription.items(region, price_type)) or 1, PAGE):
+                query = {**first, "$skip": str(skip)} if skip else first
+                yield Request(AZURE_RETAIL, query, {}, {})
+
+
+def handlers(subscription: Subscription, url: str) -> dict[str, Handler]:
     """Return what Azure answers, by path."""
-    subscription = Subscription(size)
-    root = f"/subscriptions/{AZURE_SUBSCRIPTION}"
 
     @lru_cache(maxsize=PARTITIONS_AT_ONCE)
     def items(region: str, price_type: str) -> Items:
@@ -185,8 +199,8 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
 
     return {
         AZURE_RETAIL: prices,
-        f"{root}/locations": partial(_locations, subscription),
-        f"{root}/providers/Microsoft.Compute/skus": partial(_skus, subscription),
+        LOCATIONS: partial(_locations, subscription),
+        SKUS: partial(_skus, subscription),
     }
 
 

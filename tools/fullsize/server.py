@@ -18,10 +18,25 @@ PACKING_LEVEL = 1
 """Of gzip: the cheapest, because the server shares the machine with what is measured."""
 
 
+Name = tuple[str, frozenset[tuple[str, str]]]
+"""What tells one request from another: its path and its parameters."""
+
+
+def _name(request: Request) -> Name:
+    """Return the name of a request; the version of an API changes no answer here."""
+    parameters = request.query | {"api-version": ""}
+    return request.path, frozenset(parameters.items())
+
+
+def _pack(answer: Answer) -> bytes:
+    return gzip.compress(answer.body, PACKING_LEVEL, mtime=0)
+
+
 class FullSizeServer:
     """A server on loopback; ``port`` 0 takes a free one. Call ``serve`` or ``start``.
 
-    AWS's bulk files are made while they are sent. ``keep`` makes them before, as files.
+    AWS's bulk files and Azure's pages are made while they are sent. ``keep`` makes them before, the
+    former as files.
 
     AWS's bulk files are sent as they are, with their length: the host behind them packs no file
     above 10 MB
@@ -32,14 +47,16 @@ class FullSizeServer:
     def __init__(self, size: Size, port: int = 0) -> None:
         self._lengths: dict[str, int] = {}
         self._files: dict[str, Path] = {}
+        self._packed: dict[Name, bytes] = {}
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", port), self._handler_class())
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
         world = World(size)
+        self._subscription = azure.Subscription(size)
         self._handlers: dict[str, Handler] = {
             **aws_bulk.handlers(world),
             **aws_ec2.handlers(world),
-            **azure.handlers(size, self.url),
+            **azure.handlers(self._subscription, self.url),
             **gcp.handlers(size, self.url),
         }
 
@@ -57,11 +74,12 @@ class FullSizeServer:
         self._http.server_close()
 
     def keep(self, folder: Path) -> int:
-        """Write every bulk file into a folder; return the sum of their bytes.
+        """Write every bulk file into a folder, keep Azure's pages; return the bytes of the files.
 
-        Making a file takes far more of the processor than sending it, and what is measured runs on
-        the same processor.
+        Making a file or page takes far more of the processor than sending it, and what is measured
+        runs on the same processor.
         """
+        self.keep_azure()
         request = Request("", {}, {}, {})
         for path, handler in self._handlers.items():
             if path.endswith((".csv", ".json")) and isinstance(body := handler(request), Stream):
@@ -70,6 +88,14 @@ class FullSizeServer:
                     out.writelines(body.chunks())
                 self._files[path] = file
         return sum(file.stat().st_size for file in self._files.values())
+
+    def keep_azure(self) -> int:
+        """Make Azure's pages of prices and sizes and keep them packed; return their number."""
+        for request in azure.requests(self._subscription):
+            answer = self._answer(request)
+            assert isinstance(answer, Answer)
+            self._packed[_name(request)] = _pack(answer)
+        return len(self._packed)
 
     def _length(self, path: str, stream: Stream) -> int:
         if path not in self._lengths:
@@ -103,6 +129,10 @@ class FullSizeServer:
                     dict(parse_qsl(body.decode())),
                     dict(self.headers.items()),
                 )
+                packed = server._packed.get(_name(request))
+                if packed is not None and self._accepts_gzip():
+                    self._send_body("application/json", packed, is_packed=True)
+                    return
                 answer = server._answer(request)
                 if isinstance(answer, Answer):
                     self._send(answer)
@@ -113,12 +143,20 @@ class FullSizeServer:
 
             do_GET = do_POST = _serve  # noqa: N815 the names that http.server calls
 
+            def _accepts_gzip(self) -> bool:
+                return "gzip" in self.headers.get("Accept-Encoding", "")
+
             def _send(self, answer: Answer) -> None:
-                body = answer.body
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.content_type)
-                if answer.packs and "gzip" in self.headers.get("Accept-Encoding", ""):
-                    body = gzip.compress(body, PACKING_LEVEL, mtime=0)
+                packs = answer.packs and self._accepts_gzip()
+                body = _pack(answer) if packs else answer.body
+                self._send_body(answer.content_type, body, is_packed=packs, status=answer.status)
+
+            def _send_body(
+                self, content_type: str, body: bytes, *, is_packed: bool, status: int = 200
+            ) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", content_type)
+                if is_packed:
                     self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

@@ -149,12 +149,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Context:
-    """What fetching needs. ``settings`` are of the provider's own class; ``now`` is the clock."""
+    """What fetching needs. ``settings`` are of the provider's own class; ``now`` is the clock.
+
+    ``shared`` is what the units of a run share, by name, such as a login. Only the provider looks
+    into it.
+    """
 
     settings: Any
     landing: Landing
     http: Http
     now: Callable[[], datetime]
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Fetch sizes and locations with Microsoft's SDK, from servers on loopback."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from azure.mgmt.compute import ComputeManagementClient
 from tests.helpers.azure_pages import (
     SKUS,
     SUBSCRIPTION,
@@ -19,6 +21,7 @@ from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import SkippedError, get
 from hwprices.providers.azure.api import resource_manager
+from hwprices.providers.azure.inventory.instance_types import SKU
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import load_as
 
@@ -48,6 +51,83 @@ def test_bodies_are_landed_without_the_subscription_and_else_unchanged(
     assert all(SUBSCRIPTION not in page.url + str(page.params) + page.key for page in pages)
 
 
+def test_the_sdk_makes_no_objects_of_what_is_landed(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take fifty times as long as everything else, and nobody reads them."""
+    from azure.mgmt.compute.models import ResourceSku
+
+    made: list[object] = []
+    monkeypatch.setattr(ResourceSku, "__init__", lambda self, *_: made.append(self))
+    (page,) = fetch(tmp_path, stub().on(SKUS, Reply.json({"value": [sku("Standard_D2s_v3")]})))
+    assert page.content_bytes > 500
+    assert made == []
+
+
+def test_a_link_that_the_sdk_does_not_follow_is_noticed(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    server = stub()
+    two_pages = [
+        Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}),
+        Reply.json({"value": [sku("Standard_D4s_v3")]}),
+    ]
+
+    def pages(most: int | None) -> Callable[[dict[str, Any]], Iterator[object]]:
+        def list_pages(options: dict[str, Any]) -> Iterator[object]:
+            with ComputeManagementClient(subscription_id=SUBSCRIPTION, **options) as client:
+                yield from islice(client.resource_skus.list().by_page(), most)
+
+        return list_pages
+
+    with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
+        server.on(SKUS, two_pages)
+        with pytest.raises(FetchError, match="1 pages for 1 requests, 1 were followed"):
+            resource_manager._read_pages(ready, pages(1), SKU)
+        server.on(SKUS, two_pages)
+        listed = resource_manager._read_pages(ready, pages(None), SKU)
+    assert [page.count for page in listed] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"[]",
+        b'{"value": null}',
+        b'{"value": {"name": "x"}}',
+        b'{"value": [{"name": "\xff"}]}',
+        b'{"value": [{"name": 1e999}]}',
+        b'{"value": [{"name": "x", "capabilities": "none"}]}',
+        b'{"value": ["x"]}',
+        b'{"value": [], "nextLink": 3}',
+        b'{"value": ' + b"[" * 100_000,
+        b'{"value": [{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
+    ],
+    ids=[
+        "object",
+        "list",
+        "null",
+        "no list",
+        "no UTF-8",
+        "no double",
+        "text",
+        "texts",
+        "link",
+        "deep",
+        "deep inside",
+    ],
+)
+def test_an_answer_that_is_no_list_is_not_landed(
+    stub: Callable[[], StubServer], tmp_path: Path, body: bytes
+) -> None:
+    server = stub().on(SKUS, Reply(body, content_type="application/json"))
+    with pytest.raises(FetchError, match="answered no list"):
+        fetch(tmp_path, server)
+    assert len(server.requests) == 1
+    assert not (tmp_path / "raw").exists()
+
+
 def test_no_token_goes_over_plain_http(
     stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,16 +145,17 @@ def test_no_token_goes_over_plain_http(
 
 
 def test_the_default_credential_is_used_over_https_only(
-    monkeypatch: pytest.MonkeyPatch,
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from azure.identity import DefaultAzureCredential
 
-    assert isinstance(
-        resource_manager._authentication("https://management.azure.com")["credential"],
-        DefaultAzureCredential,
-    )
-    with pytest.raises(FetchError, match="is not https"):
-        resource_manager._authentication("http://management.azure.example")
+    with context(tmp_path, stub()) as ready:
+        for _ in range(2):
+            options = resource_manager._authentication(ready, "https://management.azure.com")
+            assert options["credential"] is ready.shared["login"]
+        assert ready.shared["login"]._make is DefaultAzureCredential
+        with pytest.raises(FetchError, match="is not https"):
+            resource_manager._authentication(ready, "http://management.azure.example")
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", "http://management.azure.example")
     with pytest.raises(HwpricesError, match="is not https"):
         load_as(Settings)

@@ -14,6 +14,7 @@ from tests.helpers.azure_pages import NOW, RETAIL, RetailServer, answer, context
 from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Run, Unit, UnitResult
 from hwprices.providers import SkippedError, get
@@ -83,6 +84,59 @@ def test_many_pages_without_an_earlier_run_are_downloaded_twice(
     vendor = RetailServer(server, many(8))
     pages = fetch(tmp_path, server)
     assert (len(pages), vendor.downloads, len(landed(tmp_path))) == (3, 2, 3)
+
+
+def test_a_page_that_came_before_is_not_parsed_again(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stub()
+    vendor = RetailServer(server, many(8))
+    parsed: list[bytes] = []
+    read_page = retail._read_page
+
+    def count(content: bytes) -> retail.PageItems:
+        parsed.append(content)
+        return read_page(content)
+
+    monkeypatch.setattr(retail, "_read_page", count)
+    pages = fetch(tmp_path, server)
+    assert (len(pages), vendor.downloads, len(parsed)) == (3, 2, 3)
+    remember(tmp_path, server, pages)
+    vendor.items[7] = item(9.5, meterId="m7", skuId="P/0007", armSkuName="Standard_D7s_v3")
+    fetch(tmp_path, server)
+    assert len(parsed) == 3 + 3 + 1, "three landed ones, and the one that is new"
+
+
+def test_two_downloads_agree_where_their_prices_differ(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    """A price that changes between the two is no item that was missed."""
+    server = stub()
+    vendor = RetailServer(server, many(8))
+
+    def reprice(_skip: int, number: int) -> None:
+        vendor.items = many(8, retailPrice=float(number))
+
+    vendor.before_page = reprice
+    pages = fetch(tmp_path, server)
+    assert vendor.downloads == 2
+    with context(tmp_path, server) as ready:
+        prices = {
+            i["retailPrice"] for page in pages for i in ready.landing.read_json(page)["Items"]
+        }
+    assert prices == {2}
+
+
+def test_a_landed_page_that_cannot_be_compared_with_is_named(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    server = stub()
+    RetailServer(server, many(2))
+    with context(tmp_path, server) as ready:
+        page = ready.landing.land_bytes(UNIT, b"[]", url="https://x.example", retrieved_at=NOW)
+    remember(tmp_path, server, [page])
+    with pytest.raises(HwpricesError, match=r"cannot be compared with.*Delete it"):
+        fetch(tmp_path, server)
 
 
 def test_with_an_earlier_run_one_download_is_enough(
@@ -258,12 +312,23 @@ def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(
         {"Items": None},
         [],
         {"Items": ["x"], "Count": 1},
+        answer([item(0.1, tierMinimumUnits=[0])]),
+        answer([item(0.1, meterId=3)]),
     ],
 )
 def test_a_body_of_another_shape_is_refused(
     stub: Callable[[], StubServer], tmp_path: Path, body: Any
 ) -> None:
     server = stub().on(RETAIL, Reply.json(body))
+    with pytest.raises(FetchError, match="could not be read completely"):
+        fetch(tmp_path, server)
+    assert landed(tmp_path) == []
+
+
+def test_a_page_that_is_no_utf8_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
+    """The damaged member is one that nobody reads."""
+    body = json.dumps(answer([item(0.1, remark="x")])).encode().replace(b'"x"', b'"\xff"')
+    server = stub().on(RETAIL, Reply(body, content_type="application/json"))
     with pytest.raises(FetchError, match="could not be read completely"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []

@@ -1,10 +1,13 @@
 """Fetch sizes and locations from Azure Resource Manager with Microsoft's SDK.
 
-The SDK signs requests and follows pages; what is landed are the bodies as they came. Sources:
+The SDK signs requests, tries them again and follows pages; what is landed are the bodies as they
+came. The SDK itself gets to see each page without its elements: it would make objects of all of
+them, which nobody reads and which take most of the time (docs/decisions.md). Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
 
+import io
 import logging
 import re
 from collections.abc import Callable, Iterable
@@ -20,7 +23,10 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
-from hwprices.providers.azure.inventory.regions import is_public_location
+from hwprices.providers.azure.api.login import SharedLogin
+from hwprices.providers.azure.inventory.arm_list import Schema, read_elements
+from hwprices.providers.azure.inventory.instance_types import SKU
+from hwprices.providers.azure.inventory.regions import LOCATION, is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
 
@@ -33,15 +39,44 @@ RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
 """Statuses worth another try. 403 is not: here it says that the account has no rights."""
 
 ListFunction = Callable[[dict[str, Any]], Iterable[object]]
-"""Gets the options of an SDK client and gives the elements of one list."""
+"""Gets the options of an SDK client and gives the pages of one list, as the SDK follows them."""
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    """One page as Azure answers it; what is inside the elements is left as JSON."""
+
+    value: list[dict[str, msgspec.Raw] | None]
+    next_link: str | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
+@dataclass(frozen=True)
+class _ListPage:
+    """One page of a list: its body, how many elements it has, and the link to the next page."""
+
+    body: bytes
+    count: int
+    link: str | None
 
 
 @dataclass
 class _Exchange:
-    """What went over the network while one list was read: the URLs asked for and the bodies."""
+    """What went over the network while one list was read: the URLs asked for and the pages.
 
+    ``members`` are those of the list's elements that are read later.
+    """
+
+    members: Schema
     urls: set[str] = field(default_factory=set)
-    bodies: list[bytes] = field(default_factory=list)
+    pages: list[_ListPage] = field(default_factory=list)
+
+    def is_complete(self, followed: int) -> bool:
+        """Tell whether the SDK followed every link. ``followed`` are the pages that it gave."""
+        links = [page.link is not None for page in self.pages]
+        ends = [*[True] * (followed - 1), False]  # all but the last have a link
+        return links == ends and len(self.urls) == followed
 
 
 def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
@@ -57,12 +92,12 @@ def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
         from azure.mgmt.compute import ComputeManagementClient
 
         with ComputeManagementClient(subscription_id=_subscription(settings), **options) as client:
-            yield from client.resource_skus.list(filter=f"location eq '{unit.region}'")
+            yield from client.resource_skus.list(filter=f"location eq '{unit.region}'").by_page()
 
-    bodies = _read_bodies(context, list_skus)
-    if not any(_elements(body) for body in bodies):
+    pages = _read_pages(context, list_skus, SKU)
+    if not any(page.count for page in pages):
         raise SkippedError(f"Azure lists no sizes in {unit.region} for this subscription")
-    return _land(context, unit, bodies, "providers/Microsoft.Compute/skus")
+    return _land(context, unit, pages, "providers/Microsoft.Compute/skus")
 
 
 def fetch_locations(context: Context, unit: Unit) -> list[Page]:
@@ -80,23 +115,25 @@ def read_regions(context: Context) -> list[str]:
     Raises:
         FetchError: the account may not list them, or the list cannot be had completely.
     """
-    locations = [location for body in _read_locations(context) for location in _elements(body)]
+    pages = _read_locations(context)
+    locations = [v for page in pages for v in msgspec.json.decode(page.body)["value"]]
     public = [v for v in locations if isinstance(v, dict) and is_public_location(v)]
     return sorted({str(v.get("name")).lower() for v in public if v.get("name")})
 
 
-def _read_locations(context: Context) -> list[bytes]:
+def _read_locations(context: Context) -> list[_ListPage]:
     def list_locations(options: dict[str, Any]) -> Iterable[object]:
         from azure.mgmt.resource.subscriptions import SubscriptionClient
 
         with SubscriptionClient(**options) as client:
-            yield from client.subscriptions.list_locations(_subscription(context.settings))
+            subscription = _subscription(context.settings)
+            yield from client.subscriptions.list_locations(subscription).by_page()
 
-    return _read_bodies(context, list_locations)
+    return _read_pages(context, list_locations, LOCATION)
 
 
-def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
-    """Read the bodies of all pages of one list, in order.
+def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> list[_ListPage]:
+    """Read all pages of one list, in order. ``members`` are those of an element that are read.
 
     Raises:
         FetchError: after all tries; names the endpoint and the failure, no credential.
@@ -104,21 +141,21 @@ def _read_bodies(context: Context, list_elements: ListFunction) -> list[bytes]:
     from azure.core.exceptions import AzureError
 
     endpoint = public_url(context.settings.azure_arm_url)
-    exchange = _Exchange()
+    exchange = _Exchange(members)
     try:
-        read = sum(1 for _ in list_elements(_options(context, exchange)))
+        followed = sum(1 for _ in list_pages(_options(context, exchange)))
     except (AzureError, *PARSER_FAILURES) as error:
         raise FetchError(
             f"{endpoint} failed: {_first_line(error, context.settings)}",
             "Check the account (az login), the subscription and its rights.",
         ) from None
-    sent = sum(len(_elements(body)) for body in exchange.bodies)
-    if sent != read or len(exchange.bodies) != len(exchange.urls):
+    if not exchange.is_complete(followed):
         raise FetchError(
-            f"{endpoint} sent {sent} elements on {len(exchange.bodies)} pages, {read} were read",
+            f"{endpoint} sent {len(exchange.pages)} pages for {len(exchange.urls)} requests,"
+            f" {followed} were followed, and the list has not come to its end",
             "Try again later.",
         )
-    return exchange.bodies
+    return exchange.pages
 
 
 def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
@@ -131,24 +168,50 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
         "per_call_policies": [_page_guard(url, exchange)],
-        "custom_hook_policy": _body_keeper(exchange),
         "retry_policy": _retry_policy(context, limits),
         "permit_redirects": False,
-        "transport": _transport(context.settings, limits),
-        **_authentication(url),
+        "transport": _transport(context.settings, limits, exchange),
+        **_authentication(context, url),
     }
 
 
-def _transport(settings: Settings, limits: Limits) -> Any:
-    """Make the SDK's transport with timeouts; it reads bodies within the limits of the unit."""
+def _transport(settings: Settings, limits: Limits, exchange: _Exchange) -> Any:
+    """Make the SDK's transport with timeouts; it reads bodies within the limits of the unit.
+
+    It keeps each good answer in ``exchange``, and hands it to the SDK without its elements.
+    """
     from azure.core.pipeline.transport import RequestsTransport
 
     transport = RequestsTransport(
         connection_timeout=settings.connect_timeout, read_timeout=settings.read_timeout
     )
     transport.open()
-    bound_requests(transport.session, limits, public_url(settings.azure_arm_url))
+    name = public_url(settings.azure_arm_url)
+    bound_requests(transport.session, limits, name)
+
+    def keep(response: Any, **_: Any) -> Any:
+        if response.status_code != 200:
+            return response
+        page = _read_page(response.content, exchange.members, name)
+        exchange.pages.append(page)
+        return _without_elements(response, page)
+
+    transport.session.hooks["response"].append(keep)
     return transport
+
+
+def _without_elements(response: Any, page: _ListPage) -> Any:
+    """Make the response of requests that the SDK gets: an empty page with the same link."""
+    import requests
+    from urllib3 import HTTPResponse
+
+    body = msgspec.json.encode({"value": [], "nextLink": page.link})
+    short = requests.Response()
+    short.status_code, short.reason = response.status_code, response.reason
+    short.url, short.request = response.url, response.request
+    short.headers["Content-Type"] = "application/json"
+    short.raw = HTTPResponse(io.BytesIO(body), preload_content=False)
+    return short
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
@@ -169,18 +232,6 @@ def _page_guard(url: str, exchange: _Exchange) -> Any:
             exchange.urls.add(page_url)
 
     return PageGuard()
-
-
-def _body_keeper(exchange: _Exchange) -> Any:
-    """Make a policy that keeps the body of every good answer."""
-    from azure.core.pipeline.policies import CustomHookPolicy
-
-    class BodyKeeper(CustomHookPolicy):  # type: ignore[type-arg]
-        def on_response(self, request: Any, response: Any) -> None:
-            if response.http_response.status_code == 200:
-                exchange.bodies.append(bytes(response.http_response.content))
-
-    return BodyKeeper()
 
 
 def _retry_policy(context: Context, limits: Limits) -> Any:
@@ -225,8 +276,8 @@ def _retry_policy(context: Context, limits: Limits) -> Any:
     return RetryPolicy()
 
 
-def _authentication(url: str) -> dict[str, Any]:
-    """Give the client DefaultAzureCredential over https.
+def _authentication(context: Context, url: str) -> dict[str, Any]:
+    """Give the client DefaultAzureCredential over https, one login for all units.
 
     A server on this machine over plain http is asked without any credential.
 
@@ -242,7 +293,8 @@ def _authentication(url: str) -> dict[str, Any]:
 
     # It logs a page of text for each login that fails; the error says the same in one line.
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
-    return {"credential": DefaultAzureCredential()}
+    login = context.shared.setdefault("login", SharedLogin(DefaultAzureCredential))
+    return {"credential": login}
 
 
 class _NoCredential:
@@ -252,26 +304,26 @@ class _NoCredential:
         raise FetchError("a token was asked for where none may be sent")
 
 
-def _elements(body: bytes) -> list[Any]:
-    """Return the elements of one page of a list.
+def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
+    """Check that the body of one page can be read when it is landed.
 
     Raises:
-        FetchError: the page holds no list.
+        FetchError: it cannot, or is no page of a list.
     """
     try:
-        answer = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        answer = None
-    elements = answer.get("value") if isinstance(answer, dict) else None
-    if not isinstance(elements, list):
-        raise FetchError("Azure Resource Manager answered no list", "Try again later.")
-    return elements
+        answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting
+        read_elements(body, members, "elements")
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # they may quote the subscription
+        raise FetchError(
+            f"{endpoint} failed: it answered no list that can be read", "Try again later."
+        ) from None
+    return _ListPage(body, len(answer.value), answer.next_link or None)
 
 
-def _land(context: Context, unit: Unit, bodies: list[bytes], path: str) -> list[Page]:
+def _land(context: Context, unit: Unit, pages: list[_ListPage], path: str) -> list[Page]:
     """Land bodies as they came, but for the subscription's id, which each location repeats."""
     own = re.compile(re.escape(_subscription(context.settings).encode()), re.IGNORECASE)
-    bodies = [own.sub(SUBSCRIPTION.encode(), body) for body in bodies]
+    bodies = [own.sub(SUBSCRIPTION.encode(), page.body) for page in pages]
     url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/{path}"
     now = context.now
     return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now()) for body in bodies]

@@ -4,7 +4,8 @@ Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure
 Pages are cut by ``$skip`` out of a list that may change between two requests, so an item can slip
 from a page not yet read to one already read, and be missed. A download of all pages is accepted if
 it shows no inconsistency; otherwise it is repeated until two downloads in a row have the same
-items, at most three times. Nothing is landed before that.
+items, at most three times. Nothing is landed before that. A page that came before, byte by byte, is
+not parsed again.
 """
 
 import hashlib
@@ -12,15 +13,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
+from hwprices.providers.azure.prices.items import Answer, Item
 
 API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
 
@@ -30,22 +34,23 @@ DOWNLOADS = 3
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
 MAX_LIST_BYTES = 64 << 20
-"""Largest content of all pages of one partition. The largest have about ten pages of 1 MB. Their
-items are held in memory, ten times as large, until the last page has come."""
+"""Largest content of all pages of one partition. The largest have about ten pages of 1 MB."""
 
 MAX_LOST_SHARE = 0.10
 """Share of the last run's items that may be gone. A retired series is 1 to 2 % of a region; a tenth
 of the items gone is a fault of the answer, even if two downloads agree."""
 
-IDENTITY = ("skuId", "meterId", "type", "reservationTerm", "tierMinimumUnits", "armSkuName")
-"""Members of an item that stay from month to month. Its price and dates change."""
-
-PRICES = ("retailPrice", "unitPrice", "savingsPlan")
+NO_PRICES = {"retail_price": None, "unit_price": None, "savings_plan": None}
+"""An item's members that are prices, left out."""
 
 PROBE_SIZES = ("Standard_D2s_v3", "Standard_D2s_v5")
 """Sizes that nearly every region sells. Their prices name the regions without an account."""
 
 Identity = tuple[Any, ...]
+"""Members of an item that stay from month to month (``_identity``)."""
+
+_DECODER = msgspec.json.Decoder(Answer)
+"""Reads a page as ``prices.items`` does, so that none is landed that could not be read then."""
 
 
 class _InconsistentError(Exception):
@@ -53,19 +58,92 @@ class _InconsistentError(Exception):
 
 
 @dataclass(frozen=True)
-class Download:
-    """One download of all pages of a partition.
+class PageItems:
+    """What is compared of the items of one page, instead of the items themselves.
 
-    ``items`` counts the items by all their members but the prices, as JSON. ``identities`` is what
-    is compared with the run before. ``partitions`` are the regions and price types of the items.
-    ``uneven`` says that a page before the last is shorter than the first.
+    ``digest`` is that of all members that are read. ``identities`` is what is compared with the run
+    before. ``partitions`` are the regions and price types. ``link`` leads to the next page.
     """
 
-    bodies: tuple[Downloaded, ...]
-    items: Counter[bytes]
+    digest: bytes
+    count: int
     identities: frozenset[Identity]
     partitions: frozenset[tuple[str, str]]
-    uneven: bool
+    link: str | None
+
+
+@dataclass(frozen=True)
+class Download:
+    """One download of all pages of a partition: their bodies and what is compared of them."""
+
+    bodies: tuple[Downloaded, ...]
+    pages: tuple[PageItems, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return sum(page.count for page in self.pages)
+
+    @cached_property
+    def identities(self) -> frozenset[Identity]:
+        """The identities of the items."""
+        return frozenset[Identity]().union(*(page.identities for page in self.pages))
+
+    @property
+    def partitions(self) -> frozenset[tuple[str, str]]:
+        """The regions and price types of the items."""
+        return frozenset[tuple[str, str]]().union(*(page.partitions for page in self.pages))
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether a page before the last is shorter than the first."""
+        return any(page.count < self.pages[0].count for page in self.pages[:-1])
+
+    @cached_property
+    def items(self) -> Counter[bytes]:
+        """The items by all members that are read but the prices, as JSON, counted.
+
+        This reads the bodies again, and is needed only where identities and digests do not do.
+        """
+        answers = (_DECODER.decode(body.read()) for body in self.bodies)
+        return Counter(_without_prices(item) for answer in answers for item in answer.Items)
+
+    @property
+    def repeated(self) -> int:
+        """How many items came before, with all members but the prices."""
+        if len(self.identities) == self.count:
+            return 0
+        return self.count - len(self.items)
+
+    def has_items_of(self, other: "Download") -> bool:
+        """Tell whether another download has the same items; their prices may differ."""
+        digests = [page.digest for page in self.pages]
+        return digests == [page.digest for page in other.pages] or self.items == other.items
+
+
+class _PageReader:
+    """Reads pages of one partition, landed ones too. One that came before is not parsed again.
+
+    It is told by its digest: packed as it came, which needs no unpacking, or else unpacked.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[str, PageItems] = {}
+
+    def read(self, sha256: str, unpack: Callable[[], bytes]) -> PageItems:
+        """Read a page, and check that it is an answer of Retail Prices.
+
+        ``sha256`` is that of its packed file, and ``unpack`` gives the content.
+
+        Raises:
+            _InconsistentError: it is not.
+        """
+        if sha256 not in self._pages:
+            content = unpack()
+            digest = hashlib.sha256(content).hexdigest()
+            page = self._pages.get(digest) or _read_page(content)
+            self._pages[digest] = self._pages[sha256] = page
+        return self._pages[sha256]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
@@ -76,29 +154,27 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
-    query = (
-        f"serviceName eq 'Virtual Machines' and armRegionName eq '{unit.region}'"
-        f" and priceType eq '{price_type}'"
-    )
-    params = _query(query, unit.params["currency"])
-    previous = _previous_identities(context.landing, unit)
+    params = query_of(unit.region, price_type, unit.params["currency"])
+    reader = _PageReader()
+    previous = _previous_identities(context.landing, unit, reader)
     with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
         numbers = count()
 
         def download() -> Download:
             folder = Path(scratch) / str(next(numbers))
             folder.mkdir()
-            result = _download(context.http, context.settings.azure_retail_url, params, folder)
+            url = context.settings.azure_retail_url
+            result = _download(context.http, url, params, folder, reader)
             _check_filter(result, unit)
             return result
 
         accepted = settle(download, previous, unit.name)
-        if not accepted.items and previous:
+        if not accepted.count and previous:
             raise FetchError(
                 f"{unit.name} has no items and had {len(previous)} before",
                 "Its last good pages stay in use.",
             )
-        if not accepted.items:
+        if not accepted.count:
             raise SkippedError(f"Azure sells no virtual machines as {price_type} in {unit.region}")
         return [context.landing.land(unit, body, suffix="json") for body in accepted.bodies]
 
@@ -115,13 +191,12 @@ def read_regions(http: Http, url: str) -> list[str]:
     for _ in range(DOWNLOADS):
         with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
             try:
-                bodies = _download(http, url, _query(query, "USD"), Path(scratch)).bodies
+                params = _query(query, "USD")
+                result = _download(http, url, params, Path(scratch), _PageReader())
             except _InconsistentError as error:
                 problem = str(error)
                 continue
-            items = [item for body in bodies for item in _read_answer(body)["Items"]]
-        regions = {str(item.get("armRegionName") or "").strip().lower() for item in items}
-        return sorted(regions - {""})
+        return sorted({region.strip() for region, _ in result.partitions} - {""})
     raise FetchError(
         f"the regions could not be read from {url}, {DOWNLOADS} times, last: {problem}",
         "Try again later.",
@@ -146,7 +221,7 @@ def settle(download: Callable[[], Download], previous: frozenset[Identity], name
             last, problem = None, str(error)
             continue
         doubt = _doubt(current, previous)
-        if not doubt or (last is not None and current.items == last.items):
+        if not doubt or (last is not None and current.has_items_of(last)):
             _check_lost(current, previous, name)
             return current
         problem = doubt
@@ -161,9 +236,9 @@ def settle(download: Callable[[], Download], previous: frozenset[Identity], name
 
 def _doubt(download: Download, previous: frozenset[Identity]) -> str:
     """Say what is inconsistent in a download; empty where nothing is."""
-    if repeated := sum(number - 1 for number in download.items.values()):
+    if repeated := download.repeated:
         return f"{repeated} items came twice"
-    if download.uneven:
+    if download.is_uneven:
         return "a page before the last is shorter than the first"
     if lost := len(previous - download.identities):
         return f"{lost} of {len(previous)} items of the last run are gone"
@@ -174,7 +249,7 @@ def _doubt(download: Download, previous: frozenset[Identity]) -> str:
 
 def _check_lost(download: Download, previous: frozenset[Identity], name: str) -> None:
     lost = len(previous - download.identities)
-    if download.items and lost > MAX_LOST_SHARE * len(previous):
+    if download.count and lost > MAX_LOST_SHARE * len(previous):
         raise FetchError(
             f"{name} lost {lost} of {len(previous)} items since the last run",
             "Its last good pages stay in use; look at what Azure answers.",
@@ -185,11 +260,22 @@ def _difference(first: Download, second: Download) -> int:
     return ((first.items - second.items) + (second.items - first.items)).total()
 
 
+def query_of(region: str, price_type: str, currency: str) -> dict[str, str]:
+    """Return the parameters of the first request of a partition."""
+    expression = (
+        f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}'"
+        f" and priceType eq '{price_type}'"
+    )
+    return _query(expression, currency)
+
+
 def _query(expression: str, currency: str) -> dict[str, str]:
     return {"api-version": API_VERSION, "currencyCode": f"'{currency}'", "$filter": expression}
 
 
-def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Download:
+def _download(
+    http: Http, url: str, params: dict[str, str], folder: Path, reader: _PageReader
+) -> Download:
     """Download all pages into a folder, following NextPageLink.
 
     The parameters go with the first request only: the links have them.
@@ -199,8 +285,8 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
         _InconsistentError: links form a loop, a page comes twice, or a Count is wrong.
     """
     bodies: list[Downloaded] = []
-    pages: list[list[dict[str, Any]]] = []
-    links, digests = set[str](), set[str]()
+    pages: list[PageItems] = []
+    links, digests = set[str](), set[bytes]()
     link: str | None = url
     while link:
         if link in links or len(bodies) == MAX_PAGES:
@@ -210,59 +296,58 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
         room = MAX_LIST_BYTES - sum(body.file.content_bytes for body in bodies)
         path = folder / f"{len(bodies)}.body"
         body = http.download(link, path, params=first, max_bytes=room)
-        answer = _read_answer(body)
-        digest = hashlib.sha256(msgspec.json.encode(answer["Items"])).hexdigest()
-        if answer["Items"] and digest in digests:
+        page = reader.read(body.file.sha256, body.read)
+        if page.count and page.digest in digests:
             raise _InconsistentError("one page came twice")
-        digests.add(digest)
+        digests.add(page.digest)
         bodies.append(body)
-        pages.append(answer["Items"])
-        link = answer.get("NextPageLink") or None
+        pages.append(page)
+        link = page.link
         if link is not None:
             check_same_host(url, link)
-    return _summary(bodies, pages)
+    return Download(tuple(bodies), tuple(pages))
 
 
-def _summary(bodies: list[Downloaded], pages: list[list[dict[str, Any]]]) -> Download:
-    items = [item for page in pages for item in page]
-    return Download(
-        tuple(bodies),
-        Counter(_without_prices(item) for item in items),
-        frozenset(_identity(item) for item in items),
-        frozenset(
-            (str(item.get("armRegionName") or "").lower(), str(item.get("type"))) for item in items
-        ),
-        uneven=any(len(page) < len(pages[0]) for page in pages[:-1]),
-    )
-
-
-def _read_answer(body: Downloaded) -> dict[str, Any]:
+def _read_page(content: bytes) -> PageItems:
     """Read a page's JSON and check that it is an answer of Retail Prices.
 
     Raises:
         _InconsistentError: it is not.
     """
     try:
-        answer: Any = msgspec.json.decode(body.read())
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise _InconsistentError(f"a page is not JSON ({error})") from None
-    items = answer.get("Items") if isinstance(answer, dict) else None
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _InconsistentError("a page has no list of Items")
-    if answer.get("Count") != len(items):
+        content.decode()  # the decoder does not look into texts that it leaves out
+        answer = _DECODER.decode(content)
+        identities = frozenset(map(_identity, answer.Items))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise _InconsistentError(f"a page is no list of Items ({error})") from None
+    if answer.Count != len(answer.Items):
         raise _InconsistentError(
-            f"a page says Count {answer.get('Count')} and holds {len(items)} items"
+            f"a page says Count {answer.Count} and holds {len(answer.Items)} items"
         )
-    return dict(answer)
+    partitions = {(item.arm_region_name, item.type) for item in answer.Items}
+    return PageItems(
+        digest=hashlib.sha256(msgspec.json.encode(answer.Items)).digest(),
+        count=answer.Count,
+        identities=identities,
+        partitions=frozenset((str(r or "").lower(), str(kind)) for r, kind in partitions),
+        link=answer.NextPageLink or None,
+    )
 
 
-def _without_prices(item: dict[str, Any]) -> bytes:
-    members = {name: value for name, value in item.items() if name not in PRICES}
-    return msgspec.json.encode(members, order="sorted")
+def _without_prices(item: Item) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(item, **NO_PRICES))
 
 
-def _identity(item: dict[str, Any]) -> Identity:
-    return tuple(item.get(name) for name in IDENTITY)
+def _identity(item: Item) -> Identity:
+    """Return the members of an item that stay. Its price and dates change."""
+    return (
+        item.sku_id,
+        item.meter_id,
+        item.type,
+        item.reservation_term,
+        item.tier_minimum_units,
+        item.arm_sku_name,
+    )
 
 
 def _check_filter(download: Download, unit: Unit) -> None:
@@ -278,13 +363,24 @@ def _check_filter(download: Download, unit: Unit) -> None:
         )
 
 
-def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:
-    """Read the identities of the partition's items in the newest live run, none without one."""
-    return frozenset(
-        _identity(item)
-        for page in _previous_pages(landing, unit)
-        for item in landing.read_json(page)["Items"]
-    )
+def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> frozenset[Identity]:
+    """Read the identities of the partition's items in the newest live run, none without one.
+
+    Raises:
+        HwpricesError: a page of that run cannot be read; names it.
+    """
+    pages = (_read_landed(landing, page, reader) for page in _previous_pages(landing, unit))
+    return frozenset[Identity]().union(*(page.identities for page in pages))
+
+
+def _read_landed(landing: Landing, page: Page, reader: _PageReader) -> PageItems:
+    try:
+        return reader.read(page.sha256, lambda: landing.read(page))
+    except _InconsistentError as error:
+        raise HwpricesError(
+            f"landed page {landing.store.uri(page.key)} cannot be compared with: {error}",
+            "Delete it and fetch again.",
+        ) from None
 
 
 def _previous_pages(landing: Landing, unit: Unit) -> Iterator[Page]:

@@ -1,4 +1,4 @@
-"""Read one landed page of an Azure Resource Manager list: ``{"value": [...]}``."""
+"""Read one page of an Azure Resource Manager list: ``{"value": [...]}``."""
 
 import polars as pl
 
@@ -18,12 +18,21 @@ def read_list(pages: Pages, page: Page, members: Schema, elements: str) -> pl.Da
         UnreadablePageError: the page is not such a list.
         HwpricesError: it is altered.
     """
-    schema = {"value": pl.List(pl.Struct(members))}
     with pages.parsing(page):
-        try:
-            values: pl.Series | None = pl.read_json(pages.read(page), schema=schema)["value"][0]
-        except (pl.exceptions.PolarsError, IndexError) as error:
-            raise ValueError(f"it is no list of {elements} ({str(error)[:120]})") from None
-        if values is None:
-            raise ValueError(f"it is no list of {elements}")
-        return values.struct.unnest().with_columns(origin(page))
+        return read_elements(pages.read(page), members, elements).with_columns(origin(page))
+
+
+def read_elements(body: bytes, members: Schema, elements: str) -> pl.DataFrame:
+    """Read the elements of a page's body as a frame of their ``members``.
+
+    Raises:
+        ValueError: the body is not such a list.
+    """
+    schema = {"value": pl.List(pl.Struct(members))}
+    try:
+        values: pl.Series | None = pl.read_json(body, schema=schema)["value"][0]
+    except (pl.exceptions.PolarsError, IndexError) as error:
+        raise ValueError(f"it is no list of {elements} ({str(error)[:120]})") from None
+    if values is None:
+        raise ValueError(f"it is no list of {elements}")
+    return values.struct.unnest()
