@@ -4,6 +4,7 @@ A command is a plain function in one of the modules here, and one line at the en
 imports what it needs when it runs, so that ``--help`` is quick and needs no part of the pipeline.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -111,4 +112,7 @@ _add(pipeline.serve)
 
 def main() -> None:
     """Run the command line."""
+    # importing makes a hundred thousand objects and no garbage; to look for some in them as often
+    # as Python does by default took a twelfth of ``hwprices find``
+    gc.set_threshold(50_000)
     app(prog_name="hwprices")

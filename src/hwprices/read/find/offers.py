@@ -121,4 +121,4 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
 
 def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
     """Say how old the price sheets behind the rows are. ``rows`` has the column ``provider``."""
-    return age.sheet_notes(dataset.manifest, rows["provider"].unique(), datetime.now(UTC))
+    return age.sheet_notes(dataset.release.providers, rows["provider"].unique(), datetime.now(UTC))
