@@ -356,7 +356,7 @@ def _suggestions(word: str, names: Vocabulary) -> str:
     """Write near names of any kind for a word that means nothing."""
     text = _COUNTED.sub(r"\2", word.lower())
     spellings = {
-        **{machine_names.normal(m.instance_type): m.instance_type for m in names.machines},
+        **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},
