@@ -3,7 +3,6 @@
 They come last and add nothing: whoever has the tables can make them again.
 """
 
-import hashlib
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from hwprices.read.export import database
 from hwprices.storage import layout
+from hwprices.storage.checksum import sha256_of
 from hwprices.storage.release_manifest import DerivedFile, TableEntry
 from hwprices.storage.store import Store
 
@@ -36,9 +36,9 @@ def write_database(
         }
         target = Path(folder) / layout.DATABASE
         database.build(target, files, package, version)
-        data = target.read_bytes()
-    store.put(layout.release_database(version), data)
-    return DerivedFile(layout.DATABASE, len(data), hashlib.sha256(data).hexdigest())
+        # It may be larger than memory: it is neither read whole nor hashed whole.
+        store.put(layout.release_database(version), target)
+        return DerivedFile(layout.DATABASE, target.stat().st_size, sha256_of(target))
 
 
 def _local(store: Store, version: str, key: str, folder: Path) -> str:

@@ -62,6 +62,7 @@ export function Offers({ release, parameters, change }: ViewProps) {
           <p role="status" class="found">
             <b>{integer(rows.length)}</b> of {integer(offers.rows)} offers
           </p>
+          <SortedBy info={release.columns.get(sortColumn)} descending={descending} />
           <Chips release={release} parameters={parameters} change={change} />
           <span class="spring" />
           <button type="button" aria-expanded={parameters.map === "open"} onClick={() => change({ map: parameters.map ? "" : "open" })}>
@@ -177,6 +178,18 @@ function SortHeading({ info, direction, sort }: SortHeadingProps) {
         {info.unit && <small>{unit(info.unit)}</small>}
       </button>
     </th>
+  );
+}
+
+/** Says by what the offers are sorted: the column's heading may be out of sight. */
+function SortedBy({ info, descending }: { info: ColumnInfo | undefined; descending: boolean }) {
+  if (!info) return null;
+  const first = info.kind === "text" ? (descending ? "Z to A" : "A to Z") : descending ? "highest first" : "lowest first";
+  return (
+    <span class="muted" title={help(info)}>
+      by {info.heading}
+      {info.unit && ` in ${unit(info.unit)}`}, {first}
+    </span>
   );
 }
 

@@ -471,6 +471,9 @@ def _boto3_client(context: Context, region: str) -> Any:
     )
     session = _session()
     session.register_component("data_loader", _loader())
+    # The pages are landed as they came, so nobody reads times that botocore has parsed. For spot
+    # quotes that takes two fifths of what it takes to parse a page.
+    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     try:
         boto3_session = boto3.Session(botocore_session=session)
         return boto3_session.client("ec2", region_name=region, config=config)
