@@ -8,8 +8,8 @@ from hwprices.read import focus
 from hwprices.read.sql import quoted_list, quoted_name, quoted_text
 
 STORAGE_VERSION = "v1.3.0"
-"""Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a quarter more time to
-write (docs/performance.md). https://duckdb.org/docs/stable/internals/storage"""
+"""Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a quarter more time
+to write (docs/performance.md). https://duckdb.org/docs/stable/internals/storage"""
 
 MEMORY_LIMIT = "1GB"
 """Most memory that writing takes; larger tables go through temporary files beside the target."""
