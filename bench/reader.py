@@ -26,7 +26,7 @@ STEPS: dict[str, tuple[tuple[str, ...], measure.Goal | None]] = {
         (*COMMAND, "find", "8xH100", "--root", "sample"),
         measure.Goal(seconds=0.7),
     ),
-    "hwprices show": ((*COMMAND, "show", "--root", "sample"), None),
+    "hwprices show": ((*COMMAND, "show", "--root", "sample"), measure.Goal(seconds=0.7)),
     "one type of all prices": (
         (
             *PYTHON,

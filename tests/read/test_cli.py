@@ -225,3 +225,31 @@ def test_help_imports_no_polars() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+FIND = """
+import sys
+from hwprices.cli import app
+app(["find", "--root", sys.argv[1]], standalone_mode=False)
+print(*sorted(sys.modules), sep="\\n", file=sys.stderr)
+"""
+
+UNNECESSARY = {"duckdb", "jinja2", "numpy", "pandas", "pyarrow", "yaml"}
+"""What ``find`` can do without, and what takes long to import."""
+
+
+def test_find_imports_only_what_it_needs(root: Path) -> None:
+    command = [sys.executable, "-c", FIND, str(root)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "offers" in result.stdout
+    imported = set(result.stderr.splitlines())
+    assert "polars" in imported
+    assert not imported & (UNNECESSARY | {"hwprices.publish", "hwprices.providers", "prefect"})
+
+
+def test_a_query_prints_its_answer_and_nothing_else(root: Path) -> None:
+    """Also not at its very end, where DuckDB complains about objects of its own that remain."""
+    query = ["query", "select 6 * 7 as answer", "--csv", "--root", str(root)]
+    command = [sys.executable, "-m", "hwprices", *query]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (result.stdout, result.stderr) == ("answer\n42\n", "")

@@ -35,6 +35,25 @@ PIPELINE = {
 """What only ``hwprices[pipeline]`` installs."""
 
 
+IMPORT_THE_PACKAGE = """
+import sys, hwprices
+hwprices.open
+print(*sorted(sys.modules), sep="\\n")
+"""
+
+NEEDED_LATER = {
+    "duckdb",
+    "hwprices.storage.release_manifest",
+    "msgspec",
+    "numpy",
+    "pydantic",
+    "rich",
+    "typer",
+    "yaml",
+}
+"""What takes long to import, and what no program needs that only imports the package."""
+
+
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
     folder = tmp_path_factory.mktemp("dataset")
@@ -95,3 +114,12 @@ def test_no_module_of_the_reader_needs_the_pipeline() -> None:
     modules = set(result.stdout.split())
     assert {"hwprices.read.device.device", "hwprices.read.recommend.recommend"} <= modules
     assert modules & PIPELINE == set()
+
+
+def test_the_package_imports_little_besides_polars() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_THE_PACKAGE], capture_output=True, text=True, check=True
+    )
+    modules = set(result.stdout.split())
+    assert {"hwprices.read.dataset", "polars"} <= modules
+    assert modules & NEEDED_LATER == set()

@@ -1,6 +1,7 @@
 """Offers found by words and options, machine types by name, and why there is nothing."""
 
 import json
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import machine as one_machine
-from hwprices.read.find import offers, places
+from hwprices.read.find import offers, places, words
+from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
@@ -60,6 +62,34 @@ def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, s
 )
 def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: list[str]) -> None:
     assert sorted(row[1] for row in found(data, text)) == sorted(machines)
+
+
+class CountingTables:
+    """The tables of a release; counts how often each is asked for."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self.scans: Counter[str] = Counter()
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        self.scans[table] += 1
+        return self.data.scan(table)
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("", {}),
+        ("8xh100", {"instance_types": 1, "accelerators": 1}),
+        ("europe", {"instance_types": 2, "accelerators": 1, "prices": 1, "regions": 1}),
+    ],
+)
+def test_a_question_reads_the_names_that_its_words_may_be(
+    data: Dataset, text: str, tables: dict[str, int]
+) -> None:
+    counting = CountingTables(data)
+    words.understand(text, words.Vocabulary(counting), Search())
+    assert counting.scans == tables
 
 
 def test_words_and_options_give_the_same_offers(data: Dataset) -> None:

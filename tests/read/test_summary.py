@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.helpers.manifests import provider_entry, release_manifest
 from tests.helpers.offer_rows import machine, price, prices, rows
 from tests.helpers.small_release import Release
 
 from hwprices.read import summary
 from hwprices.read.terminal.tables import listing, money, number, table
-
-
-def manifest(**entry: Any) -> dict[str, Any]:
-    """A manifest with one provider."""
-    return {"providers": {"aws": entry}}
+from hwprices.storage.release_manifest import (
+    CollectionReport,
+    TableEntry,
+    Trouble,
+    UnmatchedAccelerator,
+)
 
 
 def text_of(*parts: Any) -> str:
@@ -26,12 +28,14 @@ def text_of(*parts: Any) -> str:
 
 
 def test_a_provider_is_named_by_the_title_in_the_manifest() -> None:
-    assert summary.provider_title(manifest(title="Amazon"), "aws") == "Amazon"
+    release = release_manifest({"aws": provider_entry(title="Amazon")})
+    assert summary.provider_title(release, "aws") == "Amazon"
 
 
 @pytest.mark.parametrize(("provider", "title"), [("aws", "AWS"), ("azure", "Azure")])
 def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str) -> None:
-    assert summary.provider_title({"providers": {provider: {}}}, provider) == title
+    release = release_manifest({provider: provider_entry()})
+    assert summary.provider_title(release, provider) == title
 
 
 def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> None:
@@ -53,22 +57,17 @@ def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> Non
 
 
 def test_notes_tell_kept_figures_and_failed_units() -> None:
-    provider = {
-        "origin": "live",
-        "status": "kept",
-        "kept_from": "20260801T000000Z",
-        "observed_from": "2026-08-01T00:00:00Z",
-        "observed_to": "2026-08-02T00:00:00Z",
-        "report": {"troubles": [{"unit": "spot", "status": "failed", "reason": "timed out"}]},
-    }
-    unmatched = {
-        "provider": "aws",
-        "accelerator_id": None,
-        "vendor_name": "Widget 9",
-        "instance_types": ["w9.large", "w9.xlarge", "w9.metal"],
-    }
-    notes = summary._notes({**manifest(**provider), "unmatched_accelerators": [unmatched]})
-    text = text_of(*notes)
+    aws = provider_entry(
+        status="kept",
+        kept_from="20260801T000000Z",
+        observed_from="2026-08-01T00:00:00Z",
+        observed_to="2026-08-02T00:00:00Z",
+        report=CollectionReport(troubles=(Trouble("spot", "failed", "timed out"),)),
+    )
+    types = ("w9.large", "w9.xlarge", "w9.metal")
+    unmatched = UnmatchedAccelerator("aws", "Widget 9", None, types)
+    release = release_manifest({"aws": aws}, unmatched_accelerators=(unmatched,))
+    text = text_of(*summary._notes(release))
     assert "live, seen 2026-08-01 to 2026-08-02, kept from release 20260801T000000Z" in text
     assert "spot failed: timed out" in text
     assert "Widget 9 in aws w9.large, w9.xlarge and 1 more" in text
@@ -103,11 +102,11 @@ def test_columns_of_amounts_are_aligned_right() -> None:
 def test_each_provider_has_a_line_and_other_tables_are_summed() -> None:
     """Twelve providers do not fit side by side."""
     counts = {"aws": {"prices": 2557, "regions": 38}, "ovh": {"prices": 71, "quarantine": 1}}
-    made = {
-        "providers": {name: {"rows": rows} for name, rows in counts.items()},
-        "tables": {"prices": {"rows": 2628}, "offers": {"rows": 99}},
-    }
-    lines = [line.split() for line in text_of(summary._rows(made)).splitlines()]
+    release = release_manifest(
+        {name: provider_entry(rows=rows) for name, rows in counts.items()},
+        tables={"prices": TableEntry(2628, 0, ()), "offers": TableEntry(99, 0, ())},
+    )
+    lines = [line.split() for line in text_of(summary._rows(release)).splitlines()]
     assert ["AWS", "38", "2,557"] in lines
     assert ["OVH", "71", "1"] in lines
     assert ["total", "2,628"] in lines

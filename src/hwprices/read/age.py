@@ -7,7 +7,10 @@ the word stale.
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hwprices.storage.release_manifest import ProviderEntry
 
 STALE_AFTER = timedelta(days=90)
 """A quarter: a choice of this project, with which a sheet has to be read four times a year."""
@@ -26,28 +29,25 @@ def seen_words(seen: datetime, now: datetime) -> str:
     return f"{seen:%Y-%m-%d}, {(now - seen).days} days ago: stale"
 
 
-def sheet_seen(entry: Mapping[str, Any]) -> datetime | None:
-    """Return the oldest day of a provider's price sheet; None where it has none.
-
-    ``entry`` is the provider's entry in a release's manifest.
-    """
-    seen = entry.get("observed_from") if entry.get("price_sheet") else None
+def sheet_seen(entry: "ProviderEntry") -> datetime | None:
+    """Return the oldest day of a provider's price sheet; None where it has none."""
+    seen = entry.observed_from if entry.price_sheet else None
     return _in_utc(datetime.fromisoformat(seen)) if seen else None
 
 
 def sheet_notes(
-    manifest: Mapping[str, Any], providers: Iterable[str | None], now: datetime
+    entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
 ) -> tuple[str, ...]:
     """Say of which day the price sheets behind an answer are, one line for all of a day.
 
     Args:
-        manifest: of the release.
+        entries: of the providers in the release's manifest.
         providers: those of the answer's prices; None and those without a sheet are passed over.
         now: the clock.
     """
     days: dict[datetime, list[str]] = {}
     for provider in sorted({name for name in providers if name}):
-        seen = sheet_seen(manifest["providers"].get(provider, {}))
+        seen = sheet_seen(entries[provider]) if provider in entries else None
         if seen is not None:
             days.setdefault(seen, []).append(provider)
     return tuple(

@@ -2,20 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hwprices.errors import HwpricesError
 from hwprices.read.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import (
-    LatestRelease,
-    ReleaseManifest,
-    SchemaVersion,
-    check_latest,
-    check_release,
-)
 from hwprices.storage.store import Store
+
+if TYPE_CHECKING:
+    from hwprices.storage.release_manifest import ReleaseManifest
 
 
 def versions(store: Store) -> list[str]:
@@ -31,13 +27,16 @@ def versions(store: Store) -> list[str]:
     return sorted(version for version in of_manifests if version and layout.is_version(version))
 
 
-def read_manifest(store: Store, version: str) -> ReleaseManifest:
+def read_manifest(store: Store, version: str) -> "ReleaseManifest":
     """Read the manifest of a release.
 
     Raises:
         HwpricesError: there is no such release, its manifest is damaged or has a value that it may
             not have, or its schema is newer than this reader's.
     """
+    # its dataclasses take a twentieth of the import of polars: ``import hwprices`` needs none
+    from hwprices.storage.release_manifest import ReleaseManifest, SchemaVersion, check_release
+
     key = layout.release_manifest(version)
     data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
     if data is None:
@@ -80,6 +79,8 @@ def latest_version(store: Store) -> str | None:
     Raises:
         HwpricesError: the pointer is damaged, or names no release.
     """
+    from hwprices.storage.release_manifest import LatestRelease, check_latest
+
     data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
     if data is None:
         return None

@@ -18,6 +18,7 @@ from hwprices.read.private_hosts import is_private_host
 from hwprices.read.root import SAMPLE, root_option
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.where_sold import PRIVATE
+from hwprices.storage.release_manifest import ReleaseManifest, UnmatchedAccelerator
 from hwprices.units import Money
 
 SHOWN_GPU = "nvidia-h100"  # every provider rents it out
@@ -88,15 +89,15 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
 
 def providers(dataset: Dataset) -> pl.DataFrame:
     """Give a row for each provider: where its figures are from, how old they are, and its rows."""
-    entries = dataset.manifest["providers"]
+    entries = dataset.release.providers
     names = ("origin", "status", "kept_from", "observed_from", "observed_to")
     return pl.DataFrame(
         [
             {
                 "provider": provider,
-                "title": provider_title(dataset.manifest, provider),
-                **{name: entry[name] for name in names},
-                **{table: entry["rows"].get(table, 0) for table in COUNTED},
+                "title": provider_title(dataset.release, provider),
+                **{name: getattr(entry, name) for name in names},
+                **{table: entry.rows.get(table, 0) for table in COUNTED},
             }
             for provider, entry in entries.items()
         ],
@@ -111,7 +112,7 @@ def to_json(dataset: Dataset) -> dict[str, Any]:
         "root": dataset.store.root,
         "created_at": dataset.release.created_at,
         "previous": dataset.release.previous,
-        "rows": {name: entry["rows"] for name, entry in dataset.manifest["tables"].items()},
+        "rows": {name: entry.rows for name, entry in dataset.release.tables.items()},
         "providers": providers(dataset).to_dicts(),
         "cheapest_h100": cheapest_per_accelerator(dataset).to_dicts(),
         "unmatched_accelerators": dataset.manifest["unmatched_accelerators"],
@@ -140,31 +141,30 @@ def render(
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
         *_news(dataset),
-        _rows(dataset.manifest),
+        _rows(dataset.release),
         _gpus(dataset),
-        *_notes(dataset.manifest),
+        *_notes(dataset.release),
         _next_steps(dataset),
     ]
     return Group(*parts)
 
 
-def provider_title(manifest: Mapping[str, Any], provider: str) -> str:
+def provider_title(release: ReleaseManifest, provider: str) -> str:
     """Name a provider for people: the title in the manifest, else the id in suitable case."""
     default = provider.upper() if len(provider) <= ACRONYM_LETTERS else provider.title()
-    return str(manifest["providers"][provider].get("title") or default)
+    return release.providers[provider].title or default
 
 
-def _rows(manifest: Mapping[str, Any]) -> RenderableType:
+def _rows(release: ReleaseManifest) -> RenderableType:
     """Count the rows of each provider in the tables that say most, and of all other tables.
 
     A line for a provider: there may be many, and more of them than fit side by side.
     """
-    providers, tables = manifest["providers"], manifest["tables"]
     lines = [
-        _counts(provider_title(manifest, provider), entry["rows"])
-        for provider, entry in providers.items()
+        _counts(provider_title(release, provider), entry.rows)
+        for provider, entry in release.providers.items()
     ]
-    totals = {name: entry["rows"] for name, entry in tables.items()}
+    totals = {name: entry.rows for name, entry in release.tables.items()}
     lines.append(_counts("total", totals))
     headings = list(COUNTED.values())
     counts = table(["", *headings], lines, title="Rows", right=headings)
@@ -196,8 +196,8 @@ def _gpus(dataset: Dataset) -> Table:
     """Show the cheapest and the on-demand price of one H100, by provider."""
     prices = cheapest_per_accelerator(dataset)
     rows = []
-    for provider in dataset.manifest["providers"]:
-        title = provider_title(dataset.manifest, provider)
+    for provider in dataset.release.providers:
+        title = provider_title(dataset.release, provider)
         of_provider = prices.filter(provider=provider)
         rows.append([title, *_gpu(of_provider.filter(~pl.col("private_host")))])
         private = of_provider.filter("private_host")
@@ -238,37 +238,37 @@ def _purchase(row: Mapping[str, Any]) -> str:
     return f"{option}, {row['term_months'] // 12} y" if row["term_months"] else option
 
 
-def _notes(manifest: Mapping[str, Any]) -> list[RenderableType]:
+def _notes(release: ReleaseManifest) -> list[RenderableType]:
     """Say how old each provider's figures are, and which units or spec sheets are missing."""
     notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
-    width = 2 + max(len(provider_title(manifest, name)) for name in manifest["providers"])
-    for provider, entry in manifest["providers"].items():
-        first, last = ((entry[name] or "?")[:10] for name in ("observed_from", "observed_to"))
+    width = 2 + max(len(provider_title(release, name)) for name in release.providers)
+    for provider, entry in release.providers.items():
+        first, last = ((seen or "?")[:10] for seen in (entry.observed_from, entry.observed_to))
         age = f"seen {first} to {last}"
-        kept = f", kept from release {entry['kept_from']}" if entry["status"] == "kept" else ""
+        kept = f", kept from release {entry.kept_from}" if entry.status == "kept" else ""
         sheet = sheet_seen(entry)
         if sheet is not None:
             age = f"price sheet, read {seen_words(sheet, datetime.now(UTC))}"
-        title = provider_title(manifest, provider)
-        notes.append(f"{title:<{width}}{entry['origin']}, {age}{kept}")
+        title = provider_title(release, provider)
+        notes.append(f"{title:<{width}}{entry.origin}, {age}{kept}")
         notes += [
-            Text(f"  {unit['unit']} {unit['status']}: {unit['reason']}", style="yellow")
-            for unit in entry["report"]["troubles"][:MAX_ISSUES]
+            Text(f"  {unit.unit} {unit.status}: {unit.reason}", style="yellow")
+            for unit in entry.report.troubles[:MAX_ISSUES]
         ]
-    unmatched = manifest["unmatched_accelerators"][:MAX_ISSUES]
+    unmatched = release.unmatched_accelerators[:MAX_ISSUES]
     if unmatched:
         names = "; ".join(_unmatched(entry) for entry in unmatched)
         notes.append(Text(f"no spec sheet  {names}", style="yellow"))
     return notes
 
 
-def _unmatched(entry: Mapping[str, Any]) -> str:
+def _unmatched(entry: UnmatchedAccelerator) -> str:
     """Name an accelerator without a spec sheet, and the machine types that have it."""
     unnamed = "an accelerator its maker's API does not name"
-    name = entry["accelerator_id"] or entry["vendor_name"] or unnamed
-    types = entry["instance_types"]
+    name = entry.accelerator_id or entry.vendor_name or unnamed
+    types = entry.instance_types
     more = f" and {len(types) - 2} more" if len(types) > 2 else ""
-    return f"{name} in {entry['provider']} {', '.join(types[:2])}{more}"
+    return f"{name} in {entry.provider} {', '.join(types[:2])}{more}"
 
 
 def _next_steps(dataset: Dataset) -> RenderableType:

@@ -83,7 +83,7 @@ def compare(
         )
     pairs = frozenset((machine.provider, machine.instance_type) for machine in chosen)
     given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(words.vocabulary(dataset), **given)
+    search = request.request(words.Vocabulary(dataset), **given)
     search = replace(search, machines=pairs)
     answer = offers.run(dataset, search, overlays=overlays)
     prices = answer.rows

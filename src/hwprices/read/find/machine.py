@@ -59,7 +59,7 @@ def answer(
 
 
 def _search(dataset: "Dataset", machine: machines.Machine, options: dict[str, Any]) -> Search:
-    names = words.vocabulary(dataset)
+    names = words.Vocabulary(dataset)
     everything = {"os": "any", "license": "any", "tenancy": "any", "software": "any"}
     given = {name: value for name, value in options.items() if value is not None}
     search = request.request(names, **{**everything, **given})

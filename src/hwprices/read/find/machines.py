@@ -2,9 +2,10 @@
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -22,6 +23,11 @@ class Machine:
 
     provider: str
     instance_type: str
+
+    @cached_property
+    def normal_name(self) -> str:
+        """The name as ``normal`` spells it: each word of a question asks for those of all types."""
+        return normal(self.instance_type)
 
 
 def machines(dataset: Tables) -> list[Machine]:
@@ -44,10 +50,9 @@ def squeezed(name: str) -> str:
 
 def prefixes(choices: Iterable[Machine]) -> dict[str, str]:
     """Return the first word that most names of a provider share, such as standard_, by provider."""
-    words: dict[str, Counter[str]] = {}
+    words: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for machine in choices:
-        first = normal(machine.instance_type).partition("_")[0]
-        words.setdefault(machine.provider, Counter())[first] += 1
+        words[machine.provider][machine.normal_name.partition("_")[0]] += 1
     common = {name: counts.most_common(1)[0] for name, counts in words.items()}
     return {
         name: f"{word}_"
@@ -75,7 +80,7 @@ def find_machines(choices: list[Machine], name: str) -> list[Machine]:
 
 
 def _spellings(machine: Machine, shared: dict[str, str], squeeze: bool) -> set[str]:
-    full = normal(machine.instance_type)
+    full = machine.normal_name
     short = full.removeprefix(shared.get(machine.provider, ""))
     return {text.replace("_", "") if squeeze else text for text in (full, short)}
 

@@ -77,7 +77,7 @@ def answer(
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.
     """
     titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-    search = request.request(words.vocabulary(dataset, titles), text, **options)
+    search = request.request(words.Vocabulary(dataset, titles), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
 
 
@@ -121,4 +121,4 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
 
 def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
     """Say how old the price sheets behind the rows are. ``rows`` has the column ``provider``."""
-    return age.sheet_notes(dataset.manifest, rows["provider"].unique(), datetime.now(UTC))
+    return age.sheet_notes(dataset.release.providers, rows["provider"].unique(), datetime.now(UTC))

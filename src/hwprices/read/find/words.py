@@ -8,6 +8,7 @@ none, or two kinds of things, is an error that says what to write.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import polars as pl
 
@@ -58,55 +59,71 @@ MONTHS = 12
 MIN_CITY = 3  # letters: shorter words of a region's name are no city
 
 
-@dataclass(frozen=True)
 class Vocabulary:
-    """What the words of a question may mean in one release."""
+    """What the words of a question may mean in one release.
 
-    machines: list[machine_names.Machine]
-    places: list[place_names.Place]
-    accelerators: Mapping[str, str]
-    """Accelerator id: its name. Those that a machine of the release has."""
-    providers: Mapping[str, str]
-    """Provider: its name for people."""
-    unknown: Mapping[tuple[str, str], str]
-    """Machines with an accelerator that has no id: the vendor's name of it."""
+    Names of a kind are read from its tables when a word may be one: "8xH100" alone needs those of
+    accelerators only, which saves two thirds of the reading.
+    """
 
-    @property
+    def __init__(self, dataset: Tables, titles: Mapping[str, str] | None = None) -> None:
+        """Take a release. ``titles``: the providers' names for people."""
+        self._dataset = dataset
+        self._titles = titles or {}
+
+    @cached_property
+    def machines(self) -> list[machine_names.Machine]:
+        """Every machine type."""
+        return machine_names.machines(self._dataset)
+
+    @cached_property
+    def places(self) -> list[place_names.Place]:
+        """Every region."""
+        return place_names.places(self._dataset)
+
+    @cached_property
+    def accelerators(self) -> Mapping[str, str]:
+        """Accelerator id: its name. Those that a machine of the release has."""
+        ids = self._equipped["accelerator_id"].drop_nulls().unique().sort()
+        sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
+        sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
+        names = sold.join(sheet, on="accelerator_id", how="left").collect()
+        return {
+            key: f"{maker or ''} {name or ''}"
+            for key, maker, name in names.sort("accelerator_id").iter_rows()
+        }
+
+    @cached_property
+    def providers(self) -> Mapping[str, str]:
+        """Provider: its name for people. Those that have a machine type."""
+        names = dict.fromkeys(machine.provider for machine in self.machines)
+        return {name: self._titles.get(name) or name for name in names}
+
+    @cached_property
+    def unknown(self) -> Mapping[tuple[str, str], str]:
+        """Machines with an accelerator that has no id: the vendor's name of it."""
+        unknown = self._equipped.filter(
+            pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
+        ).select("provider", "instance_type", "vendor_name")
+        return {(provider, name): device for provider, name, device in unknown.iter_rows()}
+
+    @cached_property
     def countries(self) -> set[str]:
         """Codes of the countries that have a region."""
         return {place.country for place in self.places if place.country}
 
-
-def vocabulary(dataset: Tables, titles: Mapping[str, str] | None = None) -> Vocabulary:
-    """Read the names of a release. ``titles``: the providers' names for people."""
-    equipped = (
-        dataset.scan("instance_types")
-        .filter(pl.col("accelerators").list.len() > 0)
-        .select("provider", "instance_type", "accelerators")
-        .explode("accelerators")
-        .unnest("accelerators")
-        .select("provider", "instance_type", "accelerator_id", "vendor_name")
-        .collect()
-    )
-    ids = equipped["accelerator_id"].drop_nulls().unique().sort()
-    unknown = equipped.filter(
-        pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
-    ).select("provider", "instance_type", "vendor_name")
-    sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
-    sheet = dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
-    names = sold.join(sheet, on="accelerator_id", how="left").collect()
-    all_machines = machine_names.machines(dataset)
-    providers = dict.fromkeys(machine.provider for machine in all_machines)
-    return Vocabulary(
-        machines=all_machines,
-        places=place_names.places(dataset),
-        accelerators={
-            key: f"{maker or ''} {name or ''}"
-            for key, maker, name in names.sort("accelerator_id").iter_rows()
-        },
-        providers={name: (titles or {}).get(name) or name for name in providers},
-        unknown={(provider, name): device for provider, name, device in unknown.iter_rows()},
-    )
+    @cached_property
+    def _equipped(self) -> pl.DataFrame:
+        """The accelerators of each machine type that has one."""
+        return (
+            self._dataset.scan("instance_types")
+            .filter(pl.col("accelerators").list.len() > 0)
+            .select("provider", "instance_type", "accelerators")
+            .explode("accelerators")
+            .unnest("accelerators")
+            .select("provider", "instance_type", "accelerator_id", "vendor_name")
+            .collect()
+        )
 
 
 @dataclass(frozen=True)
@@ -339,7 +356,7 @@ def _suggestions(word: str, names: Vocabulary) -> str:
     """Write near names of any kind for a word that means nothing."""
     text = _COUNTED.sub(r"\2", word.lower())
     spellings = {
-        **{machine_names.normal(m.instance_type): m.instance_type for m in names.machines},
+        **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},

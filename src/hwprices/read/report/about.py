@@ -39,7 +39,7 @@ def _provider(dataset: Dataset, offers: pl.DataFrame, name: str) -> dict[str, An
     report = entry["report"]
     return {
         "id": name,
-        "title": provider_title(dataset.manifest, name),
+        "title": provider_title(dataset.release, name),
         "status": entry["status"],
         "kept_from": entry["kept_from"],
         "origin": entry["origin"],

@@ -119,7 +119,7 @@ class Pages:
             table: columns.descriptions(dataset, table)
             for table in ("accelerators", "instance_types")
         }
-        self.titles = {name: provider_title(dataset.manifest, name) for name in self._providers}
+        self.titles = {name: provider_title(dataset.release, name) for name in self._providers}
         self.common = {
             "release": dataset.manifest,
             "titles": self.titles,
