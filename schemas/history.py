@@ -133,10 +133,19 @@ class PriceHistory(Table):
 
     @pa.dataframe_check(name="intervals_never_overlap")
     def intervals_never_overlap(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """The intervals of one price follow one another; only the last may be open."""
+        """The intervals of one price follow one another; only the last may be open.
+
+        Only those of prices with several are put in order: most have one, and a group for each
+        would take longer than all other checks.
+        """
         following = pl.col("valid_from").shift(-1).over("price_id", order_by="valid_from")
-        return data.lazyframe.select(
-            following.is_null() | (pl.col("valid_to") <= following).fill_null(False)
+        follows = following.is_null() | (pl.col("valid_to") <= following).fill_null(False)
+        rows = data.lazyframe.select("price_id", "valid_from", "valid_to").with_row_index("row")
+        several = rows.filter(pl.col("price_id").is_duplicated()).select("row", follows=follows)
+        return (
+            rows.select("row")
+            .join(several, on="row", how="left", maintain_order="left")
+            .select(pl.col("follows").fill_null(True))
         )
 
     class Config:

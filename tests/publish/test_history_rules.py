@@ -5,6 +5,7 @@ a change of price. docs/history.md states them.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import pairwise
 
 import polars as pl
@@ -86,6 +87,19 @@ def test_intervals_of_one_price_never_overlap(sequence):
         spans = rows.sort("valid_from").select("valid_from", "valid_to").rows()
         assert all(start < end for start, end in spans if end is not None)
         assert all(end is not None and end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_intervals_that_overlap_are_refused():
+    listed = {"us-1": {"a": 100, "b": 100}, "eu-1": {}}
+    moved = {"us-1": {"a": 101, "b": 100}, "eu-1": {}}
+    sequence = [World(page, frozenset(), 0, "listed") for page in (listed, moved)]
+    history, _ = record(sequence)[-1]
+    assert validate.split(history, PriceHistory, {}).refused.is_empty()
+    has_ended = pl.col("valid_to").is_not_null()
+    later = pl.col("valid_to") + timedelta(days=1)
+    overlapping = history.with_columns(valid_to=pl.when(has_ended).then(later))
+    refused = validate.split(overlapping, PriceHistory, {}).refused
+    assert refused["reason"].to_list() == ["check:intervals_never_overlap"]
 
 
 @EXAMPLES
