@@ -1,4 +1,4 @@
-"""Set the defaults of the environment variables that Prefect and polars read when imported.
+"""Set the defaults of the environment variables that Prefect reads when it is imported.
 
 A variable that is already set stays as it is.
 """
@@ -18,10 +18,6 @@ DEFAULTS = {
     "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
     "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
     "DO_NOT_TRACK": "1",
-    # polars' allocator keeps freed memory for up to 10 s before it gives it back to the system:
-    # publishing takes a sixth less processor time and a seventh more memory (docs/performance.md).
-    # https://jemalloc.net/jemalloc.3.html#opt.dirty_decay_ms
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:10000,muzzy_decay_ms:10000",
 }
 """For every process that runs a flow."""
 

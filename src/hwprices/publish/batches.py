@@ -13,20 +13,29 @@ Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 
-def in_parallel(work: Callable[[Batch], Result], batches: Iterable[Batch]) -> Iterator[Result]:
+def in_parallel(
+    work: Callable[[Batch], Result],
+    batches: Iterable[Batch],
+    rows: Callable[[Batch], int] = lambda _: 0,
+    most: int = 0,
+) -> Iterator[Result]:
     """Work at AT_ONCE batches at a time; give the results in the order of the batches.
 
     Results take memory too, so a batch is begun only when the caller has taken the result of the
-    batch AT_ONCE before it.
+    batch AT_ONCE before it. Where ``rows`` counts the rows of a batch, those that are worked at
+    have at most ``most`` rows together; a batch that has more is worked at alone.
     """
-    begun: deque[Future[Result]] = deque()
+    begun: deque[tuple[int, Future[Result]]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for batch in batches:
-            if len(begun) == AT_ONCE:
-                yield begun.popleft().result()
-            begun.append(pool.submit(work, batch))
+            count = rows(batch)
+            while begun and (
+                len(begun) == AT_ONCE or sum(size for size, _ in begun) + count > most
+            ):
+                yield begun.popleft()[1].result()
+            begun.append((count, pool.submit(work, batch)))
         while begun:
-            yield begun.popleft().result()
+            yield begun.popleft()[1].result()
 
 
 def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:

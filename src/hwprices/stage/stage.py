@@ -7,7 +7,6 @@ stays in force until the new tables are complete.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -95,18 +94,10 @@ def stage(
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     pages = Pages(run, landing, earlier=_earlier_parts(store, run.provider).find)
-    with ThreadPoolExecutor(1) as pool:
-        # A part is checked and written while the next one is normalised: neither keeps all cores
-        # busy. No third part is begun before the first is written, so memory holds two of them.
-        written: Future[None] | None = None
-        for part in provider.normalise(pages):
-            verb = "take over " if part.earlier else ""
-            progress(f"{verb}{part.table} {part.region or ''}".strip())
-            if written is not None:
-                written.result()
-            written = pool.submit(tables.add, part, can_be_reused=_is_readable(part, pages))
-        if written is not None:
-            written.result()
+    for part in provider.normalise(pages):
+        verb = "take over " if part.earlier else ""
+        progress(f"{verb}{part.table} {part.region or ''}".strip())
+        tables.add(part, can_be_reused=_is_readable(part, pages))
     tables.finish()
     run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:

@@ -193,12 +193,17 @@ class _Carry:
         past = intervals.past_of(self.rows)
         now = [self.now.prices.select("region")] if self.now else []
         regions = pl.concat([self.rows.select("region"), *now])
-        counts = regions.group_by("region").len().collect(engine="streaming")
-        if counts["len"].sum() <= BATCH_ROWS:
+        counted = regions.group_by("region").len().collect(engine="streaming")
+        counts: dict[str, int] = dict(counted.iter_rows())
+        if sum(counts.values()) <= BATCH_ROWS:
             yield self._piece(None, past)
             return
-        batches = list(packed(dict(counts.iter_rows()), BATCH_ROWS))
-        yield from in_parallel(lambda batch: self._piece(batch, past), batches)
+        yield from in_parallel(
+            lambda batch: self._piece(batch, past),
+            packed(counts, BATCH_ROWS),
+            rows=lambda batch: sum(counts[region] for region in batch),
+            most=2 * BATCH_ROWS,
+        )
 
     def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
         """Carry the intervals of these regions, None for all, and write their files."""
