@@ -19,6 +19,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.kinds import SAVINGS_PLANS
 from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
+from hwprices.storage.packed import open_packed, packing_of, read_all
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 REGION = "us-east-1"
@@ -121,9 +122,11 @@ def landed(folder: str) -> Pages:
 
 
 def decode(folder: str) -> int:
-    """Decode the whole file with msgspec."""
+    """Decode the whole file with msgspec. At full size it is longer than what ``read`` reads."""
     pages = landed(folder)
-    file = msgspec.json.decode(pages.read(pages.of(SAVINGS_PLANS)[0]))
+    [page] = pages.of(SAVINGS_PLANS)
+    with pages.file(page) as path, open_packed(path, packing_of(path.name)) as packed:
+        file = msgspec.json.decode(read_all(packed))
     return sum(len(term["rates"]) for term in file["terms"]["savingsPlan"])
 
 
