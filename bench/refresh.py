@@ -292,7 +292,7 @@ def _resident(pid: int) -> int:
             total += int((process / "statm").read_text().split()[1]) * resource.getpagesize()
             for task in (process / "task").iterdir():
                 waiting += [int(child) for child in (task / "children").read_text().split()]
-        except OSError:
+        except (FileNotFoundError, ProcessLookupError):
             continue
     return total
 

@@ -122,7 +122,7 @@ def landed(folder: str) -> Pages:
 
 
 def decode(folder: str) -> int:
-    """Decode the whole file with msgspec. At full size it is longer than what ``read`` reads."""
+    """Decode the whole file with msgspec. At full size it is too long for ``Pages.read``."""
     pages = landed(folder)
     [page] = pages.of(SAVINGS_PLANS)
     with pages.file(page) as path, open_packed(path, packing_of(path.name)) as packed:

@@ -46,6 +46,13 @@ HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
 """Control, format, private and separating characters of Unicode: they steer a terminal, end a line
 or turn the direction of writing, and no vendor's name or description needs them."""
 
+MAX_NAME_LENGTH = 200
+"""Characters of a region, zone or machine type. The longest real one has 37."""
+
+HASH_PATTERN = r"^[0-9a-f]{24}$"
+ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
+URL_PATTERN = r"^https://\S+$"
+
 
 def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
     """Make the expression that tells whether a row of a column has a hidden character.
@@ -63,14 +70,6 @@ def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
     else:
         return None
     return text.str.contains(HIDDEN_CHARACTERS)
-
-
-MAX_NAME_LENGTH = 200
-"""Characters of a region, zone or machine type. The longest real one has 37."""
-
-HASH_PATTERN = r"^[0-9a-f]{24}$"
-ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
-URL_PATTERN = r"^https://\S+$"
 
 
 def column(

@@ -22,8 +22,8 @@ def in_parallel(
     """Work at AT_ONCE batches at a time; give the results in the order of the batches.
 
     Results take memory too, so a batch is begun only when the caller has taken the result of the
-    batch AT_ONCE before it. Where ``rows`` counts the rows of a batch, those that are worked at
-    have at most ``most`` rows together; a batch that has more is worked at alone.
+    batch AT_ONCE before it. With ``rows``, which counts the rows of a batch, those that are worked
+    at have at most ``most`` rows together, and a batch that has more is worked at alone.
     """
     begun: deque[tuple[int, Future[Result]]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:

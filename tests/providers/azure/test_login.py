@@ -72,6 +72,7 @@ def test_a_token_that_was_refused_is_not_given_again(
     for number in (2, 3):
         token = login.get_token_info(SCOPE, options={"claims": "new password"})
         assert token.token == f"token {number}"
+        assert login.get_token_info(SCOPE, options={}).token == f"token {number}"
     assert credential.requests == [{}, {"claims": "new password"}, {"claims": "new password"}]
 
 

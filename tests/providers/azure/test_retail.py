@@ -94,7 +94,7 @@ def test_a_page_that_came_before_is_not_parsed_again(
     parsed: list[bytes] = []
     read_page = retail._read_page
 
-    def count(content: bytes) -> retail.PageItems:
+    def count(content: bytes) -> retail.PageSummary:
         parsed.append(content)
         return read_page(content)
 

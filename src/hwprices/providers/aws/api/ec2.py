@@ -471,8 +471,8 @@ def _boto3_client(context: Context, region: str) -> Any:
     )
     session = _session()
     session.register_component("data_loader", _loader())
-    # The pages are landed as they came, so nobody reads times that botocore has parsed. For spot
-    # quotes that takes two fifths of what it takes to parse a page.
+    # Pages are landed as they came, and nobody reads the times that botocore parses: that would be
+    # two fifths of parsing a page of spot quotes (docs/performance.md). They stay texts.
     session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     try:
         boto3_session = boto3.Session(botocore_session=session)

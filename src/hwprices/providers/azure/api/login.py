@@ -39,11 +39,12 @@ class SharedLogin:
             azure.core.exceptions.AzureError: the login fails, or failed a moment ago.
         """
         request = dict(options or {})
-        name = (scopes, *sorted(request.items()))
+        has_claims = "claims" in request  # they are sent after a token was refused
+        name = (scopes, *sorted(item for item in request.items() if item[0] != "claims"))
         with self._lock:
             token = self._tokens.get(name)
             is_valid = token is not None and token.expires_on > self._clock() + VALID_SECONDS
-            if is_valid and "claims" not in request:  # claims are sent after a token was refused
+            if is_valid and not has_claims:
                 return token
             self._tokens[name] = self._new_token(scopes, request)
             return self._tokens[name]

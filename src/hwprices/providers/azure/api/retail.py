@@ -58,7 +58,7 @@ class _InconsistentError(Exception):
 
 
 @dataclass(frozen=True)
-class PageItems:
+class PageSummary:
     """What is compared of the items of one page, instead of the items themselves.
 
     ``digest`` is that of all members that are read. ``identities`` is what is compared with the run
@@ -77,7 +77,7 @@ class Download:
     """One download of all pages of a partition: their bodies and what is compared of them."""
 
     bodies: tuple[Downloaded, ...]
-    pages: tuple[PageItems, ...]
+    pages: tuple[PageSummary, ...]
 
     @property
     def count(self) -> int:
@@ -128,9 +128,9 @@ class _PageReader:
     """
 
     def __init__(self) -> None:
-        self._pages: dict[str, PageItems] = {}
+        self._pages: dict[str, PageSummary] = {}
 
-    def read(self, sha256: str, unpack: Callable[[], bytes]) -> PageItems:
+    def read(self, sha256: str, unpack: Callable[[], bytes]) -> PageSummary:
         """Read a page, and check that it is an answer of Retail Prices.
 
         ``sha256`` is that of its packed file, and ``unpack`` gives the content.
@@ -285,7 +285,7 @@ def _download(
         _InconsistentError: links form a loop, a page comes twice, or a Count is wrong.
     """
     bodies: list[Downloaded] = []
-    pages: list[PageItems] = []
+    pages: list[PageSummary] = []
     links, digests = set[str](), set[bytes]()
     link: str | None = url
     while link:
@@ -308,7 +308,7 @@ def _download(
     return Download(tuple(bodies), tuple(pages))
 
 
-def _read_page(content: bytes) -> PageItems:
+def _read_page(content: bytes) -> PageSummary:
     """Read a page's JSON and check that it is an answer of Retail Prices.
 
     Raises:
@@ -325,7 +325,7 @@ def _read_page(content: bytes) -> PageItems:
             f"a page says Count {answer.Count} and holds {len(answer.Items)} items"
         )
     partitions = {(item.arm_region_name, item.type) for item in answer.Items}
-    return PageItems(
+    return PageSummary(
         digest=hashlib.sha256(msgspec.json.encode(answer.Items)).digest(),
         count=answer.Count,
         identities=identities,
@@ -373,7 +373,7 @@ def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> f
     return frozenset[Identity]().union(*(page.identities for page in pages))
 
 
-def _read_landed(landing: Landing, page: Page, reader: _PageReader) -> PageItems:
+def _read_landed(landing: Landing, page: Page, reader: _PageReader) -> PageSummary:
     try:
         return reader.read(page.sha256, lambda: landing.read(page))
     except _InconsistentError as error:

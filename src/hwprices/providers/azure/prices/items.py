@@ -105,7 +105,6 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 """Columns of a frame of items: the members of ``Item``, money as text. The savings plans are two
 lists of equal length, their terms and their prices; both are null where the item has none."""
 
-
 NESTED_MONEY = (b'etailPrice":[', b'etailPrice":{', b'tierMinimumUnits":[', b'tierMinimumUnits":{')
 """What the JSON of items has where money is a list or an object: inside a text, quotes are
 escaped."""
