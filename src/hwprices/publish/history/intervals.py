@@ -41,6 +41,8 @@ class Step:
 
         Those of other prices are as they were, but for where and when the value was last seen.
         """
+        if self.before.is_empty():
+            return self.history
         parts = (rows.select("price_id") for rows in (self.moves, self.waiting, self.back))
         rows = self.history.join(pl.concat(parts), on="price_id", how="semi")
         return frames.independent(rows)
@@ -169,6 +171,8 @@ def step(
         past: what is to be known of the provider's other intervals; None if there are no others.
     """
     past = past or past_of(history.lazy())
+    if past.is_empty and after is not None:
+        return _first_step(history, after, moment)
     is_open = history["valid_to"].is_null()
     ended, open_rows = history.clear(), history
     if not is_open.all():
@@ -199,6 +203,20 @@ def step(
 
 ROW = "row"
 """Number of an interval among those that were open."""
+
+
+def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> Step:
+    """Begin an interval for each price of a provider that no release had.
+
+    ``moves`` is empty: such prices are not listed one by one.
+    """
+    prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
+    values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
+    begun = _beginning(values, moment, start_reason=pl.lit("first_release")).collect()
+    none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
+    waiting = _without_provider(no_history)
+    rows = validate.sort_by_key(_with_accelerators(begun, after), PriceHistory)
+    return Step(no_history, rows, _no_moves(), waiting, none_back)
 
 
 def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
@@ -474,18 +492,23 @@ def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.D
 
 def _begun(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Begin the intervals of new values."""
-    rows = moves.filter("new_there").select(
-        "price_id",
-        *PRICE_KEY,
-        *(pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN)),
+    values = (pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN))
+    rows = moves.lazy().filter("new_there")
+    rows = rows.select("price_id", *PRICE_KEY, *values, "start_reason")
+    return _beginning(rows, moment, start_reason=pl.col("start_reason")).collect()
+
+
+def _beginning(values: pl.LazyFrame, moment: Moment, start_reason: pl.Expr) -> pl.LazyFrame:
+    """Make intervals that begin now of prices with their key, VALUE and ORIGIN."""
+    rows = values.with_columns(
+        start_reason.alias("start_reason"),
         pl.lit(moment.at, dtype=Timestamp).alias("valid_from"),
         pl.lit("current").alias("state"),
-        "start_reason",
         pl.lit(moment.version).alias("first_release"),
         pl.lit(moment.version).alias("last_release"),
-        pl.col("new_observed_last").alias("observed_first"),
+        pl.col("observed_last").alias("observed_first"),
     )
-    return frames.conform(rows.lazy(), PriceHistory).collect()
+    return frames.conform(rows, PriceHistory)
 
 
 def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
