@@ -72,6 +72,18 @@ def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
     return text.str.contains(HIDDEN_CHARACTERS)
 
 
+def texts(name: str, dtype: pl.DataType) -> pl.Expr | None:
+    """List the texts that ``has_hidden_character`` looks at; None for a column without text."""
+    column = pl.col(name)
+    if dtype == pl.String:
+        return column
+    if dtype == pl.List(pl.String):
+        return column.explode()
+    if dtype == Accelerators:
+        return column.explode().struct.field("vendor_name")
+    return None
+
+
 def column(
     description: str,
     *,

@@ -7,8 +7,9 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import frames, quarantine
-from hwprices.schemas.columns import Table, has_hidden_character, key, table_name
+from hwprices.rows import frames, quarantine, sorting
+from hwprices.schemas import columns
+from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
@@ -38,25 +39,26 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
             not in a row.
     """
+    failed = _failed_checks(frame, model)
+    texts = sorting.distinct_texts(frame)
+    ordered = sorting.sort(frame.with_row_index("index"), columns.key(model), texts)
     reasons = pl.concat(
-        [_failed_checks(frame, model), _hidden_characters(frame), _duplicate_keys(frame, model)]
+        [failed, _hidden_characters(frame, texts), _duplicate_keys(frame, ordered, model)]
     )
     if reasons.is_empty():
-        return Split(sort_by_key(frame, model), frames.empty(Quarantine))
+        return Split(ordered.drop("index"), frames.empty(Quarantine))
     by_row = reasons.group_by("index").agg(
         pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
     )
-    marked = frame.with_row_index("index").join(
-        by_row, on="index", how="left", maintain_order="left"
-    )
+    marked = ordered.join(by_row, on="index", how="left", maintain_order="left")
     good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message")
-    failed = marked.filter(pl.col("reason").is_not_null())
-    return Split(sort_by_key(good, model), _quarantine_rows(failed, model, sources))
+    refused = marked.filter(pl.col("reason").is_not_null()).sort("index")
+    return Split(good, _quarantine_rows(refused, model, sources))
 
 
 def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     """Sort by the table's key, so that two builds of the same rows are byte-identical."""
-    return frame.sort(key(model), nulls_last=False, maintain_order=True)
+    return frame.sort(columns.key(model), nulls_last=False, maintain_order=True)
 
 
 def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -130,27 +132,33 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     )
 
 
-def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
-    """Find rows with a hidden character in a text, or in a text of a list."""
-    columns = {
+def _hidden_characters(frame: pl.DataFrame, texts: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Find rows with a hidden character in a text, or in a text of a list.
+
+    ``texts`` are the distinct texts of each column that has some.
+    """
+    hidden = pl.select(
+        pl.lit(listed).str.contains(columns.HIDDEN_CHARACTERS).any().alias(name)
+        for name, listed in texts.items()
+    )
+    affected = {
         name: is_hidden
-        for name, dtype in frame.schema.items()
-        if (is_hidden := has_hidden_character(name, dtype)) is not None
+        for name in hidden.columns
+        if hidden[name].item()
+        and (is_hidden := columns.has_hidden_character(name, frame.schema[name])) is not None
     }
-    hidden = frame.select(is_hidden.any().alias(name) for name, is_hidden in columns.items())
-    affected = [name for name in hidden.columns if hidden[name].item()] if columns else []
     return pl.concat(
         [
             _no_reasons(),
             *(
-                frame.select(pl.row_index("index"), columns[name].alias("hidden"))
+                frame.select(pl.row_index("index"), is_hidden.alias("hidden"))
                 .filter("hidden")
                 .select(
                     "index",
                     pl.lit(f"check:{name}:hidden_character").alias("reason"),
                     pl.lit(f"{name} has a control or format character").alias("message"),
                 )
-                for name in affected
+                for name, is_hidden in affected.items()
             ),
         ]
     )
@@ -160,12 +168,17 @@ def _no_reasons() -> pl.DataFrame:
     return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
 
 
-def _duplicate_keys(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Find rows whose key another row has too. None is published: which is right is not known."""
-    columns = key(model)
-    rows = frame.with_row_index("index").select("index", *columns)
-    values = [pl.col(name).cast(pl.String).fill_null("-") for name in columns]
-    return rows.filter(pl.len().over(columns) > 1).select(
+def _duplicate_keys(frame: pl.DataFrame, ordered: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    """Find rows whose key another row has too. None is published: which is right is not known.
+
+    ``ordered`` is the frame, sorted by key: equal keys stand side by side there.
+    """
+    key = columns.key(model)
+    if not sorting.has_equal_rows(ordered, key):
+        return _no_reasons()
+    rows = frame.with_row_index("index").select("index", *key)
+    values = [pl.col(name).cast(pl.String).fill_null("-") for name in key]
+    return rows.filter(pl.len().over(key) > 1).select(
         "index",
         pl.lit("duplicate_key").alias("reason"),
         pl.format("more than one row for {}", pl.concat_str(values, separator=" ")).alias(

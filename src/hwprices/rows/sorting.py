@@ -1,0 +1,99 @@
+"""Sort rows by columns of texts that repeat, and list the texts of columns once each."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from hwprices.schemas import columns
+
+SAMPLE = 10_000
+"""Rows that are looked at to tell whether a column's texts repeat."""
+
+MOST_NUMBERS = 2**63
+"""The numbers of rows must be fewer, so that they fit into 64 bits."""
+
+
+def distinct_texts(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """List the distinct texts of each column that has some; all where most of them differ.
+
+    Where they differ, finding them takes longer than looking at all. Of a list, the texts in it
+    count; of Accelerators, the vendor's names.
+    """
+    texts = {
+        name: expression
+        for name, dtype in frame.schema.items()
+        if (expression := columns.texts(name, dtype)) is not None
+    }
+    sample = frame.gather_every(max(1, frame.height // SAMPLE))
+    repeats = sample.select(
+        (2 * text.n_unique() <= text.len()).alias(name) for name, text in texts.items()
+    )
+    lists = frame.select(
+        (text.unique() if repeats[name].item() else text).implode().alias(name)
+        for name, text in texts.items()
+    )
+    return {name: lists[name].explode() for name in texts}
+
+
+def sort(
+    frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]
+) -> pl.DataFrame:
+    """Sort rows by columns: nulls first, texts by their bytes, equal rows in the order they had.
+
+    The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the time
+    and a third of the memory: each row gets one number, and the numbers are sorted
+    (docs/performance.md).
+
+    Args:
+        frame: the rows.
+        by: the columns that they are sorted by.
+        texts: its ``distinct_texts``.
+    """
+    number = _number(frame, by, texts)
+    if number is None:
+        return frame.sort(by, nulls_last=False, maintain_order=True)
+    numbers = frame.lazy().select(number=number)
+    order = numbers.select(pl.arg_sort_by("number", maintain_order=True)).collect().to_series()
+    return frame[order]
+
+
+def has_equal_rows(frame: pl.DataFrame, by: Sequence[str]) -> bool:
+    """Tell whether two rows of a frame that is sorted by these columns are equal in all of them."""
+    # the last column first: it differs most often
+    pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(by))
+    return bool(frame.lazy().select(pl.all_horizontal(pairs).slice(1).any()).collect().item())
+
+
+def _number(
+    frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]
+) -> pl.Expr | None:
+    """Number rows in the order of these columns; None where the numbers would be too large."""
+    number, possible = pl.lit(0, dtype=pl.UInt64), 1
+    for name in by:
+        ranked = _rank(frame[name], texts.get(name))
+        if ranked is None:
+            return None
+        rank, count = ranked
+        number, possible = number * count + rank, possible * count
+        if possible > MOST_NUMBERS:
+            return None
+    return number
+
+
+def _rank(column: pl.Series, texts: pl.Series | None) -> tuple[pl.Expr, int] | None:
+    """Number the values of a column from 1 in their order, nulls 0; return how many there are.
+
+    None where the column has neither whole numbers nor texts that repeat.
+    """
+    value = pl.col(column.name)
+    if column.dtype.is_integer():
+        least, most = column.min(), column.max()
+        if not isinstance(least, int) or not isinstance(most, int):
+            return pl.lit(0, dtype=pl.UInt64), 1  # all are null
+        value = value.cast(pl.Int64) - (least - 1)
+        return value.cast(pl.UInt64).fill_null(0), most - least + 2
+    if texts is None or texts.len() == column.len() > 1:
+        return None
+    words = texts.drop_nulls().sort()
+    number = value.cast(pl.Enum(words)).to_physical().cast(pl.UInt64) + 1
+    return number.fill_null(0), words.len() + 1
