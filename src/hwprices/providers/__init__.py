@@ -25,7 +25,7 @@ import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -246,6 +246,12 @@ class Part:
     source: Source | None = None
     facts: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     earlier: Earlier | None = None
+
+    def collected(self) -> "Part":
+        """Compute the rows. What they were made of is given back with the part it was in."""
+        if isinstance(self.frame, pl.DataFrame):
+            return self
+        return replace(self, frame=self.frame.collect(engine="streaming"))
 
 
 class Provider:

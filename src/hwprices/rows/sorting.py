@@ -35,9 +35,7 @@ def distinct_texts(frame: pl.DataFrame) -> dict[str, pl.Series]:
     return {name: lists[name].explode() for name in texts}
 
 
-def sort(
-    frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]
-) -> pl.DataFrame:
+def sort(frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Sort rows by columns: nulls first, texts by their bytes, equal rows in the order they had.
 
     The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the time

@@ -94,7 +94,7 @@ def stage(
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     pages = Pages(run, landing, earlier=_earlier_parts(store, run.provider).find)
-    for part in provider.normalise(pages):
+    for part in map(Part.collected, provider.normalise(pages)):
         verb = "take over " if part.earlier else ""
         progress(f"{verb}{part.table} {part.region or ''}".strip())
         tables.add(part, can_be_reused=_is_readable(part, pages))

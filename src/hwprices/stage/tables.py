@@ -90,9 +90,8 @@ class StagedTables:
                 raise _too_many_refused(self._provider, table, share, refused)
 
     def _check(self, part: Part) -> Result:
-        frame = part.frame
-        if isinstance(frame, pl.LazyFrame):
-            frame = frame.collect(engine="streaming")
+        frame = part.collected().frame
+        assert isinstance(frame, pl.DataFrame)
         if part.table == "instance_types":
             frame = corrections.apply(frame, self._provider, self._corrections)
         split = validate.split(frame, TABLES[part.table], self._sources)

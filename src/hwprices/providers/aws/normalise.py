@@ -39,11 +39,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for region in sorted(
         {*own_files, *pages.regions(kinds.SPOT), *pages.regions(kinds.CAPACITY_BLOCKS)}
     ):
-        part = _prices(pages, region, own_files)
-        if part.facts:
-            [page] = _newest_price_list(pages, region)
-            price_lists.append(PriceListFacts(region, page, **part.facts))
-        yield part
+        # No variable holds the part: while its rows are checked, what they are made of is freed.
+        yield _with_facts(pages, _prices(pages, region, own_files), price_lists)
     for region in pages.regions(kinds.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
     yield Part("regions", region_rows(pages, price_lists))
@@ -52,6 +49,14 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("instance_types", instance_type_rows(pages, price_lists))
     if pages.of(kinds.SPOT_ADVISOR):
         yield Part("spot_advice", _spot_advice(pages))
+
+
+def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> Part:
+    """Put what a part's price list says of types and regions on the list; return the part."""
+    if part.facts and part.region is not None:
+        [page] = _newest_price_list(pages, part.region)
+        price_lists.append(PriceListFacts(part.region, page, **part.facts))
+    return part
 
 
 def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
