@@ -47,7 +47,7 @@ def test_keys_without_a_number_are_sorted_by_polars(words: str) -> None:
         key = ["place"]
     else:
         key = [f"place {number}" for number in range(20)]  # 27 to the power of 20
-        frame = pl.DataFrame({name: letters[::-1] * 2 for name in key})
+        frame = pl.DataFrame(dict.fromkeys(key, letters[::-1] * 2))
     assert sorting.sort(frame, key, sorting.distinct_texts(frame)).equals(frame.sort(key))
 
 
