@@ -5,7 +5,8 @@ other capacities between), lands it as a live run would, and measures: the least
 polars' scan of the landed file, projected to the columns that the normaliser reads and written as
 Parquet; and the normaliser, its rows written as Parquet. Beside them two that read the CSV before
 it is landed: pandas, all lines and the same columns; and gpuhunt, which keeps Linux on demand, if
-it is installed (``.venv/bin/uv pip install gpuhunt``). The files are deleted afterwards.
+it is installed (``.venv/bin/uv pip install gpuhunt``), at full size only: not every machine has it
+to compare recorded ratios with. The files are deleted afterwards.
 """
 
 import importlib.util
@@ -78,7 +79,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
             "half": (normalise, half),
             "pandas": (read_with_pandas, folder),
         }
-        if importlib.util.find_spec("gpuhunt"):
+        if importlib.util.find_spec("gpuhunt") and not is_small:
             steps["gpuhunt"] = (read_with_gpuhunt, folder)
         costs = measure.compare(steps, in_process=is_small)
     yield measure.make_row("bare projection of an AWS price list", size, costs["project"])

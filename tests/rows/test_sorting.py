@@ -29,8 +29,8 @@ def test_rows_are_sorted_as_polars_sorts_them(
     rows: list[tuple[str | None, str | None, int | None]],
 ) -> None:
     frame = _frame(rows * 3)  # texts that repeat, and keys that are equal
-    ordered = sorting.sort(frame, KEY, sorting.distinct_texts(frame))
-    assert ordered.equals(_by_polars(frame))
+    texts = {name: frame[name].unique() for name in ("place", "system")}
+    assert sorting.sort(frame, KEY, texts).equals(_by_polars(frame))
 
 
 @given(ROWS)
@@ -48,11 +48,20 @@ def test_keys_without_a_number_are_sorted_by_polars(words: str) -> None:
     else:
         key = [f"place {number}" for number in range(20)]  # 27 to the power of 20
         frame = pl.DataFrame(dict.fromkeys(key, letters[::-1] * 2))
-    assert sorting.sort(frame, key, sorting.distinct_texts(frame)).equals(frame.sort(key))
+    texts = {name: frame[name].unique() for name in key}
+    assert sorting.sort(frame, key, texts).equals(frame.sort(key))
 
 
-def test_texts_of_lists_are_listed_too() -> None:
+def test_texts_that_repeat_are_listed_once() -> None:
+    columns = {"place": ["b", "a"] * 50, "id": [str(number) for number in range(100)]}
+    texts = sorting.distinct_texts(pl.DataFrame(columns), sample=10)
+    assert texts["place"].sort().to_list() == ["a", "b"]
+    assert texts["id"].to_list() == columns["id"]
+
+
+@pytest.mark.parametrize("sample", [1, 100])
+def test_texts_of_lists_are_listed_too(sample: int) -> None:
     frame = pl.DataFrame({"flags": [["a", "b"], [], ["a", "a"], ["b"], ["a"]], "count": range(5)})
-    texts = sorting.distinct_texts(frame)
+    texts = sorting.distinct_texts(frame, sample)
     assert set(texts) == {"flags"}
     assert set(texts["flags"].drop_nulls()) == {"a", "b"}

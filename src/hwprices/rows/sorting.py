@@ -7,29 +7,33 @@ import polars as pl
 from hwprices.schemas import columns
 
 SAMPLE = 10_000
-"""Rows that are looked at to tell whether a column's texts repeat."""
+"""Rows that are looked at to tell whether a column's texts repeat. Of a frame with fewer, listing
+them takes longer than it saves."""
 
 MOST_NUMBERS = 2**63
 """The numbers of rows must be fewer, so that they fit into 64 bits."""
 
 
-def distinct_texts(frame: pl.DataFrame) -> dict[str, pl.Series]:
+def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Series]:
     """List the distinct texts of each column that has some; all where most of them differ.
 
-    Where they differ, finding them takes longer than looking at all. Of a list, the texts in it
-    count; of Accelerators, the vendor's names.
+    Where they differ, or there are no more than ``sample`` rows, finding them takes longer than
+    looking at all. Of a list, the texts in it count; of Accelerators, the vendor's names.
     """
     texts = {
         name: expression
         for name, dtype in frame.schema.items()
         if (expression := columns.texts(name, dtype)) is not None
     }
-    sample = frame.gather_every(max(1, frame.height // SAMPLE))
-    repeats = sample.select(
-        (2 * text.n_unique() <= text.len()).alias(name) for name, text in texts.items()
-    )
+    repeats = dict.fromkeys(texts, False)
+    if frame.height > sample:
+        rows = frame.gather_every(frame.height // sample)
+        few = rows.select(
+            (2 * text.n_unique() <= text.len()).alias(name) for name, text in texts.items()
+        )
+        repeats = {name: few[name].item() for name in texts}
     lists = frame.select(
-        (text.unique() if repeats[name].item() else text).implode().alias(name)
+        (text.unique() if repeats[name] else text).implode().alias(name)
         for name, text in texts.items()
     )
     return {name: lists[name].explode() for name in texts}
