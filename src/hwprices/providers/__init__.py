@@ -248,7 +248,11 @@ class Part:
     earlier: Earlier | None = None
 
     def collected(self) -> "Part":
-        """Compute the rows. What they were made of is given back with the part it was in."""
+        """Return the part with its rows computed.
+
+        A lazy frame holds the frames that its rows are computed from. They are freed once nobody
+        has the lazy part any more.
+        """
         if isinstance(self.frame, pl.DataFrame):
             return self
         return replace(self, frame=self.frame.collect(engine="streaming"))

@@ -42,9 +42,8 @@ def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Se
 def sort(frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Sort rows by columns: nulls first, texts by their bytes, equal rows in the order they had.
 
-    The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the time
-    and a third of the memory: each row gets one number, and the numbers are sorted
-    (docs/performance.md).
+    The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the
+    time, since each row gets one number and the numbers are sorted (docs/performance.md).
 
     Args:
         frame: the rows.

@@ -39,7 +39,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for region in sorted(
         {*own_files, *pages.regions(kinds.SPOT), *pages.regions(kinds.CAPACITY_BLOCKS)}
     ):
-        # No variable holds the part: while its rows are checked, what they are made of is freed.
+        # No variable here holds the part, so that Part.collected frees the lines of the price list
+        # before the rows are checked.
         yield _with_facts(pages, _prices(pages, region, own_files), price_lists)
     for region in pages.regions(kinds.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
