@@ -17,6 +17,7 @@ import json
 import os
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,7 +150,11 @@ def land_region(root: str, scale: float) -> None:
 
 
 def stage_region(root: str) -> int:
-    """Stage what ``land_region`` landed; return the number of prices."""
+    """Stage what ``land_region`` landed; return the number of prices.
+
+    What an earlier turn staged is deleted first: its unchanged parts would be taken over.
+    """
+    shutil.rmtree(Path(root) / layout.STAGED, ignore_errors=True)
     run = Landing(layout.landing_root(root)).run("aws", RUN_ID)
     return stage_run(load(source="live", root=root), run).rows("prices")
 
