@@ -9,6 +9,7 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -17,6 +18,7 @@ import polars as pl
 import pyarrow.dataset as ds
 import pytest
 from click.testing import Result
+from tests.helpers.sample_release import COLLECTED_AT
 from typer.testing import CliRunner
 
 import hwprices
@@ -149,8 +151,13 @@ def runnable() -> list[Printed]:
 
 @pytest.fixture(scope="module")
 def root(sample_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Copy the sample's release: some commands write into it."""
-    return shutil.copytree(sample_root, str(tmp_path_factory.mktemp("root") / "data"))
+    """Copy the sample's release: some commands write into it. It was collected just now."""
+    root = shutil.copytree(sample_root, str(tmp_path_factory.mktemp("root") / "data"))
+    status = Path(root) / "status.json"
+    then, now = COLLECTED_AT.isoformat(), datetime.now(UTC).isoformat()
+    assert then in status.read_text()
+    status.write_text(status.read_text().replace(then, now))
+    return root
 
 
 @pytest.fixture
