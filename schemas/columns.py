@@ -60,27 +60,14 @@ def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
     Of a list, every text is looked at; of Accelerators, the vendor's names. None for a column
     without text.
     """
-    column = pl.col(name)
+    column, element = pl.col(name), pl.element()
     if dtype == pl.String:
-        text = column
-    elif dtype == pl.List(pl.String):
-        text = column.list.join("")
-    elif dtype == Accelerators:
-        text = column.list.eval(pl.element().struct.field("vendor_name")).list.join("")
-    else:
-        return None
-    return text.str.contains(HIDDEN_CHARACTERS)
-
-
-def texts(name: str, dtype: pl.DataType) -> pl.Expr | None:
-    """List the texts that ``has_hidden_character`` looks at; None for a column without text."""
-    column = pl.col(name)
-    if dtype == pl.String:
-        return column
+        return column.str.contains(HIDDEN_CHARACTERS)
     if dtype == pl.List(pl.String):
-        return column.explode()
+        return column.list.eval(element.str.contains(HIDDEN_CHARACTERS)).list.any()
     if dtype == Accelerators:
-        return column.explode().struct.field("vendor_name")
+        names = element.struct.field("vendor_name")
+        return column.list.eval(names.str.contains(HIDDEN_CHARACTERS)).list.any()
     return None
 
 

@@ -18,6 +18,7 @@ from tests.helpers.nightly import NIGHTLY
 
 from hwprices.publish.history import changes, intervals
 from hwprices.publish.history import record as history_record
+from hwprices.publish.history.outcome import outcome_of
 from hwprices.publish.history.re_read import from_changes
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes, PriceHistory
@@ -62,7 +63,7 @@ def record(
         prices = read.prices if read else None
         step = intervals.step(history, before, after, worlds.moment(index), prices)
         listed = pl.concat(
-            [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, step.outcome)]
+            [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, outcome_of(step))]
         )
         history = step.history
         assert history.equals(validate.sort_by_key(history, PriceHistory))

@@ -15,12 +15,12 @@ from hwprices.storage.release_manifest import HISTORY_TABLES, TableFile
 from hwprices.storage.store import Store
 
 ROW_GROUP = 122_880
-"""Rows of a row group. In a sorted file of such groups one type is read in milliseconds. It is the
-row group of DuckDB, which writes tables of other groups in two thirds more time, as it has to cut
-them anew. https://duckdb.org/docs/stable/guides/performance/file_formats"""
+"""Rows of a row group. In a sorted file of such groups one type is read in milliseconds. It is
+DuckDB's own (https://duckdb.org/docs/stable/data/parquet/tips), which cuts groups of another length
+anew to write a table in order: 5.6 s for 1.8 million prices in place of 3.5 s."""
 
 DIGESTED_ROWS = 100_000
-"""Rows that are hashed at once. With another number all content digests would be others."""
+"""Rows that are hashed at once. Another number would change the digest of every larger file."""
 
 LEVEL = 1
 """Level of zstd. Files of level 3, which polars takes by default, are 2 to 5 % smaller and take a

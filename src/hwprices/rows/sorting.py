@@ -1,10 +1,8 @@
-"""Sort rows by columns of texts that repeat, and list the texts of columns once each."""
+"""Sort rows by columns of texts that repeat, and list the texts of such columns once each."""
 
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-
-from hwprices.schemas import columns
 
 SAMPLE = 10_000
 """Rows that are looked at to tell whether a column's texts repeat. Of a frame with fewer, listing
@@ -15,28 +13,19 @@ MOST_NUMBERS = 2**63
 
 
 def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Series]:
-    """List the distinct texts of each column that has some; all where most of them differ.
+    """List the distinct texts of each text column in which they repeat.
 
-    Where they differ, or there are no more than ``sample`` rows, finding them takes longer than
-    looking at all. Of a list, the texts in it count; of Accelerators, the vendor's names.
+    A column is left out where most texts in a sample of its rows differ, and every column where the
+    frame has no more rows than the sample: listing them would take longer than it saves.
     """
-    texts = {
-        name: expression
-        for name, dtype in frame.schema.items()
-        if (expression := columns.texts(name, dtype)) is not None
-    }
-    repeats = dict.fromkeys(texts, False)
-    if frame.height > sample:
-        rows = frame.gather_every(frame.height // sample)
-        few = rows.select(
-            (2 * text.n_unique() <= text.len()).alias(name) for name, text in texts.items()
-        )
-        repeats = {name: few[name].item() for name in texts}
-    lists = frame.select(
-        (text.unique() if repeats[name] else text).implode().alias(name)
-        for name, text in texts.items()
-    )
-    return {name: lists[name].explode() for name in texts}
+    names = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    if frame.height <= sample or not names:
+        return {}
+    rows = frame.select(names).gather_every(frame.height // sample)
+    few = rows.select(pl.all().n_unique() * 2 <= pl.len())
+    repeating = [name for name in names if few[name].item()]
+    lists = frame.select(pl.col(repeating).unique().implode())
+    return {name: lists[name].explode() for name in repeating}
 
 
 def sort(frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]) -> pl.DataFrame:
@@ -48,7 +37,8 @@ def sort(frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series])
     Args:
         frame: the rows.
         by: the columns that they are sorted by.
-        texts: its ``distinct_texts``.
+        texts: its ``distinct_texts``. A column of text that is not among them is not numbered, and
+            polars sorts the frame.
     """
     number = _number(frame, by, texts)
     if number is None:
@@ -84,7 +74,7 @@ def _number(
 def _rank(column: pl.Series, texts: pl.Series | None) -> tuple[pl.Expr, int] | None:
     """Number the values of a column from 1 in their order, nulls 0; return how many there are.
 
-    None where the column has neither whole numbers nor texts that repeat.
+    None where the column has neither whole numbers nor texts that are listed.
     """
     value = pl.col(column.name)
     if column.dtype.is_integer():
@@ -93,7 +83,7 @@ def _rank(column: pl.Series, texts: pl.Series | None) -> tuple[pl.Expr, int] | N
             return pl.lit(0, dtype=pl.UInt64), 1  # all are null
         value = value.cast(pl.Int64) - (least - 1)
         return value.cast(pl.UInt64).fill_null(0), most - least + 2
-    if texts is None or texts.len() == column.len() > 1:
+    if texts is None:
         return None
     words = texts.drop_nulls().sort()
     number = value.cast(pl.Enum(words)).to_physical().cast(pl.UInt64) + 1

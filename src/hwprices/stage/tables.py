@@ -53,7 +53,8 @@ class StagedTables:
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
         """Check the rows of a part and write the good ones, or take over an earlier run's.
 
-        With ``can_be_reused`` a part that has a source is kept for later runs.
+        The rows of the part are computed already (``Part.collected``). With ``can_be_reused`` a
+        part that has a source is kept for later runs.
 
         Raises:
             HwpricesError: a correction is stale, the part is not of its table, or the file
@@ -90,8 +91,8 @@ class StagedTables:
                 raise _too_many_refused(self._provider, table, share, refused)
 
     def _check(self, part: Part) -> Result:
-        frame = part.collected().frame
-        assert isinstance(frame, pl.DataFrame)
+        frame = part.frame
+        assert isinstance(frame, pl.DataFrame), "the rows of a part are computed before: collected"
         if part.table == "instance_types":
             frame = corrections.apply(frame, self._provider, self._corrections)
         split = validate.split(frame, TABLES[part.table], self._sources)

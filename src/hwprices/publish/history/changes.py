@@ -5,14 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from hwprices.publish.history import judge
-from hwprices.publish.history.intervals import Outcome
+from hwprices.publish.history.outcome import Outcome
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes
 from hwprices.schemas.keys import PRICE_KEY
-
-PER_PRICE = ("first_release", "first_collected")
-"""Starts of intervals that are not listed price by price: one row stands for all of them."""
 
 PERCENT_DIGITS = 4
 
@@ -26,7 +23,8 @@ def of_provider(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
         return []
     if not outcome.had:
         return [_first_release(provider, outcome.has)]
-    listed = outcome.moves.filter(~pl.col("start_reason").is_in(PER_PRICE).fill_null(False))
+    # One row stands for all prices of a unit that was collected for the first time: _collection.
+    listed = outcome.moves.filter(pl.col("start_reason").ne_missing("first_collected"))
     by_price = _by_price(listed)
     return [
         by_price,

@@ -23,7 +23,7 @@ class Step:
 
     ``history`` has the columns of price_history, sorted by key. ``moves`` has a row for each price
     that changed, came or went: the key, old_, middle_ and new_ values, evidence, start_reason and
-    end_reason.
+    end_reason. It is empty where the provider is in a release for the first time.
     ``waiting`` are the open intervals of prices that the release lacks, ``back`` those that were
     missing before and are there again; ``was_state`` is how they stood before.
     ``before`` is the history that it began with.
@@ -41,95 +41,11 @@ class Step:
 
         Those of other prices are as they were, but for where and when the value was last seen.
         """
-        if self.before.is_empty():
+        if self.before.is_empty():  # all are new
             return self.history
         parts = (rows.select("price_id") for rows in (self.moves, self.waiting, self.back))
         rows = self.history.join(pl.concat(parts), on="price_id", how="semi")
         return frames.independent(rows)
-
-    @property
-    def outcome(self) -> "Outcome":
-        """What is to be said of it: far smaller than the intervals."""
-        columns = ("provider", *SUBJECTS, "valid_to")
-        before, after = self.before.select(columns), self.history.select(columns)
-        is_open = pl.col("valid_to").is_null()
-        moves = self.moves.filter(pl.col("start_reason").ne_missing("first_release"))
-        return Outcome(
-            had=self.before.height,
-            has=self.history.height,
-            sold_before=_sold(before.filter(is_open)),
-            sold=_sold(after.filter(is_open)),
-            ever=_sold(before),
-            moves=frames.independent(moves),
-            waiting=_counted(self.waiting, WAITING),
-            back=_counted(self.back, BACK),
-        )
-
-
-WAITING = ("was_state", "state", "waits_for", "collection_unit")
-BACK = ("was_state", "was_for", "collection_unit")
-"""What is said of prices that wait or are back. Where a provider is left out of a release, all of
-its prices wait, so that they are counted and not kept."""
-
-
-def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Count rows by these columns; ``prices`` is their number."""
-    return rows.group_by(columns).agg(prices=pl.len().cast(pl.Int64))
-
-
-def _sold(rows: pl.DataFrame) -> pl.DataFrame:
-    """List the machine types and the regions of intervals; the column of the other is null.
-
-    Sorted by key, rows of one subject follow one another: only the first of each run is looked at.
-    """
-    runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
-    by_subject = [
-        rows.select("provider", subject).filter(is_first).unique()
-        for subject, is_first in runs.items()
-    ]
-    return frames.independent(pl.concat(by_subject, how="diagonal"))
-
-
-SUBJECTS = ("instance_type", "region")
-"""What comes with its first price, and goes with its last."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a release did to one provider's prices, without the intervals themselves.
-
-    Attributes:
-        had: number of intervals before.
-        has: number of intervals now.
-        sold_before: machine types and regions of the intervals that were open before, as ``_sold``
-            lists them.
-        sold: the same of those that are open now.
-        ever: the same of all intervals before.
-        moves: as those of ``Step``, without those of a provider's first release.
-        waiting: number of ``prices`` of ``Step.waiting`` by WAITING.
-        back: number of ``prices`` of ``Step.back`` by BACK.
-    """
-
-    had: int
-    has: int
-    sold_before: pl.DataFrame
-    sold: pl.DataFrame
-    ever: pl.DataFrame
-    moves: pl.DataFrame
-    waiting: pl.DataFrame
-    back: pl.DataFrame
-
-
-def added_up(parts: Sequence[Outcome]) -> Outcome:
-    """Put the outcomes of pieces of one provider together; no two have a region in common."""
-    frames_of_parts = {
-        name: pl.concat([getattr(part, name) for part in parts])
-        for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")
-    }
-    for name in ("sold_before", "sold", "ever"):
-        frames_of_parts[name] = frames_of_parts[name].unique()
-    had, has = (sum(getattr(part, name) for part in parts) for name in ("had", "has"))
-    return Outcome(had=had, has=has, **frames_of_parts)
 
 
 @dataclass(frozen=True)
@@ -212,7 +128,7 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     """
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
-    begun = _beginning(values, moment, start_reason=pl.lit("first_release")).collect()
+    begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
     rows = validate.sort_by_key(_with_accelerators(begun, after), PriceHistory)
@@ -256,7 +172,6 @@ def _no_moves() -> pl.DataFrame:
             both.with_columns(
                 evidence=pl.lit("none"),
                 newly_collected=pl.lit(False),
-                first_release=pl.lit(False),
                 ended_before=pl.lit(False),
             ),
             VALUE,
@@ -432,14 +347,12 @@ def _judged(
             & (pl.col("new_basis") == "listed")
             & (pl.col("old_raw_sha256") == pl.col("new_raw_sha256"))
         ).fill_null(False),
-        first_release=pl.lit(past.is_empty),
         newly_collected=pl.col("newly_collected") & ~pl.col("old_there"),
         ended_before=pl.col("price_id").is_in(ended_before.implode()),
     ).with_columns(same_pages=pl.lit(same_pages) & pl.col("seen_before"))
     known = marked.with_columns(judge.evidence(can_re_read=re_read is not None))
-    by_collection = pl.col("first_release") | pl.col("newly_collected")
     known = known.with_columns(
-        evidence=pl.when(by_collection).then(pl.lit("collection")).otherwise("evidence")
+        evidence=pl.when("newly_collected").then(pl.lit("collection")).otherwise("evidence")
     )
     return _with_reasons(judge.with_middle(known, VALUE, re_read, ["price_id"]))
 
@@ -460,9 +373,7 @@ def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("changed_and_restated"))
     )
     start = (
-        pl.when("first_release")
-        .then(pl.lit("first_release"))
-        .when("newly_collected")
+        pl.when("newly_collected")
         .then(pl.lit("first_collected"))
         .when(~pl.col("unclear") & new_to_vendor & pl.col("ended_before"))
         .then(pl.lit("returned"))
@@ -493,22 +404,20 @@ def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.D
 def _begun(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Begin the intervals of new values."""
     values = (pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN))
-    rows = moves.lazy().filter("new_there")
-    rows = rows.select("price_id", *PRICE_KEY, *values, "start_reason")
-    return _beginning(rows, moment, start_reason=pl.col("start_reason")).collect()
+    new = moves.lazy().filter("new_there")
+    return _new_intervals(new.select("price_id", *PRICE_KEY, *values, "start_reason"), moment)
 
 
-def _beginning(values: pl.LazyFrame, moment: Moment, start_reason: pl.Expr) -> pl.LazyFrame:
-    """Make intervals that begin now of prices with their key, VALUE and ORIGIN."""
-    rows = values.with_columns(
-        start_reason.alias("start_reason"),
+def _new_intervals(prices: pl.LazyFrame, moment: Moment) -> pl.DataFrame:
+    """Make an interval of each price, with its key, VALUE, ORIGIN and start_reason."""
+    rows = prices.with_columns(
         pl.lit(moment.at, dtype=Timestamp).alias("valid_from"),
         pl.lit("current").alias("state"),
         pl.lit(moment.version).alias("first_release"),
         pl.lit(moment.version).alias("last_release"),
         pl.col("observed_last").alias("observed_first"),
     )
-    return frames.conform(rows, PriceHistory)
+    return frames.conform(rows, PriceHistory).collect()
 
 
 def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from hwprices.publish import choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals, specs
+from hwprices.publish.history.outcome import Outcome, added_up, outcome_of
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
 from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
 from hwprices.rows import frames, parquet
@@ -145,7 +146,7 @@ def advance(
         read = again.get(name, ReRead())
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory).lazy())
-        outcome: intervals.Outcome | None = None
+        outcome: Outcome | None = None
         unchecked = frames.empty(PriceHistory)
         carry = _Carry(name, rows, then, now, moment, read.prices, Store(folder.name), was_checked)
         for piece in carry.pieces():
@@ -155,7 +156,7 @@ def advance(
                 unchecked = unchecked.clear()
             unchecked = pl.concat([unchecked, piece.unchecked])
             so_far = [] if outcome is None else [outcome]
-            outcome = intervals.added_up([*so_far, piece.outcome])
+            outcome = added_up([*so_far, piece.outcome])
         _checked(unchecked, PriceHistory)
         assert outcome is not None, "there is a piece at least"
         listed += changes.of_provider(name, outcome)
@@ -171,7 +172,7 @@ class _Piece:
     """What was done to the intervals of some regions; ``unchecked`` are yet to be checked."""
 
     files: Sequence[TableFile]
-    outcome: intervals.Outcome
+    outcome: Outcome
     unchecked: pl.DataFrame
 
 
@@ -219,7 +220,7 @@ class _Carry:
         if not self.was_checked:
             _checked(step.history, PriceHistory)
         unchecked = step.touched if self.was_checked else step.history.clear()
-        return _Piece(files, step.outcome, unchecked)
+        return _Piece(files, outcome_of(step), unchecked)
 
 
 def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
