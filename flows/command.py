@@ -162,7 +162,7 @@ def _run_flow(
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
-        console.print("Starting Prefect, about 15 s …")
+        console.print(f"Starting Prefect, about {environment.startup_seconds()} s …")
     from hwprices.flows import progress
     from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError

@@ -55,7 +55,8 @@ def main() -> None:
     os.environ["PREFECT_API_URL"] = f"{url}/api"
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    print(f"Starting Prefect's server at {url}, about 15 s …", flush=True)
+    seconds = environment.startup_seconds()
+    print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         _serve(url, port)
 

@@ -51,6 +51,13 @@ def test_a_folder_that_cannot_be_made_is_one_line(variables: dict[str, str]) -> 
         environment.set_home("/dev/null")
 
 
+def test_a_new_database_takes_longer_to_start(variables: dict[str, str], tmp_path: Path) -> None:
+    environment.set_home(str(tmp_path))
+    new = environment.startup_seconds()
+    (tmp_path / ".prefect" / "prefect.db").touch()
+    assert new > environment.startup_seconds()
+
+
 def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) -> None:
     variables["PREFECT_HOME"] = "/elsewhere"
     variables["DO_NOT_TRACK"] = "0"

@@ -137,7 +137,7 @@ def test_a_deployment_and_the_script_publish_the_same_prices(
 
 def test_the_screen_shows_progress_and_the_summary(script: Release) -> None:
     first, *_ = script.output.splitlines()
-    assert first == "Starting Prefect, about 15 s …"
+    assert first == "Starting Prefect, about 30 s …"
     assert f"{SMALL}: plan" in script.output
     assert hwprices.open(script.root).version in script.output
     assert "One H100 for an hour" in script.output
