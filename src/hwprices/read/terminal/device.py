@@ -3,36 +3,31 @@
 from typing import Any
 
 import polars as pl
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, with_remark
+from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
 from hwprices.read.terminal.where_sold import render_where_sold
 
 Row = dict[str, Any]
+
+QUESTION, ANSWER = " ", "  "
+"""Headings that are not shown: what stands in the lines says what they are."""
 
 
 def render_device(frame: pl.DataFrame) -> Table:
     """Draw the row of ``device.device``: a line a question; unanswered ones last, with reasons."""
     row = frame.row(0, named=True)
-    table = Table(
-        title=f"{row['name']} ({row['device_id']})", show_header=False, title_justify="left"
-    )
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    _add(table, [*_identity(row), *_costs(row)])
+    answers: list[tuple[str, RenderableType]] = [*_identity(row), *_costs(row)]
     if row["where_sold"]:
-        table.add_row("where sold", render_where_sold(row["where_sold"]))
-    _add(table, [*_performance(row), *_sources(row)])
-    for reason in row["missing"]:
-        table.add_row(Text("not known", "dim"), Text(reason, "dim"))
-    return table
-
-
-def _add(table: Table, answers: list[tuple[str, str]]) -> None:
-    for question, answer in answers:
-        if answer:
-            table.add_row(question, answer)
+        answers.append(("where sold", render_where_sold(row["where_sold"])))
+    answers += [*_performance(row), *_sources(row)]
+    lines = [(Text(question, "bold"), answer) for question, answer in answers if answer]
+    lines += [(Text("not known", "dim"), Text(reason, "dim")) for reason in row["missing"]]
+    return table(
+        [QUESTION, ANSWER], lines, wrap=[ANSWER], title=f"{row['name']} ({row['device_id']})"
+    )
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:

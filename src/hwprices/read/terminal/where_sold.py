@@ -22,7 +22,7 @@ def render_where_sold(rows: list[Row]) -> RenderableType:
         [_cloud(row) for row in rows],
         right=["USD/h", "spot"],
         wrap=["offer"],
-        least=["offer"],
+        least=["offer", "seen", "other currency"],
     )
     others = sorted({row["currency"] for row in rows if _is_not_comparable(row)})
     hints = (f"--usd-per {currency}=… makes its prices comparable" for currency in others)
