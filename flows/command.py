@@ -5,9 +5,11 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
+import signal
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, cast
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 from rich.console import Console
@@ -159,6 +161,8 @@ def _run_flow(
     Raises:
         HwpricesError: nothing could be published and no provider is to blame.
     """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
@@ -183,6 +187,11 @@ def _run_flow(
     except HeldBackError as error:
         return Outcome(error.published)
     return Outcome(cast("Published", published))
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    """End the command as Ctrl-C does. By default a signal would leave Prefect's server running."""
+    raise SystemExit(128 + number)  # as a shell reports a process that a signal has ended
 
 
 def _settings_help() -> str:
