@@ -15,7 +15,7 @@ COLLECT_SECONDS = 6 * 3600
 prefect.yaml has them every six hours, that of AWS's spot prices every hour."""
 
 PUBLISH_SECONDS = 3600
-"""prefect.yaml publishes every hour. The sample takes seconds, 18 million prices five minutes
+"""prefect.yaml publishes every hour. The sample takes seconds, 18 million prices three minutes
 (docs/performance.md)."""
 
 
