@@ -161,8 +161,7 @@ def _run_flow(
     Raises:
         HwpricesError: nothing could be published and no provider is to blame.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+    end_on_signals()
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
@@ -189,8 +188,18 @@ def _run_flow(
     return Outcome(cast("Published", published))
 
 
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end the command as Ctrl-C does, and Prefect's server with it.
+
+    By default they would leave the server running. A signal that is ignored, as ``nohup`` does with
+    SIGHUP, stays so.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    """End the command as Ctrl-C does. By default a signal would leave Prefect's server running."""
     raise SystemExit(128 + number)  # as a shell reports a process that a signal has ended
 
 

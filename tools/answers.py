@@ -302,11 +302,7 @@ def _shown(question: Question, lines: list[str]) -> list[str]:
     """Choose the lines of an answer that are shown."""
     if not question.lines:
         return [line for line in lines if line.strip()][: KEPT[question.command[0]] or 3]
-    stripped = [line.strip("│┃ ") for line in lines]
-    chosen = [
-        line for line in stripped if any(f"{line} ".startswith(words) for words in question.lines)
-    ]
-    return [" ".join(line.replace("│", ":").split()) for line in chosen]
+    return [line for line in lines if any(f"{line} ".startswith(words) for words in question.lines)]
 
 
 def page(root: str) -> str:
