@@ -154,7 +154,9 @@ def stage_region(root: str) -> int:
 
     What an earlier turn staged is deleted first: its unchanged parts would be taken over.
     """
-    shutil.rmtree(Path(root) / layout.STAGED, ignore_errors=True)
+    staged = Path(root) / layout.STAGED
+    if staged.exists():
+        shutil.rmtree(staged)
     run = Landing(layout.landing_root(root)).run("aws", RUN_ID)
     return stage_run(load(source="live", root=root), run).rows("prices")
 

@@ -5,7 +5,6 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
-import signal
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -16,7 +15,7 @@ from rich.console import Console
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, screen
+from hwprices.flows import environment, screen, signals
 from hwprices.settings import Settings, describe, load
 from hwprices.storage.store import Store
 
@@ -161,7 +160,7 @@ def _run_flow(
     Raises:
         HwpricesError: nothing could be published and no provider is to blame.
     """
-    end_on_signals()
+    signals.handle_ending(_end)  # Prefect's server would go on without this process
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
@@ -186,17 +185,6 @@ def _run_flow(
     except HeldBackError as error:
         return Outcome(error.published)
     return Outcome(cast("Published", published))
-
-
-def end_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end the command as Ctrl-C does, and Prefect's server with it.
-
-    By default they would leave the server running. A signal that is ignored, as ``nohup`` does with
-    SIGHUP, stays so.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

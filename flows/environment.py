@@ -10,16 +10,16 @@ from hwprices.errors import HwpricesError
 from hwprices.settings import OBJECT_STORES
 
 DEFAULTS = {
-    # A fresh database takes up to 18 s on 2 cores, and took 110 s on 2 cores that four other
-    # programs used; Prefect's own limit is 20 s.
+    # With a new database the server takes 30 s on 2 cores (docs/performance.md), and took 110 s on
+    # 2 cores that four other programs used; Prefect's own limit is 20 s.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     # Without these two the server sends no log, and --watch shows events only.
     "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
     "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
-    # The server records each state of a task in a transaction of its own by default. SQLite lets
-    # one write at a time: after the 240 units of Azure it refused to start the next provider, and
-    # the client waited 14 s to try again (docs/performance.md).
+    # By default the server records each state of a task in a transaction of its own. SQLite lets
+    # one write at a time: after the 240 units of Azure the next provider had to wait for 14 s. With
+    # 50 states at once, and those of a second at the latest, it is 1 to 3 s (docs/performance.md).
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "50",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "DO_NOT_TRACK": "1",

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
-from hwprices.read.terminal.console import console
+from hwprices.read.terminal.console import show
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # see command.py
@@ -23,7 +23,7 @@ def print_summary(published: "Published", root: str) -> None:
     dataset = Dataset(Store(root), published.version)
     reasons = {name: published.status.providers[name].reason for name in published.held_back}
     drawn = summary.render(dataset, new=published.new, held_back=reasons)
-    console().print(drawn, crop=False)
+    show(drawn)
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(line, style="yellow"), soft_wrap=True)

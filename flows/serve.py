@@ -19,7 +19,7 @@ from types import FrameType
 import httpx
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment
+from hwprices.flows import environment, signals
 from hwprices.settings import load
 
 PREFECT = [sys.executable, "-m", "prefect"]
@@ -28,7 +28,7 @@ PORT = "4200"
 """Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
 
 READY_SECONDS = 600
-"""A fresh database takes 12 s on two quiet cores, and took five minutes on two overloaded ones."""
+"""A new database takes 30 s on two quiet cores, and took five minutes on two overloaded ones."""
 
 STOP_SECONDS = 30
 """How long the worker with its flows, and then the server, may take to end before they are killed.
@@ -53,8 +53,7 @@ def main() -> None:
     environment.set_home(load().root)
     url = f"http://{HOST}:{port}"
     os.environ["PREFECT_API_URL"] = f"{url}/api"
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    signals.handle_ending(_interrupt)
     seconds = environment.startup_seconds()
     print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)
     with contextlib.suppress(KeyboardInterrupt):

@@ -4,6 +4,7 @@ It ends with them, and not with the session: a server without work keeps a proce
 """
 
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -94,3 +95,13 @@ def run_deployment(server: Server, project: Path, root: Path) -> subprocess.Comp
     assert words[:3] == ["deployment", "run", "refresh/refresh"]
     assert words[-2:] == ["root=data", "--watch"]
     return server.prefect(*words[:-2], f"root={root}", "--watch")
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Give this process its signal handlers back after the test."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)

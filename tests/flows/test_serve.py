@@ -4,17 +4,15 @@ The fixture ``prefect_server`` is ``hwprices serve`` itself, and ends it with SI
 """
 
 import ast
-import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.helpers import processes
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
@@ -60,16 +58,6 @@ def test_no_deployment_runs_twice_at_once(project: Path) -> None:
         assert deployment["concurrency_limit"] == alone, deployment["name"]
 
 
-@pytest.fixture
-def own_signals() -> Iterator[None]:
-    """Give this process its signal handlers back: serve ignores signals while it ends."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handlers = [signal.getsignal(number) for number in numbers]
-    yield
-    for number, handler in zip(numbers, handlers, strict=True):
-        signal.signal(number, handler)
-
-
 STUBBORN_FAMILY = """
 import subprocess, sys, time
 deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
@@ -81,7 +69,7 @@ time.sleep(300)
 """A process with two children in groups of their own, as Prefect's worker has; one is deaf."""
 
 
-@pytest.mark.usefixtures("own_signals")
+@pytest.mark.usefixtures("own_signals")  # serve ignores signals while it ends
 def test_what_a_worker_started_ends_with_it(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,15 +83,8 @@ def test_what_a_worker_started_ends_with_it(
             time.sleep(0.05)
         time.sleep(0.5)  # until the deaf one is deaf
     assert len(children) == 2
-    for number in (process.pid, *map(int, children)):
-        assert not is_running(number)
-
-
-def is_running(number: int) -> bool:
-    """Say whether a process is at work; one that has ended and is not yet reaped is not."""
-    command = ["ps", "-o", "stat=", "-p", str(number)]
-    state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return bool(state) and not state.startswith("Z")
+    left = {process.pid for process in processes.running()}
+    assert not left & {process.pid, *map(int, children)}
 
 
 def test_a_port_that_is_taken_is_said_at_once(

@@ -5,28 +5,29 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 
-from hwprices.flows import command
+from hwprices.flows import signals
 
 pytestmark = pytest.mark.flow
 
 SECONDS = 120
 """More than a busy machine needs to start Prefect's server, or to end it."""
 
+SERVER = "prefect.server"
+"""A part of the command line of Prefect's server."""
+
 
 @pytest.fixture
-def heeded() -> Iterator[None]:
+def heeded(own_signals: None) -> None:
     """Let child processes heed the signals; where these tests run in the background they do not."""
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    handlers = [signal.signal(number, signal.default_int_handler) for number in numbers]
-    yield
-    for number, handler in zip(numbers, handlers, strict=True):
-        signal.signal(number, handler)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
 
 
 @pytest.mark.usefixtures("heeded")
@@ -42,34 +43,38 @@ def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: 
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    group = process.pid
     try:
-        deadline = time.monotonic() + SECONDS
-        while len(running(process.pid)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(running(process.pid)) == 2, "Prefect's server has not been started"
+        assert wait_until(lambda: any(SERVER in of.command for of in running(group)))
         process.send_signal(number)
         assert process.wait(SECONDS) == 128 + number
-        while running(process.pid) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not running(process.pid)
+        assert wait_until(lambda: not running(group))
     finally:
-        for left in running(process.pid):
-            os.kill(left, signal.SIGKILL)
+        for left in running(group):
+            os.kill(left.pid, signal.SIGKILL)
         process.wait()
 
 
 @pytest.mark.usefixtures("heeded")
-def test_what_nohup_ignores_stays_ignored() -> None:
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+    def handler(number: int, _frame: object) -> None:
+        raise SystemExit(number)
+
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    command.end_on_signals()
+    signals.handle_ending(handler)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    with pytest.raises(SystemExit, match="143"):
+    with pytest.raises(SystemExit, match=str(int(signal.SIGTERM))):
         signal.raise_signal(signal.SIGTERM)
 
 
-def running(group: int) -> list[int]:
-    """List the processes of a group that are at work, not those that are yet to be reaped."""
-    listing = ["ps", "-A", "-o", "pid=,pgid=,stat="]
-    listed = subprocess.run(listing, capture_output=True, text=True, check=True)
-    rows = (line.split() for line in listed.stdout.splitlines())
-    return [int(pid) for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
+def running(group: int) -> list[processes.Process]:
+    """List the processes of a group that are at work."""
+    return [process for process in processes.running() if process.group == group]
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    """Wait until something is so; say whether it came to be."""
+    deadline = time.monotonic() + SECONDS
+    while not (done := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return done

@@ -238,6 +238,13 @@ UNNECESSARY = {"duckdb", "jinja2", "numpy", "pandas", "pyarrow", "yaml"}
 """What ``find`` can do without, and what takes long to import."""
 
 
+@pytest.mark.parametrize("command", [["coverage"], ["device", "h100-sxm"]])
+def test_no_line_in_a_pipe_ends_in_blanks(root: Path, command: list[str]) -> None:
+    lines = run(*command, root=root).stdout.splitlines()
+    assert len(lines) > 3
+    assert lines == [line.rstrip() for line in lines]
+
+
 def test_find_imports_only_what_it_needs(root: Path) -> None:
     command = [sys.executable, "-c", FIND, str(root)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -93,17 +93,10 @@ def _fail(error: HwpricesError) -> None:
 
 
 def print_table(table: "RenderableType") -> None:
-    """Print a table; control characters are shown escaped. In a pipe no line ends in blanks."""
-    from hwprices.read.terminal.console import console
-    from hwprices.read.terminal.tables import Escaped
+    """Print a table; see ``console.show``."""
+    from hwprices.read.terminal.console import show
 
-    screen = console()
-    if screen.is_terminal:
-        screen.print(Escaped(table), crop=False)
-        return
-    with screen.capture() as drawn:
-        screen.print(Escaped(table), crop=False)
-    typer.echo("\n".join(line.rstrip(" ") for line in drawn.get().split("\n")), nl=False)
+    show(table)
 
 
 def print_json(value: Any) -> None:

@@ -92,7 +92,7 @@ class StagedTables:
 
     def _check(self, part: Part) -> Result:
         frame = part.frame
-        assert isinstance(frame, pl.DataFrame), "the rows of a part are computed before: collected"
+        assert isinstance(frame, pl.DataFrame), "call Part.collected first"
         if part.table == "instance_types":
             frame = corrections.apply(frame, self._provider, self._corrections)
         split = validate.split(frame, TABLES[part.table], self._sources)

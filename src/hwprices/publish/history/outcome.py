@@ -61,7 +61,10 @@ def outcome_of(step: Step) -> Outcome:
 
 
 def added_up(parts: Sequence[Outcome]) -> Outcome:
-    """Put the outcomes of pieces of one provider together; no two have a region in common."""
+    """Put the outcomes of pieces of one provider together: one at least, none with a region twice.
+
+    A machine type may be in several pieces, so that the subjects are made unique.
+    """
     frames_of_parts = {
         name: pl.concat([getattr(part, name) for part in parts])
         for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")

@@ -146,7 +146,7 @@ def advance(
         read = again.get(name, ReRead())
         then, now = before.get(name), after.get(name)
         rows = past.get(name, frames.empty(PriceHistory).lazy())
-        outcome: Outcome | None = None
+        outcomes: list[Outcome] = []
         unchecked = frames.empty(PriceHistory)
         carry = _Carry(name, rows, then, now, moment, read.prices, Store(folder.name), was_checked)
         for piece in carry.pieces():
@@ -155,11 +155,9 @@ def advance(
                 _checked(unchecked, PriceHistory)
                 unchecked = unchecked.clear()
             unchecked = pl.concat([unchecked, piece.unchecked])
-            so_far = [] if outcome is None else [outcome]
-            outcome = added_up([*so_far, piece.outcome])
+            outcomes.append(piece.outcome)
         _checked(unchecked, PriceHistory)
-        assert outcome is not None, "there is a piece at least"
-        listed += changes.of_provider(name, outcome)
+        listed += changes.of_provider(name, added_up(outcomes))
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))

@@ -2,7 +2,9 @@
 
 import sys
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+
+from hwprices.read.terminal.tables import Escaped
 
 PIPE_WIDTH = 100_000
 """Columns where the output is no terminal: nothing is cut or broken into lines."""
@@ -16,3 +18,18 @@ def console() -> Console:
     if sys.stdout.isatty():
         return Console(markup=False, emoji=False, highlight=False)
     return Console(width=PIPE_WIDTH, markup=False, emoji=False, highlight=False)
+
+
+def show(drawn: RenderableType) -> None:
+    """Print an answer on stdout. Control characters are escaped; in a pipe no line ends in blanks.
+
+    rich fills the cells of a table with blanks up to the width of their column.
+    """
+    screen = console()
+    if screen.is_terminal:
+        screen.print(Escaped(drawn), crop=False)
+        return
+    with screen.capture() as captured:
+        screen.print(Escaped(drawn), crop=False)
+    lines = captured.get().split("\n")
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))

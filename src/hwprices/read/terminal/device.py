@@ -12,9 +12,6 @@ from hwprices.read.terminal.where_sold import render_where_sold
 
 Row = dict[str, Any]
 
-QUESTION, ANSWER = " ", "  "
-"""Headings that are not shown: what stands in the lines says what they are."""
-
 
 def render_device(frame: pl.DataFrame) -> Table:
     """Draw the row of ``device.device``: a line a question; unanswered ones last, with reasons."""
@@ -25,9 +22,8 @@ def render_device(frame: pl.DataFrame) -> Table:
     answers += [*_performance(row), *_sources(row)]
     lines = [(Text(question, "bold"), answer) for question, answer in answers if answer]
     lines += [(Text("not known", "dim"), Text(reason, "dim")) for reason in row["missing"]]
-    return table(
-        [QUESTION, ANSWER], lines, wrap=[ANSWER], title=f"{row['name']} ({row['device_id']})"
-    )
+    title = f"{row['name']} ({row['device_id']})"
+    return table(["", " "], lines, wrap=[" "], least=(), title=title)
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:
