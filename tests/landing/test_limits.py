@@ -10,7 +10,7 @@ from tests.helpers.stub_server import Reply
 
 from hwprices.landing import limits
 from hwprices.landing.download import FetchError, Http
-from hwprices.landing.limits import Gunzip, Limits
+from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits
 from hwprices.settings import load
 
 MEGABYTE = 1 << 20
@@ -162,6 +162,40 @@ def test_a_cut_gzip_stream_is_not_complete(content, cut):
     gunzip = Gunzip()
     list(gunzip.feed(gzip.compress(content)[:-cut]))
     assert not gunzip.is_complete
+
+
+def unpacked(stream, size):
+    """Give the content of a stream that arrives in pieces of this size; None if it is refused."""
+    gunzip = Gunzip()
+    try:
+        pieces = [
+            piece
+            for start in range(0, len(stream), size)
+            for piece in gunzip.feed(stream[start : start + size])
+        ]
+    except DamagedGzipError:
+        return None
+    return b"".join(pieces) if gunzip.is_complete else None
+
+
+@given(
+    content=st.binary(min_size=1, max_size=3000),
+    place=st.integers(0, 10_000),
+    bit=st.integers(0, 7),
+    size=st.integers(1, 500),
+)
+def test_a_damaged_gzip_stream_never_gives_other_content(content, place, bit, size):
+    stream = bytearray(gzip.compress(content))
+    stream[place % len(stream)] ^= 1 << bit
+    assert unpacked(bytes(stream), size) in (None, content)
+
+
+@pytest.mark.parametrize("at", [-8, -5, -4, -1], ids=["checksum", "its end", "length", "its end"])
+def test_a_gzip_trailer_that_does_not_fit_is_refused(at):
+    stream = bytearray(gzip.compress(b"instance_type,hourly\n" * 1000))
+    assert unpacked(bytes(stream), 100) is not None
+    stream[at] ^= 1
+    assert unpacked(bytes(stream), 100) is None
 
 
 def test_pieces_stay_small_however_much_a_stream_expands():

@@ -10,7 +10,6 @@ bounded while the body is received (``landing.limits``); of a page that is refus
 import copy
 import logging
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ import httpx
 
 from hwprices.errors import FetchError
 from hwprices.landing import retry
-from hwprices.landing.limits import Gunzip, Limits, PageLimits
+from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits, PageLimits
 from hwprices.landing.secrets import redact
 from hwprices.settings import Settings, is_loopback
 from hwprices.storage.packed import PackedFile, Writer
@@ -293,7 +292,7 @@ def _receive(
                     content += len(piece)
                     page.check(received, content)
                 writer.write(chunk)
-        except zlib.error as error:
+        except DamagedGzipError as error:
             raise _TryAgain(f"the gzip body is damaged ({error})") from None
         finally:
             page.unit.add_bytes(content)

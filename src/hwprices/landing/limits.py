@@ -6,9 +6,9 @@ page, while the body is received and not after it.
 """
 
 import time
-import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from isal import isal_zlib
 
 from hwprices.errors import FetchError
 from hwprices.settings import Settings
@@ -37,8 +37,8 @@ RATIO_FROM_BYTES = 16 << 20
 MAX_STALLS = 2
 """Stalls of one unit after which it fails: the first one is tried again."""
 
-_GZIP_FORMAT = 16 + zlib.MAX_WBITS
-"""Tells zlib to expect gzip's header and trailer: https://www.zlib.net/manual.html#Advanced."""
+_GZIP_FORMAT = 16 + isal_zlib.MAX_WBITS
+"""Tells it to expect gzip's header and trailer, as https://www.zlib.net/manual.html#Advanced."""
 
 
 class Limits:
@@ -137,11 +137,15 @@ class PageLimits:
         self.unit.check_bytes(content)
 
 
+class DamagedGzipError(Exception):
+    """A gzip stream is damaged; says how."""
+
+
 class Gunzip:
     """Decompress a gzip stream as it arrives, at most CHUNK bytes at a time."""
 
     def __init__(self) -> None:
-        self._member: Any = zlib.decompressobj(_GZIP_FORMAT)
+        self._member = isal_zlib.decompressobj(_GZIP_FORMAT)
         self._is_padding = False
 
     @property
@@ -153,7 +157,7 @@ class Gunzip:
         """Yield the content of the next bytes of the stream, in pieces.
 
         Raises:
-            zlib.error: the stream is damaged.
+            DamagedGzipError: the stream is damaged.
         """
         while data:
             if self._is_padding:
@@ -161,7 +165,13 @@ class Gunzip:
                 data = data.lstrip(b"\0")
                 if not data:
                     return
-                self._member, self._is_padding = zlib.decompressobj(_GZIP_FORMAT), False
-            yield self._member.decompress(data, CHUNK)
+                self._member, self._is_padding = isal_zlib.decompressobj(_GZIP_FORMAT), False
+            yield self._decompress(data)
             self._is_padding = self._member.eof
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+
+    def _decompress(self, data: bytes) -> bytes:
+        try:
+            return self._member.decompress(data, CHUNK)
+        except isal_zlib.error as error:  # type: ignore[misc] # its stub calls it an object
+            raise DamagedGzipError(str(error)) from None

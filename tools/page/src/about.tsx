@@ -31,7 +31,7 @@ export function About({ release }: ViewProps) {
               <th class="figure">Age at release</th>
               <th class="figure">Offers</th>
               <th class="figure">Machines</th>
-              <th class="figure">Regions with prices</th>
+              <th class="figure">Regions with offers</th>
               <th>Currencies</th>
             </tr>
           </thead>

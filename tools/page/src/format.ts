@@ -77,5 +77,5 @@ export function day(time: string | null): string {
 }
 
 export function daysBetween(earlier: string, later: string): number {
-  return Math.max(0, Math.round((Date.parse(later) - Date.parse(earlier)) / 86_400_000));
+  return Math.max(0, Math.floor((Date.parse(later) - Date.parse(earlier)) / 86_400_000));
 }
