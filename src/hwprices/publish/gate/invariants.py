@@ -96,10 +96,18 @@ def _side_by_side(
     prices: pl.DataFrame, left: pl.Expr, right: pl.Expr, on: list[str]
 ) -> pl.DataFrame:
     """Put two selections of known prices side by side, as ``rate`` and ``rate_right``."""
-    known = pl.col("rate").is_not_null()
-    left_prices = prices.filter(left, known).select(*on, "rate", "flags")
-    right_prices = prices.filter(right, known).select(*on, "rate")
-    return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True)
+    on = _varying(prices, on)
+    known = prices.lazy().filter(pl.col("rate").is_not_null())
+    left_prices = known.filter(left).select(*on, "rate", "flags")
+    right_prices = known.filter(right).select(*on, "rate")
+    return left_prices.join(right_prices, on=on, how="inner", nulls_equal=True).collect()
+
+
+def _varying(prices: pl.DataFrame, columns: list[str]) -> list[str]:
+    """Leave out the columns that have one value in all rows, since joining by them costs time."""
+    names = [name for name in columns if name != "instance_type"]
+    differs = prices.select(pl.col(name).ne_missing(pl.col(name).first()).any() for name in names)
+    return ["instance_type", *(name for name in names if differs[name].item())]
 
 
 def spot_below_on_demand(prices: pl.DataFrame) -> Exceptions:

@@ -201,7 +201,7 @@ class _Carry:
             lambda batch: self._piece(batch, past),
             packed(counts, BATCH_ROWS),
             rows=lambda batch: sum(counts[region] for region in batch),
-            most=2 * BATCH_ROWS,
+            most=4 * BATCH_ROWS,
         )
 
     def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:

@@ -105,33 +105,37 @@ def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFram
     benchmark_rounds (labels). A machine with fewer or more accelerators than a measured system, or
     with mixed ones, gets null.
     """
+    price = pl.col("on_demand_usd_per_hour")
+    of_tokens = {
+        f"usd_per_million_tokens_{name}": formulas.usd_per_million_tokens(price, pl.col(name))
+        for name in TOKEN_MODELS
+    }
+    of_run = {f"usd_per_{FINE_TUNING}": formulas.usd_per_run(price, pl.col(MINUTES))}
+    return (
+        offers.join(_measured(benchmarks), on=SYSTEM, how="left")
+        .with_columns(pl.col("benchmark_rounds").fill_null([]), **of_tokens, **of_run)
+        .drop(TOKEN_MODELS)
+    )
+
+
+MINUTES = f"minutes_per_{FINE_TUNING}"
+
+
+def _measured(benchmarks: pl.DataFrame) -> pl.DataFrame:
+    """Put the measurements of each system in one row.
+
+    Returns SYSTEM, tokens per second in a column for each of TOKEN_MODELS, MINUTES, and the labels
+    of all of them in benchmark_rounds.
+    """
     rates = tokens(benchmarks)
+    times = fine_tuning(benchmarks).rename({"minutes": MINUTES, "label": "label_tuning"})
+    measured = pl.concat([rates.select(SYSTEM), times.select(SYSTEM)]).unique()
     for name in TOKEN_MODELS:
-        offers = _with_token_price(offers, name, rates)
-    offers = _with_fine_tuning(offers, benchmarks)
+        of_model = rates.filter(name=name).select(
+            *SYSTEM, pl.col("tokens_per_second").alias(name), pl.col("label").alias(f"label_{name}")
+        )
+        measured = measured.join(of_model, on=SYSTEM, how="left")
+    measured = measured.join(times, on=SYSTEM, how="left")
     labels = [*(f"label_{name}" for name in TOKEN_MODELS), "label_tuning"]
     rounds = pl.concat_list(*labels).list.drop_nulls().alias("benchmark_rounds")
-    return offers.with_columns(rounds).drop(labels)
-
-
-def _with_token_price(offers: pl.DataFrame, name: str, rates: pl.DataFrame) -> pl.DataFrame:
-    """Add usd_per_million_tokens_<name> and label_<name>."""
-    of_model = rates.filter(name=name).select(
-        *SYSTEM, "tokens_per_second", pl.col("label").alias(f"label_{name}")
-    )
-    price = formulas.usd_per_million_tokens(
-        pl.col("on_demand_usd_per_hour"), pl.col("tokens_per_second")
-    )
-    joined = offers.join(of_model, on=SYSTEM, how="left")
-    return joined.with_columns(price.alias(f"usd_per_million_tokens_{name}")).drop(
-        "tokens_per_second"
-    )
-
-
-def _with_fine_tuning(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """Add minutes_per_llama2_70b_lora, usd_per_llama2_70b_lora and label_tuning."""
-    minutes = f"minutes_per_{FINE_TUNING}"
-    times = fine_tuning(benchmarks).rename({"minutes": minutes, "label": "label_tuning"})
-    price = formulas.usd_per_run(pl.col("on_demand_usd_per_hour"), pl.col(minutes))
-    joined = offers.join(times, on=SYSTEM, how="left")
-    return joined.with_columns(price.alias(f"usd_per_{FINE_TUNING}"))
+    return measured.with_columns(rounds).drop(labels)

@@ -80,12 +80,13 @@ def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
         pl.col("tenancy") == "shared",
         ~pl.col("flags").list.contains("placeholder"),
     )
+    is_first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in by)
     return (
         plain_linux.with_columns(option=option_name())
         .filter(pl.col("option").is_in(OPTIONS))
         .select(*by, *values)
         .sort(*by, "effective_hourly", "zone", "price_id", nulls_last=True)
-        .unique(by, keep="first", maintain_order=True)
+        .filter(is_first)
         .collect()
     )
 
@@ -93,6 +94,8 @@ def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
 def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
     """Keep the rows of one currency per KEY: USD where there is one, else the first by name."""
     currencies = rows.select(*KEY, "currency").unique()
+    if not currencies.select(KEY).is_duplicated().any():
+        return rows
     usd_first = currencies.sort(*KEY, pl.col("currency") != "USD", "currency")
     preferred = usd_first.unique(KEY, keep="first")
     return rows.join(preferred, on=[*KEY, "currency"], how="semi")
