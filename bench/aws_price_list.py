@@ -28,6 +28,8 @@ from hwprices.providers.aws.normalise import normalise as parts
 from hwprices.providers.aws.prices.price_list import COLUMNS
 from hwprices.storage.packed import PIECE, Writer
 
+measure.load_pandera()
+
 GOAL = measure.Goal(ratio=1.2, megabytes=800)
 BESIDE_GPUHUNT = measure.Goal(ratio=0.6)
 LINEAR = measure.Goal(ratio=2.1)

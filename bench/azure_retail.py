@@ -27,6 +27,8 @@ from hwprices.providers import Pages, get
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.prices import items as azure_items
 
+measure.load_pandera()
+
 WHEN = datetime(2026, 11, 1, tzinfo=UTC)
 REGIONS = 60
 PAGE = 1000

@@ -36,6 +36,8 @@ from hwprices.storage.release_manifest import Inputs, Reading, TableFile, UnitIn
 from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_YEAR, Money
 
+measure.load_pandera()
+
 FULL, SMALL = 10_000_000, 250_000
 
 PUBLISHED = measure.Goal(seconds=30, megabytes=2000)
