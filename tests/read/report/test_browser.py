@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -319,6 +320,19 @@ def test_the_release_says_what_it_is(wide: Visit, dataset: hwprices.Dataset) -> 
     assert "not today's prices" in text
     assert "capacity block priced by offering" in text
     assert "CC BY 4.0" in text
+
+
+def test_a_provider_has_its_age_in_whole_days_and_the_regions_of_its_offers(
+    wide: Visit, dataset: hwprices.Dataset, offers: pl.DataFrame
+) -> None:
+    created = datetime.fromisoformat(dataset.manifest["created_at"])
+    line = wide.go("release").locator("main table tbody tr")
+    for number, (name, entry) in enumerate(dataset.manifest["providers"].items()):
+        cells = line.nth(number).locator("td").all_inner_texts()
+        days = (created - datetime.fromisoformat(entry["observed_from"])).days
+        assert cells[2] == f"up to {days} days"
+        regions = offers.filter(provider=name)["region"].n_unique()
+        assert cells[5].split()[0] == str(regions)
 
 
 def test_hostile_names_are_shown_and_never_run(wide: Visit) -> None:
