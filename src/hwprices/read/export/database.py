@@ -11,9 +11,8 @@ STORAGE_VERSION = "v1.3.0"
 """Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a third more time to
 write (docs/performance.md). https://duckdb.org/docs/stable/internals/storage"""
 
-MEMORY_LIMIT = "2GB"
-"""Most memory that writing may take; larger tables go through temporary files beside the target. On
-2 cores it takes 1.2 GB. With 1 GB writing takes a third more time (docs/performance.md)."""
+MEMORY_LIMIT = "1GB"
+"""Most memory that writing takes; larger tables go through temporary files beside the target."""
 
 
 def build(
