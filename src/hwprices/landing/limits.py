@@ -38,7 +38,8 @@ MAX_STALLS = 2
 """Stalls of one unit after which it fails: the first one is tried again."""
 
 _GZIP_FORMAT = 16 + isal_zlib.MAX_WBITS
-"""Tells it to expect gzip's header and trailer, as https://www.zlib.net/manual.html#Advanced."""
+"""Tells isal to expect gzip's header and trailer, in zlib's way:
+https://www.zlib.net/manual.html#Advanced."""
 
 
 class Limits:
