@@ -190,7 +190,7 @@ def test_a_damaged_gzip_stream_never_gives_other_content(content, place, bit, si
     assert unpacked(bytes(stream), size) in (None, content)
 
 
-@pytest.mark.parametrize("at", [-8, -5, -4, -1], ids=["checksum", "its end", "length", "its end"])
+@pytest.mark.parametrize("at", range(-8, 0))  # four bytes of checksum, four of length
 def test_a_gzip_trailer_that_does_not_fit_is_refused(at):
     stream = bytearray(gzip.compress(b"instance_type,hourly\n" * 1000))
     assert unpacked(bytes(stream), 100) is not None

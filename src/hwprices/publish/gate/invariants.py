@@ -104,7 +104,10 @@ def _side_by_side(
 
 
 def _varying(prices: pl.DataFrame, columns: list[str]) -> list[str]:
-    """Leave out the columns that have one value in all rows, since joining by them costs time."""
+    """Leave out the columns that have one value in all rows: a join by them tells nothing apart.
+
+    instance_type always stays, since a join needs a column.
+    """
     names = [name for name in columns if name != "instance_type"]
     differs = prices.select(pl.col(name).ne_missing(pl.col(name).first()).any() for name in names)
     return ["instance_type", *(name for name in names if differs[name].item())]

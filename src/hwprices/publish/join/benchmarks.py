@@ -18,6 +18,7 @@ TOKEN_MODELS = {
 the one of 99 %, for which results of 99.9 % count too."""
 
 FINE_TUNING = "llama2_70b_lora"
+MINUTES = f"minutes_per_{FINE_TUNING}"
 
 
 def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
@@ -116,9 +117,6 @@ def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFram
         .with_columns(pl.col("benchmark_rounds").fill_null([]), **of_tokens, **of_run)
         .drop(TOKEN_MODELS)
     )
-
-
-MINUTES = f"minutes_per_{FINE_TUNING}"
 
 
 def _measured(benchmarks: pl.DataFrame) -> pl.DataFrame:

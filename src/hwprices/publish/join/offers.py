@@ -80,6 +80,7 @@ def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
         pl.col("tenancy") == "shared",
         ~pl.col("flags").list.contains("placeholder"),
     )
+    # rows are sorted by these columns, of which the provider is never null
     is_first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in by)
     return (
         plain_linux.with_columns(option=option_name())
@@ -94,7 +95,7 @@ def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
 def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
     """Keep the rows of one currency per KEY: USD where there is one, else the first by name."""
     currencies = rows.select(*KEY, "currency").unique()
-    if not currencies.select(KEY).is_duplicated().any():
+    if not currencies.select(KEY).is_duplicated().any():  # nothing is sold in two currencies
         return rows
     usd_first = currencies.sort(*KEY, pl.col("currency") != "USD", "currency")
     preferred = usd_first.unique(KEY, keep="first")

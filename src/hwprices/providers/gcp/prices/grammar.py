@@ -17,7 +17,6 @@ https://cloud.google.com/skus.
 
 import re
 from collections.abc import Iterable
-from itertools import chain
 from typing import Final
 
 import msgspec
@@ -186,21 +185,25 @@ def matching_rules(description: str) -> list[str]:
 class Descriptions:
     """Reads descriptions, many of which differ in the place only.
 
-    What matched the last description with the same words before the place is tried first: its rule,
-    where that gives a price, else the rules that give none, in their order. That saves nearly all
-    of the others, and decides nothing, because no rule overlaps one that gives a price.
+    The price rule that matched the last description with the same words before the place is tried
+    first. That saves nearly all of the others, and decides nothing, because no rule overlaps one
+    that gives a price.
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, Iterable[str]] = {}
+        self._last: dict[str, str] = {}
 
     def read(self, description: str) -> PricedComponent | NotAMachinePrice | None:
         """Return what a description says, or None when no rule matches it."""
         before_place = description.partition(" in ")[0]
-        for rule in chain(self._last.get(before_place, ()), _COMPILED):
-            if match := _COMPILED[rule].fullmatch(description):
-                self._last[before_place] = (rule,) if rule in PRICED_RULES else OTHER_RULES
-                return _meaning(rule, match)
+        likely = self._last.get(before_place)
+        if likely is not None and (match := _COMPILED[likely].fullmatch(description)):
+            return _meaning(likely, match)
+        for name, rule in _COMPILED.items():
+            if name != likely and (match := rule.fullmatch(description)):
+                if name in PRICED_RULES:
+                    self._last[before_place] = name
+                return _meaning(name, match)
         return None
 
 
