@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
 from tools.sample.aws import PLATFORMS
 
@@ -398,6 +399,40 @@ def test_every_line_is_accounted_for(landed):
     pages = landed(*lines)
     prices = next(p.frame for p in pages.parts() if p.table == "prices").lazy().collect()
     assert prices.height + pages.refused().height + sum(pages.counts().values()) == len(lines)
+
+
+def test_a_list_read_in_batches_gives_the_same_rows(tmp_path, monkeypatch):
+    """Combinations of lines keep their number from one batch to the next."""
+    lines = [
+        made
+        for name in ("m5.large", "m5.xlarge", "r5.large")
+        for system in ("Linux", "Windows", "RHEL")
+        for made in (
+            line(**{"Instance Type": name, "Operating System": system, "SKU": f"{name}{system}"}),
+            line(**{"Unit": "Mystery", "SKU": f"{name}{system}?"}),
+        )
+    ]
+    lines += [made for term in RECORDED_M5_LARGE for made in reserved(*term)]
+    tables = []
+    for batch in (200_000, 4, 1):
+        monkeypatch.setattr("hwprices.providers.aws.prices.price_list.BATCH", batch)
+        landed = LandedPages(tmp_path / str(batch)).add("prices", "us-east-1", price_list(lines))
+        tables.append((landed.table("prices"), landed.refused(), landed.counts()))
+    for prices, refused, counts in tables[1:]:
+        assert_frame_equal(prices, tables[0][0], check_row_order=False)
+        assert_frame_equal(refused, tables[0][1], check_row_order=False)
+        assert counts == tables[0][2]
+
+
+def test_a_rate_code_that_does_not_begin_with_the_sku_is_kept_as_it_is(landed):
+    codes = ["OTHER.JRTCKXETXF.6YS6EN2CT7", "6C86BEPQVG73ZGGR", "6C86BEPQVG73ZGGR.JRTCKXETXF."]
+    names = ["m5.large", "m5.xlarge", "m5.2xlarge"]
+    lines = [
+        line(**{"RateCode": code, "Instance Type": name})
+        for code, name in zip(codes, names, strict=True)
+    ]
+    prices = landed(*lines).table("prices")
+    assert [one(prices, instance_type=name)["sku_price_id"] for name in names] == codes
 
 
 def test_columns_are_found_by_name_whatever_their_order(landed):

@@ -16,7 +16,8 @@ from hwprices.units import Money, Timestamp
 
 LINE = [
     "sku_id",
-    "sku_price_id",
+    "rate_code",
+    "other_price_id",
     "offer_term_code",
     "effective_date",
     "instance_type",
@@ -61,6 +62,32 @@ class Terms:
     rows: pl.DataFrame
     unpaired: pl.DataFrame
     merged: int
+
+
+def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
+    """Split sku_price_id, which begins with sku_id and offer_term_code, to keep it in less memory.
+
+    Gives rate_code, what follows these two, and other_price_id, the whole where it does not begin
+    so. The other of the two is null.
+    """
+    whole = pl.col("sku_price_id")
+    rest = whole.str.strip_prefix(_price_id_prefix())
+    begins_so = (rest.str.len_bytes() < whole.str.len_bytes()).fill_null(False)
+    return (
+        pl.when(begins_so).then(rest).cast(pl.Categorical).alias("rate_code"),
+        pl.when(~begins_so).then(whole).alias("other_price_id"),
+    )
+
+
+def _sku_price_id() -> pl.Expr:
+    """Put sku_price_id together again."""
+    split = pl.concat_str(_price_id_prefix(), pl.col("rate_code").cast(pl.String))
+    return pl.coalesce("other_price_id", split).alias("sku_price_id")
+
+
+def _price_id_prefix() -> pl.Expr:
+    parts = pl.col("sku_id", "offer_term_code").cast(pl.String)
+    return pl.concat_str(parts, pl.lit(""), separator=".")
 
 
 def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page) -> PriceRows:
@@ -139,7 +166,8 @@ def _rows(lines: pl.LazyFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
     date = pl.col("effective_date").cast(pl.String)
     stated = lines.join(_keys(combinations), on="combination", how="left").with_columns(
         *origin(page),
-        instance_type=pl.col("instance_type").cast(pl.String),
+        _sku_price_id(),
+        pl.col("sku_id", "instance_type").cast(pl.String),
         effective_from=read_date(date),
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
@@ -218,7 +246,10 @@ def _flags(is_host: pl.Expr, is_unreadable_date: pl.Expr) -> pl.Expr:
 
 def _refused(lines: pl.LazyFrame, page: Page) -> pl.DataFrame:
     shown = lines.with_columns(
-        *origin(page), provider=pl.lit("aws"), instance_type=pl.col("instance_type").cast(pl.String)
+        *origin(page),
+        _sku_price_id(),
+        pl.col("sku_id", "instance_type").cast(pl.String),
+        provider=pl.lit("aws"),
     ).select("provider", *ORIGIN, *REFUSED, "reason", "message")
     return quarantine.refused(
         shown, table="prices", reason=pl.col("reason"), message=pl.col("message")
