@@ -58,7 +58,9 @@ def land(folder: str, count: int) -> int:
             "formatVersion": "v1.0",
             "products": [plan(number, *what) for number, what in plans],
             "terms": {"savingsPlan": [terms(number, count) for number, _ in plans]},
-        }
+        },
+        indent=2,
+        separators=(",", " : "),  # as AWS writes it
     ).encode()
     landing, unit = Landing(folder), Unit("aws", SAVINGS_PLANS, REGION)
     page = landing.land_bytes(unit, content, url="https://bench.test/sp", retrieved_at=AT)

@@ -251,34 +251,39 @@ def _of_sku(sku: Sku) -> tuple[str, ...]:
 
 
 def savings_plans(world: World, region: str) -> Iterator[str]:
-    """Yield the savings-plan file of a region: plans for all families, and for each of them."""
+    """Yield the savings-plan file of a region: plans for all families, and for each of them.
+
+    It is written as AWS writes it: a member a line, and a blank before each colon.
+    """
     families = sorted({machine.family for machine in world.offered[region]})
     plans = [("ComputeSavingsPlans", "", *plan) for plan in PLANS] + [
         ("EC2InstanceSavingsPlans", family, *plan) for family in families for plan in PLANS
     ]
-    yield f'{{"version":"{VERSION}","publicationDate":"2026-11-01T00:00:00Z",'
-    yield f'"regionCode":"{region}","products":['
-    yield ",".join(_plan(number, *plan) for number, plan in enumerate(plans))
-    yield '],"terms":{"savingsPlan":['
+    yield f'{{\n  "version" : "{VERSION}",\n  "publicationDate" : "2026-11-01T00:00:00Z",\n'
+    yield f'  "regionCode" : "{region}",\n  "products" : [ '
+    yield ", ".join(_plan(number, *plan) for number, plan in enumerate(plans))
+    yield ' ],\n  "terms" : {\n    "savingsPlan" : [ '
     rates: dict[str, list[Rate]] = {family: [] for family in families}
     for sku in world.skus(region):
         if sku.capacity in IN_PLANS:
             rates[sku.machine.family].append(_rate(sku, region))
     for number, (_, family, lease, payment) in enumerate(plans):
         share = PLANS[lease, payment] - (FAMILY_DISCOUNT if family else 0)
-        yield "," if number else ""
+        yield ", " if number else ""
         yield (
-            f'{{"sku":"PLAN{number:012}","description":"","effectiveDate":"2026-11-01T00:00:00Z",'
-            f'"leaseContractLength":{{"duration":{lease[0]},"unit":"year"}},"rates":['
+            f'{{\n      "sku" : "PLAN{number:012}",\n      "description" : "",\n'
+            '      "effectiveDate" : "2026-11-01T00:00:00Z",\n      "leaseContractLength" : {\n'
+            f'        "duration" : {lease[0]},\n        "unit" : "year"\n      }},\n'
+            '      "rates" : [ '
         )
         for first, one in enumerate([family] if family else families):
-            yield "," if first else ""
-            yield ",".join(
+            yield ", " if first else ""
+            yield ", ".join(
                 f"{start}{number:012}{middle}{_usd(micro * share // 100)}{end}"
                 for start, middle, micro, end in rates[one]
             )
-        yield "]}"
-    yield "]}}"
+        yield " ]\n    }"
+    yield " ]\n  }\n}\n"
 
 
 Rate = tuple[str, str, int, str]
@@ -289,20 +294,24 @@ millionths of a dollar, and the text after it."""
 def _rate(sku: Sku, region: str) -> Rate:
     code, machine = sku.code, sku.machine.name
     return (
-        f'{{"discountedSku":"{code}","discountedUsageType":"{sku.usage}:{machine}",'
-        f'"discountedOperation":"{sku.platform.operation}",'
-        f'"discountedServiceCode":"AmazonEC2","rateCode":"PLAN',
-        f'.{code}","unit":"Hrs","discountedRate":{{"price":"',
+        f'{{\n        "discountedSku" : "{code}",\n'
+        f'        "discountedUsageType" : "{sku.usage}:{machine}",\n'
+        f'        "discountedOperation" : "{sku.platform.operation}",\n'
+        '        "discountedServiceCode" : "AmazonEC2",\n        "rateCode" : "PLAN',
+        f'.{code}",\n        "unit" : "Hrs",\n        "discountedRate" : {{\n          "price" : "',
         sku.micro,
-        f'","currency":"USD"}},"discountedRegionCode":"{region}",'
-        f'"discountedInstanceType":"{machine}"}}',
+        '",\n          "currency" : "USD"\n        },\n'
+        f'        "discountedRegionCode" : "{region}",\n'
+        f'        "discountedInstanceType" : "{machine}"\n      }}',
     )
 
 
 def _plan(number: int, product: str, family: str, lease: str, payment: str) -> str:
-    kind = f'"instanceType":"{family}",' if family else ""
+    kind = f'      "instanceType" : "{family}",\n' if family else ""
     return (
-        f'{{"sku":"PLAN{number:012}","productFamily":"{product}","serviceCode":'
-        f'"ComputeSavingsPlans","usageType":"{product}:{lease}{payment.replace(" ", "")}",'
-        f'"attributes":{{{kind}"purchaseOption":"{payment}","purchaseTerm":"{lease}"}}}}'
+        f'{{\n    "sku" : "PLAN{number:012}",\n    "productFamily" : "{product}",\n'
+        '    "serviceCode" : "ComputeSavingsPlans",\n'
+        f'    "usageType" : "{product}:{lease}{payment.replace(" ", "")}",\n    "attributes" : {{\n'
+        f'{kind}      "purchaseOption" : "{payment}",\n      "purchaseTerm" : "{lease}"\n'
+        "    }\n  }"
     )
