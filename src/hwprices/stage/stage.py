@@ -7,8 +7,11 @@ stays in force until the new tables are complete.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+
+import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
@@ -24,6 +27,10 @@ from hwprices.storage.release_manifest import CollectionReport, Inputs, TableFil
 from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]
+
+BESIDE_ROWS = 1_200_000
+"""Rows of the longest part that is checked while the next one is read. AWS's largest region has a
+million, and takes 2.5 GB so (docs/performance.md)."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +101,7 @@ def stage(
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     pages = Pages(run, landing, earlier=_earlier_parts(store, run.provider).find)
-    for part in map(Part.collected, provider.normalise(pages)):
-        verb = "take over " if part.earlier else ""
-        progress(f"{verb}{part.table} {part.region or ''}".strip())
-        tables.add(part, can_be_reused=_is_readable(part, pages))
+    _add_parts(tables, provider, pages, progress)
     tables.finish()
     run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:
@@ -118,6 +122,30 @@ def stage(
     put_in_force(store, staged)
     prune(store, run.provider, keep)
     return staged
+
+
+def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress: Progress) -> None:
+    """Check and write each part while the next one is read, so that both cores have work.
+
+    A part of more than BESIDE_ROWS rows is the only one in memory.
+
+    Raises:
+        HwpricesError: as ``StagedTables.add``, or a landed page is altered.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="staging") as beside:
+        adding: Future[None] | None = None
+        for part in map(Part.collected, provider.normalise(pages)):
+            if adding is not None:
+                adding.result()
+            verb = "take over " if part.earlier else ""
+            progress(f"{verb}{part.table} {part.region or ''}".strip())
+            adding = beside.submit(tables.add, part, can_be_reused=_is_readable(part, pages))
+            assert isinstance(part.frame, pl.DataFrame)  # since it is collected
+            if part.frame.height > BESIDE_ROWS:
+                adding.result()
+            del part  # else its rows would stay until the next ones are there
+        if adding is not None:
+            adding.result()
 
 
 def _earlier_parts(store: Store, provider: str) -> EarlierParts:
