@@ -113,11 +113,6 @@ def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:
 
 def benchmarks(dataset: Dataset) -> list[Mapping[str, Any]]:
     """Return the best newest result of each accelerator, model and scenario, with its source."""
-    devices = dataset.scan("benchmarks").select("accelerator_id").unique().collect()
-    newest = [figures.newest_benchmarks(dataset, name) for name in sorted(devices.to_series())]
     wanted = ["accelerator_id", "model", "scenario", "round", "per_accelerator", "unit"]
-    return [
-        row
-        for frame in newest
-        for row in payload.rows(frame.select(*wanted, "system", "official", "source_url"))
-    ]
+    newest = figures.newest_benchmarks(dataset)
+    return payload.rows(newest.select(*wanted, "system", "official", "source_url"))

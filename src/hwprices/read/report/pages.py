@@ -115,6 +115,7 @@ class Pages:
     def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
         self.dataset = dataset
         self.offers = offers
+        self.benchmarks = figures.newest_benchmarks(dataset)
         self.descriptions = {
             table: columns.descriptions(dataset, table)
             for table in ("accelerators", "instance_types")
@@ -146,7 +147,7 @@ class Pages:
     def _accelerator(self, row: Mapping[str, Any]) -> str:
         device = row["accelerator_id"]
         offers = self.offers.filter(accelerator_id=device)
-        measured = figures.newest_benchmarks(self.dataset, device)
+        measured = self.benchmarks.filter(accelerator_id=device)
         return render(
             "accelerator.html",
             up="../",
