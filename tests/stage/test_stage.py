@@ -1,5 +1,6 @@
 """Stage a run: checked tables under the keys of a release, or an error that changes nothing."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +14,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
 from hwprices.rows import quarantine
 from hwprices.stage import stage
+from hwprices.stage.tables import StagedTables
 from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
@@ -61,6 +63,54 @@ def test_every_region_has_a_file_and_counts_are_added(tmp_path):
     assert (staged.rows("prices"), staged.accounted) == (5, {"out_of_scope:storage": 8})
     assert stage.latest(Store(tmp_path), "vendor") == staged
     assert pl.read_parquet(tmp_path / staged.directory / staged.files[0].key).height == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "order"),
+    [
+        (1_000, ["read 0", "read 1", "checked", "checked"]),
+        (0, ["read 0", "checked", "read 1", "checked"]),
+    ],
+)
+def test_a_part_is_checked_while_the_next_is_read_unless_it_is_large(
+    tmp_path, monkeypatch, limit, order
+):
+    """Checking waits until the next part is asked for: without a thread nobody would ask."""
+    happened: list[str] = []
+    asked_for_next = threading.Event()
+
+    class Reading(Vendor):
+        def normalise(self, pages: Pages) -> Iterator[Part]:
+            for number, each in enumerate(self.parts):
+                happened.append(f"read {number}")
+                if number:
+                    asked_for_next.set()
+                yield each
+
+    def add(tables: StagedTables, each: Part, **more: bool) -> None:
+        if limit:
+            assert asked_for_next.wait(timeout=60)
+        check(tables, each, **more)
+        happened.append("checked")
+
+    check = StagedTables.add
+    monkeypatch.setattr(StagedTables, "add", add)
+    monkeypatch.setattr(stage, "BESIDE_ROWS", limit)
+    manifest = Run("r1", "vendor", "live", make.AT, "0.1.0", ())
+    vendor = Reading([part(*names(3)), part(*names(2), region="eu-west-1")])
+    staged = stage.stage(vendor, manifest, Landing(tmp_path / "raw"), Store(tmp_path), keep=2)
+    assert happened == order
+    assert staged.rows("prices") == 5
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_part_that_cannot_be_checked_leaves_the_tables_in_force(tmp_path, place):
+    run(tmp_path, [part(*names(2))])
+    parts = [part(*names(3)), part(*names(3), region="eu-west-1")]
+    parts[place] = Part("prices", pl.DataFrame({"price": [1]}), "us-west-2")
+    with pytest.raises(HwpricesError, match="a frame does not fit the table prices"):
+        run(tmp_path, parts, "r2")
+    assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
 
 
 def test_refused_rows_are_kept_and_counted(tmp_path):

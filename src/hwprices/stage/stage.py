@@ -127,7 +127,7 @@ def stage(
 def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress: Progress) -> None:
     """Check and write each part while the next one is read, so that both cores have work.
 
-    A part of more than BESIDE_ROWS rows is the only one in memory.
+    Beside a part of more than BESIDE_ROWS rows nothing is read, which bounds the memory.
 
     Raises:
         HwpricesError: as ``StagedTables.add``, or a landed page is altered.

@@ -103,7 +103,8 @@ class PriceList:
     (``prices.counts["merged:upfront"]``), refused, or counted as out of scope.
 
     ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
-    software, license_model, tenancy and in_scope. It holds the lines in memory, ``facts`` does not.
+    software, license_model, tenancy and in_scope. It holds these lines in memory, ``facts`` holds
+    none.
     """
 
     prices: PriceRows
@@ -173,8 +174,9 @@ def _lines_before_header(path: Path) -> int:
 def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Shrink lines so that they fit in memory.
 
-    Repeated words become categories, prices decimals, and the columns that describe the machine
-    stay on on-demand lines only. Adds on_demand, sign and unnamed (see ``classify.COMBINATION``).
+    Words and ids that repeat become categories, prices decimals, and the columns that describe the
+    machine stay on on-demand lines only. Adds on_demand, sign and unnamed (see
+    ``classify.COMBINATION``).
     """
     on_demand = pl.col("term_type") == "OnDemand"
     categories = ["offer_term_code", "effective_date", "instance_type", *classify.WORDS]
