@@ -81,8 +81,8 @@ ATTRIBUTES = [
     "network_performance",
     "gpu",
 ]
-"""Columns that describe the machine. They are equal on all lines of a SKU, so they are read from
-the on-demand lines only."""
+"""Columns that describe the machine. They are equal on all lines of a SKU, so they are kept of the
+on-demand lines only."""
 
 ON_DEMAND = ["sku_id", "instance_type", "location", *ATTRIBUTES, "combination"]
 """Columns of on-demand lines that say what a SKU is."""
@@ -174,20 +174,17 @@ def _lines_before_header(path: Path) -> int:
 def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Shrink lines so that they fit in memory.
 
-    Words and ids that repeat become categories, prices decimals, and the columns that describe the
-    machine stay on on-demand lines only. Adds on_demand, sign and unnamed (see
-    ``classify.COMBINATION``).
+    Words and ids that repeat become categories, and prices decimals. Adds on_demand, sign and
+    unnamed (see ``classify.COMBINATION``).
     """
-    on_demand = pl.col("term_type") == "OnDemand"
-    categories = ["offer_term_code", "effective_date", "instance_type", *classify.WORDS]
+    of_lines = ["offer_term_code", "effective_date", "instance_type", "location"]
     # Categories of their own are freed with the lines; those of words stay for the next region.
     skus = pl.Categorical(pl.Categories.random("aws"))
     small = lines.select(
         pl.col("sku_id").cast(skus),
         *rows.shortened_price_id(),
-        pl.col(categories).cast(pl.Categorical),
-        pl.when(on_demand).then(pl.col("location", *ATTRIBUTES)).cast(pl.Categorical),
-        on_demand=on_demand.fill_null(False),
+        pl.col(of_lines + classify.WORDS + ATTRIBUTES).cast(pl.Categorical),
+        on_demand=(pl.col("term_type") == "OnDemand").fill_null(False),
         price=read_money(pl.col("price_text")),
         unnamed=pl.col("instance_type").fill_null("") == "",
     )

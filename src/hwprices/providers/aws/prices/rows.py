@@ -86,6 +86,7 @@ def _sku_price_id() -> pl.Expr:
 
 
 def _price_id_prefix() -> pl.Expr:
+    """Write what a sku_price_id begins with: ``sku_id.offer_term_code.``."""
     parts = pl.col("sku_id", "offer_term_code").cast(pl.String)
     return pl.concat_str(parts, pl.lit(""), separator=".")
 
