@@ -3,12 +3,16 @@
 Offers, devices and recommendations, with golden prices of the vendors.
 """
 
+import os
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.helpers.asked_devices import DEVICE_IDS
+from tests.helpers.nightly import only_at_night
 from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
 
@@ -18,6 +22,7 @@ from hwprices.read.device.device import device
 from hwprices.read.recommend.recommend import recommend
 from hwprices.schemas.tables import TABLES
 from hwprices.specs import sheets
+from hwprices.storage.release_manifest import HISTORY_TABLES
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +33,31 @@ def sample(sample_root: Path) -> Dataset:
 @pytest.fixture(scope="module")
 def offers(sample: Dataset) -> pl.DataFrame:
     return sample.scan("offers").collect()
+
+
+@only_at_night("makes the whole release twice")
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_release_is_the_same_on_one_core_and_on_eight(tmp_path: Path) -> None:
+    """All of it but the history, which has the time of the release, and when rows were seen."""
+    code = "import sys; from tests.helpers.sample_release import make; make(sys.argv[1])"
+    releases = []
+    for cores in ("1", "8"):
+        root = tmp_path / cores
+        environment = os.environ | {"POLARS_MAX_THREADS": cores}
+        subprocess.run([sys.executable, "-c", code, str(root)], env=environment, check=True)
+        releases.append(hwprices.open(root).release)
+    digests = [
+        {file.key: file.content_sha256 for name in made.tables for file in made.tables[name].files}
+        for made in releases
+    ]
+    one, eight = (
+        {key: digest for key, digest in own.items() if not key.startswith(HISTORY_TABLES)}
+        for own in digests
+    )
+    assert len(one) > 50
+    assert one == eight
+    assert releases[0].content_sha256 == releases[1].content_sha256
 
 
 @pytest.mark.parametrize(

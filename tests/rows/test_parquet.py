@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pyarrow.parquet as pq
+import pytest
 from tests.helpers import make
 
 from hwprices.rows import parquet
@@ -22,6 +23,18 @@ def test_equal_rows_have_one_digest_however_they_were_made():
     assert parquet.content_digest(frame.sort("instance_type")) == parquet.content_digest(
         rebuilt.sort("instance_type").select(frame.columns)
     )
+
+
+@pytest.mark.parametrize("lengths", [(10, 2990), (10, 1990, 1000)])
+def test_the_digest_does_not_depend_on_the_chunks_of_a_frame(lengths):
+    """polars divides rows that it gathers among the cores of the machine."""
+    frame = make.prices(*({"instance_type": f"t{i}"} for i in range(3000))).rechunk()
+    starts = [sum(lengths[:i]) for i in range(len(lengths))]
+    parts = [frame.slice(start, length) for start, length in zip(starts, lengths, strict=True)]
+    chunked = pl.concat(parts, rechunk=False)
+    assert chunked.n_chunks() == len(lengths)
+    assert parquet.content_digest(chunked) == parquet.content_digest(frame)
+    assert parquet.encode("prices", chunked) == parquet.encode("prices", frame)
 
 
 def test_when_and_where_a_row_was_seen_does_not_change_the_digest():

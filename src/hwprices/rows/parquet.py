@@ -104,13 +104,14 @@ def content_digest(frame: pl.DataFrame) -> str:
     """Hash the rows, without when and where they were seen. Memory use stays small.
 
     It is taken over uncompressed Parquet and not over Arrow's buffers, in which equal strings may
-    lie differently, depending on how they were made.
+    lie differently, depending on how they were made. Rows are put into one chunk of memory before:
+    polars makes as many chunks as the machine has cores, and each becomes a page of its own.
     """
     dtypes = [(name, str(dtype)) for name, dtype in frame.schema.items()]
     digest = hashlib.sha256(json.dumps(dtypes).encode())
     for rows in frame.drop(OBSERVATION, strict=False).iter_slices(DIGESTED_ROWS):
         buffer = io.BytesIO()
-        rows.write_parquet(buffer, compression="uncompressed", statistics=False)
+        rows.rechunk().write_parquet(buffer, compression="uncompressed", statistics=False)
         digest.update(buffer.getbuffer())
     return digest.hexdigest()
 
