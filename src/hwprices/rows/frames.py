@@ -41,6 +41,15 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
     )
 
 
+def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
+    """Put columns in the place of those with their names; the others are not copied.
+
+    polars' ``with_columns`` first copies every column if some lie in other chunks of memory.
+    """
+    by_name = {column.name: column for column in columns}
+    return pl.DataFrame([by_name.get(column.name, column) for column in frame])
+
+
 def independent(rows: pl.DataFrame) -> pl.DataFrame:
     """Copy rows, so that they do not hold the texts of the larger frame they were taken from.
 

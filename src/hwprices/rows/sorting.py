@@ -45,7 +45,8 @@ def sort(frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series])
         return frame.sort(by, nulls_last=False, maintain_order=True)
     numbers = frame.lazy().select(number=number)
     order = numbers.select(pl.arg_sort_by("number", maintain_order=True)).collect().to_series()
-    return frame[order]
+    # each column in one chunk: polars takes twice as long to gather rows from several
+    return pl.DataFrame([column.rechunk().gather(order) for column in frame])
 
 
 def has_equal_rows(frame: pl.DataFrame, by: Sequence[str]) -> bool:

@@ -129,6 +129,7 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
+    begun = begun.rechunk()  # once here, else each step below would do it
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
     rows = validate.sort_by_key(_with_accelerators(begun, after), PriceHistory)
@@ -285,17 +286,21 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
 
 def _seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Write down that prices have the same value in this release; of others it is undone later."""
-    return (
-        open_rows.hstack(origins)
-        .with_columns(
-            *(pl.col(f"now_{name}").alias(name) for name in ORIGIN if name != "observed_last"),
-            observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
-            observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
-            last_release=pl.lit(moment.version),
-            state=pl.lit("current"),
-            waits_for=pl.lit(None, dtype=pl.String),
-        )
-        .select(open_rows.columns)
+    times = [open_rows["observed_first"], open_rows["observed_last"], origins["now_observed_last"]]
+    known = pl.DataFrame([time.rechunk() for time in times]).select(
+        observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
+        observed_last=pl.max_horizontal("observed_last", "now_observed_last"),
+    )
+    names = [name for name in ORIGIN if name != "observed_last"]
+    constants = {"last_release": moment.version, "state": "current", "waits_for": None}
+    return frames.replace(
+        open_rows,
+        *(origins[f"now_{name}"].alias(name) for name in names),
+        *known,
+        *(
+            pl.repeat(value, open_rows.height, dtype=pl.String, eager=True).alias(name)
+            for name, value in constants.items()
+        ),
     )
 
 
@@ -309,14 +314,14 @@ def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataF
     moved = pl.concat([rows.select(ROW, *names) for rows in others])
     if moved.is_empty():
         return seen
-    return seen.with_columns(seen[name].scatter(moved[ROW], moved[name]) for name in names)
+    return frames.replace(seen, *(seen[name].scatter(moved[ROW], moved[name]) for name in names))
 
 
 def _back(seen: pl.DataFrame, open_rows: pl.DataFrame, is_same: pl.Series) -> pl.DataFrame:
     """Select the prices that were missing in the release before, and say what they waited for."""
-    is_back = is_same & (open_rows["state"] != "current")
-    were = open_rows.filter(is_back).select(was_state="state", was_for="waits_for")
-    return seen.filter(is_back).hstack(were)
+    rows = (is_same & (open_rows["state"] != "current")).arg_true()
+    were = open_rows[rows].select(was_state="state", was_for="waits_for")
+    return seen[rows].hstack(were)
 
 
 def _judged(
@@ -447,7 +452,7 @@ def _accelerators_differ(history: pl.DataFrame, types: pl.DataFrame) -> bool:
     """
     columns = ("instance_type", "accelerator_id", "accelerator_count")
     is_first = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift(1)) for n in columns)
-    listed = history.select(columns).filter(is_first).join(types, on="instance_type")
+    runs = history.lazy().select(columns).filter(is_first).collect()
     differs = pl.col("accelerator_id").ne_missing(pl.col("now_id"))
     differs |= pl.col("accelerator_count").ne_missing(pl.col("now_count"))
-    return bool(listed.select(differs.any()).item())
+    return bool(runs.join(types, on="instance_type").select(differs.any()).item())

@@ -47,13 +47,14 @@ def outcome_of(step: Step) -> Outcome:
     """Sum up a step. The result is far smaller than the intervals."""
     columns = ("provider", *SUBJECTS, "valid_to")
     before, after = step.before.select(columns), step.history.select(columns)
-    is_open = pl.col("valid_to").is_null()
+    open_before = _open(before)
+    sold_before = _sold(open_before)
     return Outcome(
         had=step.before.height,
         has=step.history.height,
-        sold_before=_sold(before.filter(is_open)),
-        sold=_sold(after.filter(is_open)),
-        ever=_sold(before),
+        sold_before=sold_before,
+        sold=_sold(_open(after)),
+        ever=sold_before if open_before is before else _sold(before),
         moves=frames.independent(step.moves),
         waiting=_counted(step.waiting, WAITING),
         back=_counted(step.back, BACK),
@@ -73,6 +74,12 @@ def added_up(parts: Sequence[Outcome]) -> Outcome:
         frames_of_parts[name] = frames_of_parts[name].unique()
     had, has = (sum(getattr(part, name) for part in parts) for name in ("had", "has"))
     return Outcome(had=had, has=has, **frames_of_parts)
+
+
+def _open(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Leave out those that have ended; the same frame where none has."""
+    is_open = intervals["valid_to"].is_null()
+    return intervals if is_open.all() else intervals.filter(is_open)
 
 
 def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -203,7 +203,8 @@ def _read_lines(compact: pl.LazyFrame) -> _Lines:
     counts = pl.DataFrame(schema={**number, "lines": pl.UInt32})
     lines_read = 0
     for batch in compact.collect_batches(chunk_size=BATCH, engine="streaming"):
-        numbered, new = _numbered(batch.with_row_index("line", lines_read), combinations)
+        # in one chunk: else each step below would first copy all columns into chunks that match
+        numbered, new = _numbered(batch.rechunk().with_row_index("line", lines_read), combinations)
         lines_read += batch.height
         prices.vstack(numbered.select(rows.LINE), in_place=True)
         on_demand.vstack(numbered.filter("on_demand").select(ON_DEMAND), in_place=True)

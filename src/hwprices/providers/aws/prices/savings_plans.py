@@ -262,7 +262,7 @@ class _Batch:
         others = rates.filter(~is_own)["service"].value_counts(sort=False)
         for service, count in others.iter_rows():
             counts[f"out_of_scope:savings_plan_service={service}"] += count
-        return rates.filter(is_own).drop("service")
+        return rates.filter(is_own).drop("service").rechunk()
 
 
 def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
