@@ -322,7 +322,7 @@ def test_the_release_says_what_it_is(wide: Visit, dataset: hwprices.Dataset) -> 
     assert "CC BY 4.0" in text
 
 
-def test_a_provider_has_its_age_in_whole_days_and_the_regions_of_its_offers(
+def test_a_provider_has_its_age_in_whole_days_and_the_machines_and_regions_of_its_offers(
     wide: Visit, dataset: hwprices.Dataset, offers: pl.DataFrame
 ) -> None:
     created = datetime.fromisoformat(dataset.manifest["created_at"])
@@ -331,8 +331,9 @@ def test_a_provider_has_its_age_in_whole_days_and_the_regions_of_its_offers(
         cells = line.nth(number).locator("td").all_inner_texts()
         days = (created - datetime.fromisoformat(entry["observed_from"])).days
         assert cells[2] == f"up to {days} days"
-        regions = offers.filter(provider=name)["region"].n_unique()
-        assert cells[5].split()[0] == str(regions)
+        own = offers.filter(provider=name)
+        assert cells[4] == f"{own['instance_type'].n_unique():,}"
+        assert cells[5].split()[0] == str(own["region"].n_unique())
 
 
 def test_hostile_names_are_shown_and_never_run(wide: Visit) -> None:

@@ -30,7 +30,7 @@ export function About({ release }: ViewProps) {
               <th>Seen at the vendor</th>
               <th class="figure">Age at release</th>
               <th class="figure">Offers</th>
-              <th class="figure">Machines</th>
+              <th class="figure">Machines with offers</th>
               <th class="figure">Regions with offers</th>
               <th>Currencies</th>
             </tr>
