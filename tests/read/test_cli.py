@@ -1,12 +1,14 @@
 """The commands on a small dataset, as a person or a program calls them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import pytest
 from click.testing import Result
@@ -260,3 +262,61 @@ def test_a_query_prints_its_answer_and_nothing_else(root: Path) -> None:
     command = [sys.executable, "-m", "hwprices", *query]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (result.stdout, result.stderr) == ("answer\n42\n", "")
+
+
+def hwprices_to(
+    stdout: int | IO[bytes], *arguments: str, **environment: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """Call the command in a process of its own, with this stdout."""
+    return subprocess.run(
+        [sys.executable, "-m", "hwprices", *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=os.environ | environment,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", [["releases"], ["releases", "--json"], ["find", "--help"]])
+def test_a_full_disk_is_an_error_of_one_line(root: Path, command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        result = hwprices_to(full, *command, HWPRICES_ROOT=str(root))
+    assert result.stderr.decode() == (
+        "error: the output cannot be written: No space left on device. Make room where it goes.\n"
+    )
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize("command", [["releases"], ["releases", "--json"], ["find", "--help"]])
+def test_a_reader_that_went_away_is_no_error(root: Path, command: list[str]) -> None:
+    ours, its = os.pipe()
+    os.close(ours)
+    result = hwprices_to(its, *command, HWPRICES_ROOT=str(root))
+    os.close(its)
+    assert result.stderr == b""
+
+
+def test_a_closed_stdout_takes_everything(root: Path) -> None:
+    command = f'"{sys.executable}" -m hwprices releases --root "{root}" >&-'
+    result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+QUERY = ["query", "select '8 H100 ' || chr(8776) as machine"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "written"),
+    [
+        ({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}, "8 H100 ≈"),
+        ({"PYTHONIOENCODING": "latin-1"}, "8 H100 ?"),
+        ({"PYTHONIOENCODING": "utf-8"}, "8 H100 ≈"),
+    ],
+)
+def test_a_locale_without_utf8_is_no_obstacle(
+    root: Path, environment: dict[str, str], written: str
+) -> None:
+    """Unless the user names an encoding, a file or pipe gets UTF-8."""
+    result = hwprices_to(subprocess.PIPE, *QUERY, "--root", str(root), **environment)
+    assert written in result.stdout.decode()
+    assert result.returncode == 0

@@ -22,6 +22,7 @@ from hwprices.cli import (
     export,
     find,
     history,
+    output,
     pipeline,
     preflight,
     price,
@@ -30,7 +31,7 @@ from hwprices.cli import (
     report,
     status,
 )
-from hwprices.cli.common import one_line_errors
+from hwprices.cli.common import one_line_errors, print_error
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -118,8 +119,16 @@ def main() -> None:
     again and again, and frees them one by one at the end: a fifth of ``hwprices find``.
     """
     gc.set_threshold(50_000)
+    output.prepare()
     try:
-        app(prog_name="hwprices")
+        try:
+            app(prog_name="hwprices")
+        finally:
+            sys.stdout.flush()
+    except OSError as cause:
+        if error := output.error_of(cause):
+            print_error(error)
+        sys.exit(1)
     finally:
         # the system frees all memory at once; DuckDB prints what is left over as leaks
         if "duckdb" not in sys.modules:

@@ -81,6 +81,12 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fail(error: HwpricesError) -> None:
+    print_error(error)
+    raise typer.Exit(2) from None
+
+
+def print_error(error: HwpricesError) -> None:
+    """Print an error as one line on stderr."""
     from rich.console import Console
     from rich.text import Text
 
@@ -89,7 +95,6 @@ def _fail(error: HwpricesError) -> None:
     # as Text, so that [brackets] in the message are not taken for a style
     line = Text.assemble(("error: ", "red"), escaped(str(error)))
     Console(stderr=True).print(line, soft_wrap=True)
-    raise typer.Exit(2) from None
 
 
 def print_table(table: "RenderableType") -> None:
