@@ -277,6 +277,7 @@ def hwprices_to(
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 @pytest.mark.parametrize("command", [["releases"], ["releases", "--json"], ["find", "--help"]])
 def test_a_full_disk_is_an_error_of_one_line(root: Path, command: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
