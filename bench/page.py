@@ -1,13 +1,15 @@
 """Measure the page of `hwprices report` in Chromium, at the sample's size and at 85,000 offers.
 
 Repeats the offers of the release in data/ in made-up regions, each at a slightly different price,
-until there are enough. Measured are the size of index.html, the time until the table is shown, and
-for how long the page's main thread computes from the event of an interaction to the next painted
-frame, which other programs hardly change; of each the best of three runs. Needs Chromium on the
-PATH, and a release in data/ (`make run`).
+until there are enough. Without that release it makes one of the sample, as `make run` does; small,
+it takes the one in the package. Measured are the size of index.html, the time until the table is
+shown, and for how long the page's main thread computes from the event of an interaction to the next
+painted frame, which other programs hardly change; of each the best of three runs. Needs Chromium on
+the PATH.
 """
 
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 import hwprices
 from bench import measure
 from hwprices.read.report.index import index
+from hwprices.read.root import sample_root
 from hwprices.units import Money
 
 ROOT = "data"
@@ -75,18 +78,30 @@ INTERACTIONS = {
 def rows(is_small: bool) -> Iterator[measure.Row]:
     """Measure the page with the release's offers, and with many."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None or not Path(ROOT, "latest.json").exists():
-        print("no Chromium on the PATH, or no release in data/: the page is not measured")
+    if chromium is None:
+        print("no Chromium on the PATH: the page is not measured")
         return
-    dataset = hwprices.open(ROOT)
-    offers = dataset.scan("offers").collect()
-    frames = [offers] if is_small else [offers, repeated(offers, OFFERS)]
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
+        dataset = hwprices.open(root(folder, is_small=is_small))
+        offers = dataset.scan("offers").collect()
+        frames = [offers] if is_small else [offers, repeated(offers, OFFERS)]
         for frame in frames:
             file = Path(folder) / f"{frame.height}.html"
             file.write_text(index(dataset, frame), encoding="utf-8")
             times = measure_page(chromium, file, RUNS)
             yield from of_page(file, frame.height, times, is_small=is_small)
+
+
+def root(folder: str, *, is_small: bool) -> str:
+    """Return a dataset with a release; make one of the sample below the folder if there is none."""
+    if Path(ROOT, "latest.json").exists():
+        return ROOT
+    if is_small:
+        return sample_root()
+    made = f"{folder}/data"
+    command = [sys.executable, "-m", "hwprices", "refresh", "--source", "sample", "--root", made]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return made
 
 
 def of_page(
