@@ -91,3 +91,11 @@ def test_partial_upfront_is_the_sum_not_the_larger(hourly, upfront, months):
 def test_conform_refuses_undeclared_columns():
     with pytest.raises(ValueError, match="colour"):
         frames.conform(pl.LazyFrame({"colour": ["red"]}), Prices)
+
+
+def test_columns_are_replaced_by_name_and_no_others_are_taken():
+    frame = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
+    replaced = frames.replace(frame, pl.Series("b", ["x", "y"]))
+    assert replaced.to_dict(as_series=False) == {"a": [1, 2], "b": ["x", "y"]}
+    with pytest.raises(ValueError, match=r"no columns \['c'\]"):
+        frames.replace(frame, pl.Series("c", [5, 6]))

@@ -45,8 +45,13 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     """Put columns in the place of those with their names; the others are not copied.
 
     polars' ``with_columns`` first copies every column if some lie in other chunks of memory.
+
+    Raises:
+        ValueError: the frame has no column of that name.
     """
     by_name = {column.name: column for column in columns}
+    if unknown := sorted(by_name.keys() - set(frame.columns)):
+        raise ValueError(f"the frame has no columns {unknown}")
     return pl.DataFrame([by_name.get(column.name, column) for column in frame])
 
 
