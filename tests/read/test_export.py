@@ -1,6 +1,9 @@
 """Tables written as files for other programs, and read back by them."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -103,6 +106,37 @@ def test_a_file_that_is_there_is_kept(market: Path, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "is there already" in result.stderr
     assert file.read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit on sizes of files is one of POSIX")
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        *((["export"], f"prices{suffix}") for suffix in (".csv", ".json", ".parquet", ".xlsx")),
+        (["export"], "prices.duckdb"),
+        (["export"], "prices.iceberg"),
+        (["report", "--out"], "report"),
+    ],
+)
+def test_a_disk_that_takes_no_more_is_an_error_of_one_line(
+    market: Path, tmp_path: Path, command: list[str], file: str
+) -> None:
+    """With a limit of one block for a file the same calls fail as on a full disk.
+
+    Python must not keep bytecode then: it would keep halves of files.
+    """
+    table = ["--table", "prices"] if file.endswith((".csv", ".json", ".parquet")) else []
+    target = tmp_path / file
+    call = [sys.executable, "-m", "hwprices", *command, str(target), *table, "--root", str(market)]
+    limited = ["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh", *call]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    result = subprocess.run(limited, capture_output=True, text=True, env=environment, check=False)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.startswith(f"error: cannot write {target}") for line in lines] == [True]
+    assert lines[0].endswith("Make room there, or name another folder.")
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 2
+    assert file == "report" or not list(tmp_path.iterdir())
 
 
 def test_iceberg_tables_point_to_the_files_of_the_release(

@@ -97,5 +97,6 @@ def test_columns_are_replaced_by_name_and_no_others_are_taken():
     frame = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
     replaced = frames.replace(frame, pl.Series("b", ["x", "y"]))
     assert replaced.to_dict(as_series=False) == {"a": [1, 2], "b": ["x", "y"]}
-    with pytest.raises(ValueError, match=r"no columns \['c'\]"):
+    assert frame.to_dict(as_series=False) == {"a": [1, 2], "b": [3, 4]}
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="c"):
         frames.replace(frame, pl.Series("c", [5, 6]))

@@ -126,8 +126,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except OSError as cause:
-        if error := output.error_of(cause):
-            print_error(error)
+        print_error(output.error_of(cause))
         sys.exit(1)
     finally:
         # the system frees all memory at once; DuckDB prints what is left over as leaks

@@ -35,19 +35,18 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
     return codecs.lookup(stream.encoding).name == "utf-8"
 
 
-def error_of(cause: OSError) -> HwpricesError | None:
-    """Say that stdout takes no more; None where nobody reads it any more, which is no error.
+def error_of(cause: OSError) -> HwpricesError:
+    """Say that stdout takes no more.
 
-    What is left to be written is thrown away: Python would try it once more at its end.
+    What is left to be written is thrown away: Python would try it once more at its end. A pipe
+    that nobody reads any more is handled by Typer.
 
     Raises:
         OSError: the cause is another one.
     """
-    if cause.filename is not None or cause.errno not in NO_ROOM | {errno.EPIPE}:
+    if cause.filename is not None or cause.errno not in NO_ROOM:
         raise cause
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if cause.errno == errno.EPIPE:
-        return None
     return HwpricesError(
         f"the output cannot be written: {cause.strerror}", "Make room where it goes."
     )

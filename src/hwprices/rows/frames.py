@@ -42,17 +42,17 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
 
 
 def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
-    """Put columns in the place of those with their names; the others are not copied.
+    """Replace the columns that have the names of these; the others are not copied.
 
     polars' ``with_columns`` first copies every column if some lie in other chunks of memory.
 
     Raises:
-        ValueError: the frame has no column of that name.
+        polars.exceptions.ColumnNotFoundError: the frame has no column of that name.
     """
-    by_name = {column.name: column for column in columns}
-    if unknown := sorted(by_name.keys() - set(frame.columns)):
-        raise ValueError(f"the frame has no columns {unknown}")
-    return pl.DataFrame([by_name.get(column.name, column) for column in frame])
+    result = frame.clone()
+    for column in columns:
+        result.replace_column(result.get_column_index(column.name), column)
+    return result
 
 
 def independent(rows: pl.DataFrame) -> pl.DataFrame:

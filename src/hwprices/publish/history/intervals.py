@@ -129,7 +129,7 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
-    begun = begun.rechunk()  # once here, else each step below would do it
+    begun = begun.rechunk()  # else each step below would copy it into chunks that match
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
     rows = validate.sort_by_key(_with_accelerators(begun, after), PriceHistory)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.read import focus
+from hwprices.read.export.errors import cannot_write
 from hwprices.read.sql import quoted_list, quoted_name, quoted_text
 
 STORAGE_VERSION = "v1.3.0"
@@ -25,6 +26,9 @@ def build(
         files: Parquet files of each table, on this machine.
         package: the release's datapackage.json, which describes tables and columns.
         version: the release, for the comment of the table ``release``.
+
+    Raises:
+        HwpricesError: it cannot be written.
     """
     import duckdb
 
@@ -45,6 +49,8 @@ def build(
         connection.execute("commit")
         connection.execute("use memory")
         connection.execute("detach release_file")
+    except duckdb.Error as error:
+        raise cannot_write(target, error) from error
     finally:
         connection.close()
 

@@ -1,7 +1,9 @@
 """Write tables of a release as CSV, JSON, Parquet, a workbook or one DuckDB file."""
 
+import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read import focus
 from hwprices.read.export.cells import flat, to_csv
+from hwprices.read.export.errors import cannot_write
 from hwprices.read.overlays import apply
 
 if TYPE_CHECKING:
@@ -58,18 +61,36 @@ def export(
     if path.exists():
         raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
     frames = {name: table(dataset, name, overlays) for name in names}
-    try:
-        if suffix == ".xlsx":
-            _workbook(path, {name: frame.collect() for name, frame in frames.items()})
-        elif suffix == ".duckdb":
+    if suffix == ".duckdb":
+        with _new_file(path):
             _database(path, frames)
+        return path
+    rows = {name: frame.collect() for name, frame in frames.items()}
+    with _new_file(path):
+        if suffix == ".xlsx":
+            _workbook(path, rows)
         else:
-            ONE_TABLE[suffix](path, frames[names[0]].collect())
-    except OSError as error:
-        raise HwpricesError(
-            f"cannot write {path}: {error.strerror or error}", "Choose another folder."
-        ) from None
+            ONE_TABLE[suffix](path, rows[names[0]])
     return path
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[None]:
+    """Delete a file that could not be written whole: the next try would find it there.
+
+    Raises:
+        HwpricesError: it could not be written.
+    """
+    try:
+        yield
+    except BaseException as error:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise cannot_write(path, error.strerror or error) from None
+        if isinstance(error, pl.exceptions.ComputeError):  # of polars, where the disk is full
+            raise cannot_write(path, error) from None
+        raise
 
 
 def table(dataset: "Dataset", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
@@ -154,13 +175,17 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
                 f"{name} has {rows.height:,} rows, a sheet at most {MAX_SHEET_ROWS:,}",
                 "Write .csv or .parquet.",
             )
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
-    with xlsxwriter.Workbook(str(path), options) as workbook:
+    no_formulas = {"strings_to_formulas": False, "strings_to_urls": False}
+    options = {**no_formulas, "remove_timezone": True, "in_memory": True}
+    # all in memory first: on a full disk xlsxwriter prints a traceback of its own
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, options) as workbook:
         for name, rows in frames.items():
             simple = flat(rows).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
             simple.write_excel(
                 workbook, worksheet=name[:31], autofit=False, table_style="Table Style Light 1"
             )
+    path.write_bytes(buffer.getbuffer())
 
 
 def _database(path: Path, frames: Mapping[str, pl.LazyFrame]) -> None:

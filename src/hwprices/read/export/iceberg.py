@@ -3,11 +3,13 @@
 The tables' metadata lies in a folder of its own; it points to the release's files where they are.
 """
 
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwprices.errors import HwpricesError
+from hwprices.read.export.errors import cannot_write
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -25,7 +27,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
 
     Raises:
         HwpricesError: pyiceberg is not installed, the release is on an object store, or the folder
-            exists.
+            exists or cannot be written; what was written of it is deleted then.
     """
     if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
         raise HwpricesError("Iceberg needs pyiceberg", "pip install 'hwprices[export]'.")
@@ -36,17 +38,32 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
     target = Path(folder).absolute()
     if target.exists():
         raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        target.mkdir(parents=True)
+        _register(dataset, target, tables or dataset.tables)
+    except BaseException as error:
+        shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise cannot_write(target, error.strerror or error) from None
+        if isinstance(error, SQLAlchemyError):  # of the catalog, where the disk is full
+            raise cannot_write(target, getattr(error, "orig", error)) from None
+        raise
+    return target
+
+
+def _register(dataset: "Dataset", folder: Path, tables: list[str]) -> None:
+    """Make the catalog and its tables in an empty folder."""
     import pyarrow.parquet
     from pyiceberg.catalog.sql import SqlCatalog
 
-    target.mkdir(parents=True)
-    catalog = SqlCatalog(NAMESPACE, uri=f"sqlite:///{target}/catalog.db", warehouse=target.as_uri())
+    catalog = SqlCatalog(NAMESPACE, uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
     catalog.create_namespace(NAMESPACE)
-    for name in tables or dataset.tables:
+    for name in tables:
         if dataset.manifest["tables"][name]["rows"] == 0:
             continue
         files = [str(Path(file).absolute()) for file in dataset.files(name)]
         schema = pyarrow.parquet.read_schema(files[0])
         made = catalog.create_table(f"{NAMESPACE}.{name}", schema=schema)
         made.add_files(files, snapshot_properties={"hwprices.release": dataset.version})
-    return target

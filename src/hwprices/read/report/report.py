@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwprices.read.dataset import Dataset
+from hwprices.read.export.errors import cannot_write
 from hwprices.read.report.index import bundled, index
 from hwprices.read.report.pages import Machines, Page, Pages
 from hwprices.storage import layout
@@ -23,12 +24,19 @@ def write(dataset: Dataset, folder: Path) -> Written:
     """Write the whole report of a release into a folder, which is made if it is missing.
 
     Files of an older report in it are replaced; others are left alone.
+
+    Raises:
+        HwpricesError: a file cannot be written.
     """
     files = size = 0
     for page in pages(dataset):
         target = folder / page.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        files, size = files + 1, size + target.write_bytes(page.html.encode())
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            size += target.write_bytes(page.html.encode())
+        except OSError as error:
+            raise cannot_write(target, error.strerror or error) from None
+        files += 1
     return Written(folder / "index.html", files, size)
 
 

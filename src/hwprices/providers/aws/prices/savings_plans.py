@@ -262,6 +262,7 @@ class _Batch:
         others = rates.filter(~is_own)["service"].value_counts(sort=False)
         for service, count in others.iter_rows():
             counts[f"out_of_scope:savings_plan_service={service}"] += count
+        # in one chunk: else each later step would first copy all columns into chunks that match
         return rates.filter(is_own).drop("service").rechunk()
 
 
