@@ -5,6 +5,7 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
+from contextlib import nullcontext
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, screen, signals
+from hwprices.flows import environment, prefect_server, screen, signals
 from hwprices.settings import Settings, describe, load
 from hwprices.storage.store import Store
 
@@ -160,31 +161,63 @@ def _run_flow(
     Raises:
         HwpricesError: nothing could be published and no provider is to blame.
     """
-    signals.handle_ending(_end)  # Prefect's server would go on without this process
+    signals.handle_ending(_end)  # else what this process has started would not be ended
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
         console.print(f"Starting Prefect, about {environment.startup_seconds()} s …")
-    from hwprices.flows import progress
+    with prefect_server.running() if prefect_server.is_needed() else nullcontext() as own_server:
+        import httpx
+
+        from hwprices.flows import progress
+        from hwprices.flows.refresh import refresh as refresh_flow
+
+        if own_server:
+            own_server.wait()
+        prefect_server.check()
+        try:
+            with progress.show(console):
+                published = refresh_flow(
+                    source=settings.source,
+                    root=settings.root,
+                    providers=provider_names,
+                    regions=regions,
+                    kinds=kinds,
+                    accept=accept,
+                )
+        except (HwpricesError, httpx.HTTPError) as error:
+            return _outcome_of(error, own_server)
+    return Outcome(cast("Published", published))
+
+
+def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> Outcome:
+    """Tell from what the flow raised what came of it.
+
+    If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
+    raised is the error's context.
+
+    Raises:
+        HwpricesError: nothing could be published and no provider is to blame.
+    """
     from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError
-    from hwprices.flows.refresh import refresh as refresh_flow
 
-    try:
-        with progress.show(console):
-            published = refresh_flow(
-                source=settings.source,
-                root=settings.root,
-                providers=provider_names,
-                regions=regions,
-                kinds=kinds,
-                accept=accept,
-            )
-    except ProvidersFailedError as error:
-        return Outcome(error.published, list(error.failed.values()))
-    except HeldBackError as error:
-        return Outcome(error.published)
-    return Outcome(cast("Published", published))
+    failures = []
+    if not isinstance(error, HwpricesError):
+        failures.append(str(prefect_server.failed(error, own_server)))
+    raised: BaseException | None = error
+    while raised and not isinstance(raised, HwpricesError):
+        raised = raised.__context__
+    match raised:
+        case ProvidersFailedError():
+            return Outcome(raised.published, [*raised.failed.values(), *failures])
+        case HeldBackError():
+            return Outcome(raised.published, failures)
+        case HwpricesError() if not failures:
+            raise raised
+        case HwpricesError():
+            return Outcome(None, [str(raised), *failures])
+    return Outcome(None, failures)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -9,10 +9,13 @@ from pathlib import Path
 from hwprices.errors import HwpricesError
 from hwprices.settings import OBJECT_STORES
 
+STARTUP_LIMIT = 300
+"""Seconds after which a server that does not answer is given up. With a new database it takes 30 s
+on 2 cores (docs/performance.md), and took 110 s on 2 cores that four other programs used; Prefect's
+own limit is 20 s."""
+
 DEFAULTS = {
-    # With a new database the server takes 30 s on 2 cores (docs/performance.md), and took 110 s on
-    # 2 cores that four other programs used; Prefect's own limit is 20 s.
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(STARTUP_LIMIT),
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     # Without these two the server sends no log, and --watch shows events only.
     "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
@@ -29,8 +32,9 @@ DEFAULTS = {
 QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
 """For a command that shows its own progress; a worker's log stays as Prefect has it."""
 
-STARTUP_SECONDS, FIRST_STARTUP_SECONDS = 15, 30
-"""Measured: 12.6 and 33.9 s until the first flow runs (docs/performance.md)."""
+STARTUP_SECONDS, FIRST_STARTUP_SECONDS = 10, 20
+"""Measured on 2 cores: 6 and 12 s until the first flow runs, half as fast on another machine
+(docs/performance.md)."""
 
 
 def set_defaults() -> None:

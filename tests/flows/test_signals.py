@@ -12,15 +12,12 @@ import pytest
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 
-from hwprices.flows import signals
+from hwprices.flows import prefect_server, signals
 
 pytestmark = pytest.mark.flow
 
 SECONDS = 120
 """More than a busy machine needs to start Prefect's server, or to end it."""
-
-SERVER = "prefect.server"
-"""A part of the command line of Prefect's server."""
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def heeded(own_signals: None) -> None:
 
 
 @pytest.mark.usefixtures("heeded")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: Path) -> None:
     refresh = [sys.executable, "-m", "hwprices", "refresh", "--root", str(tmp_path / "data")]
     with (tmp_path / "output").open("wb") as output:
@@ -43,14 +40,16 @@ def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: 
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    group = process.pid
+    servers: set[int] = set()
     try:
-        assert wait_until(lambda: any(SERVER in of.command for of in running(group)))
+        assert wait_until(lambda: bool(servers_of(process)))
+        servers = servers_of(process)
         process.send_signal(number)
-        assert process.wait(SECONDS) == 128 + number
-        assert wait_until(lambda: not running(group))
+        ended = -number if number == signal.SIGKILL else 128 + number
+        assert process.wait(SECONDS) == ended
+        assert wait_until(lambda: not running(process.pid, servers))
     finally:
-        for left in running(group):
+        for left in running(process.pid, servers):
             os.kill(left.pid, signal.SIGKILL)
         process.wait()
 
@@ -67,9 +66,15 @@ def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-def running(group: int) -> list[processes.Process]:
-    """List the processes of a group that are at work."""
-    return [process for process in processes.running() if process.group == group]
+def servers_of(process: "subprocess.Popen[bytes]") -> set[int]:
+    """The numbers of the Prefect servers that a process has started."""
+    started = [of for of in processes.running() if of.parent == process.pid]
+    return {of.pid for of in started if prefect_server.__name__ in of.command}
+
+
+def running(group: int, numbers: set[int]) -> list[processes.Process]:
+    """List the processes at work that are of a group or have one of the numbers."""
+    return [of for of in processes.running() if of.group == group or of.pid in numbers]
 
 
 def wait_until(is_so: Callable[[], bool]) -> bool:

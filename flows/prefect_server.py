@@ -1,0 +1,199 @@
+"""Run a Prefect server for one command, and end it with the command.
+
+Prefect starts such a server itself where no setting names one. That one starts after the command
+has imported all it needs, is started anew for five minutes where it cannot run (a full disk, a
+damaged database), and goes on when the command is killed. This one starts beside the imports; if it
+ends, its last words are the error; and it ends when its stdin is closed, which the system does for
+a command that was killed.
+"""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hwprices.errors import HwpricesError
+from hwprices.flows.environment import STARTUP_LIMIT
+
+HOST = "127.0.0.1"
+
+STOP_SECONDS = 10
+"""How long the server may take to end before it is killed."""
+
+LINES_KEPT = 200
+"""Of what the server writes; a traceback of its database has some 100 lines."""
+
+ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b: ?(.+)")
+"""The line of a traceback that says what went wrong, such as ``sqlite3.DatabaseError: …``."""
+
+
+def is_needed() -> bool:
+    """Tell whether no setting of Prefect names a server.
+
+    Prefect reads settings from the environment and from files. Where there is such a file it is
+    left to Prefect to read it, and to start a server if it names none.
+    https://docs.prefect.io/v3/concepts/settings-and-profiles
+    """
+    if "PREFECT_API_URL" in os.environ or "PREFECT_PROFILES_PATH" in os.environ:
+        return False
+    files = [Path("prefect.toml"), Path(os.environ["PREFECT_HOME"], "profiles.toml")]
+    texts = {Path("pyproject.toml"): "[tool.prefect", Path(".env"): "PREFECT_"}
+    return not any(file.exists() for file in files) and not any(
+        file.is_file() and text in file.read_text(errors="replace") for file, text in texts.items()
+    )
+
+
+@contextlib.contextmanager
+def running() -> Iterator["Server"]:
+    """Start a server, name it in PREFECT_API_URL, and end it after the block.
+
+    Prefect's settings must not have been read before. The server need not be ready when the block
+    begins: see ``Server.wait``.
+    """
+    server = Server()
+    os.environ["PREFECT_API_URL"] = server.api
+    _reach_directly(HOST)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _reach_directly(host: str) -> None:
+    """Let no proxy of the environment stand between this process and a host."""
+    others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+    hosts = f"{others},{host}" if others else host
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
+
+
+class Server:
+    """A Prefect server in a process of its own, at a free port of this machine."""
+
+    def __init__(self) -> None:
+        with socket.create_server((HOST, 0)) as listening:
+            self.api = f"http://{HOST}:{listening.getsockname()[1]}/api"
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(listening.fileno())],
+                pass_fds=[listening.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C comes to the command alone, which ends the server
+            )
+        self._lines: deque[str] = deque(maxlen=LINES_KEPT)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def wait(self) -> None:
+        """Wait until the server answers.
+
+        Raises:
+            HwpricesError: it has ended, or does not answer within ``STARTUP_LIMIT`` seconds.
+        """
+        import httpx
+
+        deadline = time.monotonic() + STARTUP_LIMIT
+        while (left := deadline - time.monotonic()) > 0 and self._process.poll() is None:
+            with contextlib.suppress(httpx.HTTPError):
+                # it waits for the server, or fails at once when the server has ended
+                if httpx.get(f"{self.api}/health", timeout=left).is_success:
+                    return
+            time.sleep(0.1)
+        reason = self.last_error() or f"no answer in {STARTUP_LIMIT} s"
+        raise HwpricesError(f"Prefect's server does not start: {reason}", remedy())
+
+    def last_error(self) -> str | None:
+        """Say in one line what went wrong in the server last; None if nothing is known to have."""
+        status = self._process.poll()
+        if status is not None:
+            self._reader.join(STOP_SECONDS)
+        errors = [match[1] for line in self._lines if (match := ERROR_LINE.match(line))]
+        if errors:
+            return errors[-1]
+        return None if status is None else f"it ended with status {status}"
+
+    def stop(self) -> None:
+        """End the server: ask first, then kill."""
+        cast(BinaryIO, self._process.stdin).close()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _read(self) -> None:
+        """Keep the last lines of what the server writes, so that it never waits for a reader."""
+        for line in cast(BinaryIO, self._process.stdout):
+            self._lines.append(line.decode(errors="replace").strip())
+
+
+def check() -> None:
+    """Reach the server that Prefect's settings name, or the one that Prefect starts.
+
+    Raises:
+        HwpricesError: it does not answer, refuses, or is of another version of Prefect.
+    """
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.exceptions import PrefectException
+
+    try:
+        with get_client(sync_client=True) as client:
+            client.raise_for_api_version_mismatch()
+    except (RuntimeError, httpx.HTTPError, PrefectException) as error:
+        cause = f" ({error.__cause__})" if error.__cause__ else ""
+        reason = f"{error}{cause}".split("\n")[0]
+        raise HwpricesError(
+            f"cannot use Prefect's server: {reason}",
+            "Start the server that PREFECT_API_URL or Prefect's settings name; without them the"
+            " command starts one of its own.",
+        ) from None
+
+
+def failed(error: Exception, own_server: Server | None) -> HwpricesError:
+    """Say that Prefect's server failed while a flow ran, with the server's own reason if known."""
+    reason = (own_server and own_server.last_error()) or str(error).split("\n")[0]
+    return HwpricesError(
+        f"Prefect's server failed, and its records of this run are incomplete: {reason}",
+        remedy() if own_server else "Look into the log of the server.",
+    )
+
+
+def remedy() -> str:
+    """Say how a server of one's own comes to work again."""
+    home = Path(os.environ["PREFECT_HOME"])
+    return (
+        f"If the disk or the memory is full, make room. If {home / 'prefect.db'} is damaged,"
+        " delete it: it holds the records of past runs, no prices."
+    )
+
+
+def main(descriptor: int) -> None:
+    """Serve at a listening socket, given by its descriptor, until stdin is closed."""
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    config = uvicorn.Config(create_app(ephemeral=True, final=True), log_level="error")
+    server = uvicorn.Server(config)
+
+    def wait_for_the_end() -> None:
+        sys.stdin.buffer.read()
+        if not server.started:
+            os._exit(1)  # while it starts it heeds nothing; its database is safe with SQLite
+        server.should_exit = True
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    server.run(sockets=[socket.socket(fileno=descriptor)])
+    sys.exit(0 if server.started else 1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,117 @@
+"""The Prefect server that a command starts for itself, and servers that do not work."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from tests.helpers import processes
+from tests.helpers.flows_environment import clean_environment
+
+from hwprices.flows import prefect_server
+
+SMALL = ["--provider", "lambda", "--provider", "scaleway"]
+"""Providers whose sample is a page each."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """An empty working directory, and an environment that has Prefect's home only."""
+    monkeypatch.chdir(tmp_path)
+    with mock.patch.dict(os.environ, {"PREFECT_HOME": str(tmp_path / "home")}, clear=True):
+        (tmp_path / "home").mkdir()
+        yield os.environ  # type: ignore[misc]
+
+
+def test_a_server_is_needed_where_no_setting_names_one(settings: dict[str, str]) -> None:
+    assert prefect_server.is_needed()
+    Path("pyproject.toml").write_text("[project]\nname = 'x'\n")
+    Path(".env").write_text("HWPRICES_ROOT=data\n")
+    assert prefect_server.is_needed()
+
+
+@pytest.mark.parametrize("variable", ["PREFECT_API_URL", "PREFECT_PROFILES_PATH"])
+def test_none_is_needed_where_a_variable_names_one(settings: dict[str, str], variable: str) -> None:
+    settings[variable] = "something"
+    assert not prefect_server.is_needed()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("prefect.toml", "[api]\nurl = 'http://prefect:4200/api'\n"),
+        ("pyproject.toml", "[tool.prefect.api]\nurl = 'http://prefect:4200/api'\n"),
+        (".env", "PREFECT_API_URL=http://prefect:4200/api\n"),
+        ("home/profiles.toml", "active = 'mine'\n"),
+    ],
+)
+def test_prefects_own_files_are_left_to_prefect(
+    settings: dict[str, str], file: str, text: str
+) -> None:
+    Path(file).write_text(text)
+    assert not prefect_server.is_needed()
+
+
+def test_the_proxy_is_not_asked_for_this_machine(settings: dict[str, str]) -> None:
+    settings["no_proxy"] = "intranet"
+    with prefect_server.running() as server:
+        assert settings["PREFECT_API_URL"] == server.api
+        assert settings["no_proxy"] == settings["NO_PROXY"] == "intranet,127.0.0.1"
+
+
+def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    """Start the command for two small providers."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "hwprices", "refresh", "--root", str(root), *SMALL, *arguments],
+        cwd=root.parent,
+        env={**clean_environment(), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.flow
+def test_a_damaged_database_is_an_error_of_one_line(tmp_path: Path) -> None:
+    """Prefect itself starts its server anew for five minutes then."""
+    database = tmp_path / "data" / ".prefect" / "prefect.db"
+    database.parent.mkdir(parents=True)
+    database.write_text("no database")
+    process = refresh(tmp_path / "data")
+    _, errors = process.communicate()
+    [line] = errors.splitlines()
+    assert line.startswith("error: Prefect's server does not start: ")
+    assert "file is not a database" in line
+    assert f"If {database} is damaged, delete it" in line
+    assert process.returncode == 2
+
+
+@pytest.mark.flow
+def test_a_server_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
+    process = refresh(tmp_path / "data", PREFECT_API_URL="http://127.0.0.1:1/api")
+    _, errors = process.communicate()
+    [line] = errors.splitlines()
+    assert line.startswith("error: cannot use Prefect's server: Failed to reach API at http://127.")
+    assert "PREFECT_API_URL" in line
+    assert process.returncode == 2
+
+
+@pytest.mark.flow
+def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path: Path) -> None:
+    process = refresh(tmp_path / "data", PREFECT_CLIENT_MAX_RETRIES="0")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "plan" in line:
+            break
+    [server] = [of for of in processes.running() if of.parent == process.pid]
+    os.kill(server.pid, signal.SIGKILL)
+    _, errors = process.communicate()
+    assert "Traceback" not in errors
+    last = errors.splitlines()[-1]
+    assert last.startswith("error: Prefect's server failed, and its records of this run are")
+    assert "it ended with status -9" in last
+    assert process.returncode == 2
