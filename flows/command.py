@@ -5,8 +5,8 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
-from contextlib import nullcontext
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn, cast
