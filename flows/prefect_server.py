@@ -2,9 +2,9 @@
 
 Prefect starts such a server itself where no setting names one. That one starts after the command
 has imported all it needs, is started anew for five minutes where it cannot run (a full disk, a
-damaged database), and goes on when the command is killed. This one starts beside the imports; if it
-ends, its last words are the error; and it ends when its stdin is closed, which the system does for
-a command that was killed.
+damaged database), and stays when the command is killed. This one starts beside the imports; where
+it cannot run, the command says at once why; and it ends when its stdin is closed, which the system
+does for a command that was killed.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ from typing import BinaryIO, cast
 
 from hwprices.errors import HwpricesError
 from hwprices.flows.environment import STARTUP_LIMIT
+from hwprices.landing.secrets import redact
 
 HOST = "127.0.0.1"
 
@@ -149,10 +150,9 @@ def check() -> None:
         with get_client(sync_client=True) as client:
             client.raise_for_api_version_mismatch()
     except (RuntimeError, httpx.HTTPError, PrefectException) as error:
-        cause = f" ({error.__cause__})" if error.__cause__ else ""
-        reason = f"{error}{cause}".split("\n")[0]
+        cause = f" ({_in_short(error.__cause__)})" if error.__cause__ else ""
         raise HwpricesError(
-            f"cannot use Prefect's server: {reason}",
+            f"cannot use Prefect's server: {_in_short(error)}{cause}",
             "Start the server that PREFECT_API_URL or Prefect's settings name; without them the"
             " command starts one of its own.",
         ) from None
@@ -160,11 +160,16 @@ def check() -> None:
 
 def failed(error: Exception, own_server: Server | None) -> HwpricesError:
     """Say that Prefect's server failed while a flow ran, with the server's own reason if known."""
-    reason = (own_server and own_server.last_error()) or str(error).split("\n")[0]
+    reason = (own_server and own_server.last_error()) or _in_short(error)
     return HwpricesError(
         f"Prefect's server failed, and its records of this run are incomplete: {reason}",
         remedy() if own_server else "Look into the log of the server.",
     )
+
+
+def _in_short(error: BaseException) -> str:
+    """Give the message without what Prefect adds to it, and without a password in a URL."""
+    return redact(str(error).split("\n")[0].split(" - Response: ")[0])
 
 
 def remedy() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.landing.secrets import redact
 from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
@@ -61,7 +62,10 @@ def _status(trouble: Trouble) -> str:
 
 def failure(provider: str, error: object) -> str:
     """Describe a failed collection in one line that begins with the provider."""
-    text = str(error) if isinstance(error, HwpricesError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, HwpricesError):
+        text = str(error)
+    else:  # it may quote a URL with a password, such as that of Prefect's server
+        text = redact(f"{type(error).__name__}: {error}")
     return text if text.startswith(f"{provider}:") else f"{provider}: {text}"
 
 

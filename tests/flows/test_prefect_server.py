@@ -4,15 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.stub_server import Reply, StubServer
 
-from hwprices.flows import prefect_server
+from hwprices.flows import prefect_server, reports
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
 """Providers whose sample is a page each."""
@@ -98,6 +99,26 @@ def test_a_server_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> N
     assert line.startswith("error: cannot use Prefect's server: Failed to reach API at http://127.")
     assert "PREFECT_API_URL" in line
     assert process.returncode == 2
+
+
+@pytest.mark.flow
+def test_the_password_of_a_server_that_refuses_is_not_shown(
+    tmp_path: Path, stub: Callable[[], StubServer]
+) -> None:
+    server = stub().on("/api/*", Reply.json({"detail": "Unauthorized"}, status=401))
+    url = server.url.replace("://", "://me:c4n4ry4711@")
+    process = refresh(tmp_path / "data", PREFECT_API_URL=f"{url}/api")
+    output, errors = process.communicate()
+    [line] = errors.splitlines()
+    assert line.startswith("error: cannot use Prefect's server: Client error '401 ")
+    assert "c4n4ry4711" not in output + errors
+    assert process.returncode == 2
+
+
+def test_a_failure_of_a_provider_quotes_no_password() -> None:
+    error = RuntimeError("no answer from http://me:c4n4ry4711@prefect:4200/api")
+    line = reports.failure("aws", error)
+    assert line == "aws: RuntimeError: no answer from http://(secret)@prefect:4200/api"
 
 
 @pytest.mark.flow
