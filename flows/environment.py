@@ -75,6 +75,12 @@ def set_home(root: str) -> None:
     os.environ["PREFECT_HOME"] = str(folder)
 
 
+def reach_directly(host: str) -> None:
+    """Let no proxy of the environment stand between a host and the clients of Prefect's server."""
+    others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = f"{others},{host}" if others else host
+
+
 def startup_seconds() -> int:
     """Say how long Prefect's server takes to start on two cores: longer with a new database."""
     known = Path(os.environ["PREFECT_HOME"], "prefect.db").exists()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from hwprices.errors import HwpricesError
-from hwprices.flows.environment import STARTUP_LIMIT
+from hwprices.flows import environment
 from hwprices.landing.secrets import redact
 
 HOST = "127.0.0.1"
@@ -61,18 +61,11 @@ def running() -> Iterator["Server"]:
     """
     server = Server()
     os.environ["PREFECT_API_URL"] = server.api
-    _reach_directly(HOST)
+    environment.reach_directly(HOST)
     try:
         yield server
     finally:
         server.stop()
-
-
-def _reach_directly(host: str) -> None:
-    """Let no proxy of the environment stand between this process and a host."""
-    others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
-    hosts = f"{others},{host}" if others else host
-    os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
 
 
 class Server:
@@ -97,18 +90,18 @@ class Server:
         """Wait until the server answers.
 
         Raises:
-            HwpricesError: it has ended, or does not answer within ``STARTUP_LIMIT`` seconds.
+            HwpricesError: it has ended, or does not answer within the time limit for starting.
         """
         import httpx
 
-        deadline = time.monotonic() + STARTUP_LIMIT
+        deadline = time.monotonic() + environment.STARTUP_LIMIT
         while (left := deadline - time.monotonic()) > 0 and self._process.poll() is None:
             with contextlib.suppress(httpx.HTTPError):
                 # it waits for the server, or fails at once when the server has ended
                 if httpx.get(f"{self.api}/health", timeout=left).is_success:
                     return
             time.sleep(0.1)
-        reason = self.last_error() or f"no answer in {STARTUP_LIMIT} s"
+        reason = self.last_error() or f"no answer in {environment.STARTUP_LIMIT} s"
         raise HwpricesError(f"Prefect's server does not start: {reason}", remedy())
 
     def last_error(self) -> str | None:

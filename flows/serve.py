@@ -53,6 +53,7 @@ def main() -> None:
     environment.set_home(load().root)
     url = f"http://{HOST}:{port}"
     os.environ["PREFECT_API_URL"] = f"{url}/api"
+    environment.reach_directly(HOST)
     signals.handle_ending(_interrupt)
     seconds = environment.startup_seconds()
     print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)

@@ -66,6 +66,16 @@ def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) 
     assert variables["DO_NOT_TRACK"] == "0"
 
 
+@pytest.mark.parametrize("name", ["no_proxy", "NO_PROXY"])
+def test_no_proxy_is_asked_for_this_machine(variables: dict[str, str], name: str) -> None:
+    environment.reach_directly("127.0.0.1")
+    assert variables["no_proxy"] == variables["NO_PROXY"] == "127.0.0.1"
+    variables.clear()
+    variables[name] = "intranet"
+    environment.reach_directly("127.0.0.1")
+    assert variables["no_proxy"] == variables["NO_PROXY"] == "intranet,127.0.0.1"
+
+
 def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
     environment.set_defaults()
     assert "PREFECT_LOGGING_LEVEL" not in variables

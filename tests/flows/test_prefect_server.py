@@ -57,13 +57,6 @@ def test_prefects_own_files_are_left_to_prefect(
     assert not prefect_server.is_needed()
 
 
-def test_the_proxy_is_not_asked_for_this_machine(settings: dict[str, str]) -> None:
-    settings["no_proxy"] = "intranet"
-    with prefect_server.running() as server:
-        assert settings["PREFECT_API_URL"] == server.api
-        assert settings["no_proxy"] == settings["NO_PROXY"] == "intranet,127.0.0.1"
-
-
 def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
     """Start the command for two small providers."""
     return subprocess.Popen(

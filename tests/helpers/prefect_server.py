@@ -26,6 +26,9 @@ PREFECT = [sys.executable, "-m", "prefect"]
 READY_SECONDS = 600
 """`hwprices serve` is up in half a minute on two quiet cores, and took five on two busy ones."""
 
+NO_SERVER = "http://127.0.0.1:9"
+"""The port for discarding, where nothing listens."""
+
 
 @dataclass(frozen=True)
 class Server:
@@ -68,7 +71,7 @@ def running_server(project: Path, home: Path, **variables: str) -> Iterator[Serv
     api = f"http://127.0.0.1:{port}/api"
     environment = {
         **clean_environment(home),
-        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "HTTPS_PROXY": NO_SERVER,
         "NO_PROXY": "127.0.0.1",
         **variables,
         "PREFECT_API_URL": api,
@@ -92,13 +95,15 @@ def free_port() -> int:
 def serving(server: Server, home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``hwprices serve`` until the block ends, and end it with SIGTERM.
 
+    A proxy that is not there stands between it and all others, this machine included.
+
     Raises:
         AssertionError: a process of it is left then.
     """
     with (home / LOG).open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "hwprices", "serve"],
-            env=server.environment,
+            env=server.environment | {"HTTP_PROXY": NO_SERVER, "NO_PROXY": "", "no_proxy": ""},
             cwd=home,
             stdout=output,
             stderr=subprocess.STDOUT,
