@@ -194,7 +194,7 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
     """Tell from what the flow raised what came of it.
 
     If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
-    raised is the error's context.
+    raised is a context of that.
 
     Raises:
         HwpricesError: nothing could be published and no provider is to blame.
@@ -202,22 +202,34 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
     from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError
 
-    failures = []
+    failures: list[str] = []
+    cause: BaseException | None = error
     if not isinstance(error, HwpricesError):
-        failures.append(str(prefect_server.failed(error, own_server)))
-    raised: BaseException | None = error
-    while raised and not isinstance(raised, HwpricesError):
-        raised = raised.__context__
-    match raised:
+        failures, cause = [str(prefect_server.failed(error, own_server))], _cause(error)
+    match cause:
         case ProvidersFailedError():
-            return Outcome(raised.published, [*raised.failed.values(), *failures])
+            return Outcome(cause.published, [*cause.failed.values(), *failures])
         case HeldBackError():
-            return Outcome(raised.published, failures)
+            return Outcome(cause.published, failures)
         case HwpricesError() if not failures:
-            raise raised
-        case HwpricesError():
-            return Outcome(None, [str(raised), *failures])
-    return Outcome(None, failures)
+            raise cause
+        case None:
+            return Outcome(None, failures)
+    line = str(cause) if isinstance(cause, HwpricesError) else f"{type(cause).__name__}: {cause}"
+    return Outcome(None, [line, *failures])
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Find what the flow itself raised among the contexts of an error of Prefect's client.
+
+    It is an error of ours or, if there is none, the first of all. None stands for a first one that
+    is a failed connection or answer.
+    """
+    first = error
+    while not isinstance(first, HwpricesError) and first.__context__:
+        first = first.__context__
+    from_network = isinstance(first, OSError) or type(first).__module__.startswith("http")
+    return None if from_network or first is error else first
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -33,8 +33,8 @@ QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "C
 """For a command that shows its own progress; a worker's log stays as Prefect has it."""
 
 STARTUP_SECONDS, FIRST_STARTUP_SECONDS = 10, 20
-"""Measured on 2 cores: 6 and 12 s until the first flow runs, half as fast on another machine
-(docs/performance.md)."""
+"""Measured on a machine with 2 cores: 6 and 12 s until the first flow runs (docs/performance.md).
+Slower machines take longer."""
 
 
 def set_defaults() -> None:

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
+import httpx
 import pytest
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.stub_server import Reply, StubServer
 
-from hwprices.flows import prefect_server, reports
+from hwprices.errors import HwpricesError
+from hwprices.flows import command, prefect_server, reports
+from hwprices.flows.refresh import ProvidersFailedError
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
 """Providers whose sample is a page each."""
@@ -129,3 +132,41 @@ def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path
     assert last.startswith("error: Prefect's server failed, and its records of this run are")
     assert "it ended with status -9" in last
     assert process.returncode == 2
+
+
+def unrecorded(raised: Exception) -> httpx.HTTPError:
+    """What Prefect's client raises if its server does not take the end of a flow that raised."""
+    try:
+        try:
+            raise raised
+        except Exception:
+            try:
+                raise ConnectionRefusedError(111, "Connection refused")
+            except OSError as refused:
+                raise httpx.ConnectError("no server") from refused
+    except httpx.HTTPError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("raised", "first"),
+    [
+        (ProvidersFailedError({"azure": "azure: no answer"}, None), "azure: no answer"),
+        (HwpricesError("cannot write x", "Make room."), "cannot write x. Make room."),
+        (KeyError("region"), "KeyError: 'region'"),
+    ],
+)
+def test_what_the_flow_raised_is_told_though_prefect_could_not_record_it(
+    raised: Exception, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", "/x/.prefect")
+    outcome = command._outcome_of(unrecorded(raised), None)
+    assert outcome.exit_status == 2
+    assert outcome.failures[0] == first
+    assert outcome.failures[1].startswith("Prefect's server failed, and its records of this run")
+
+
+def test_a_failed_connection_alone_is_told_once() -> None:
+    outcome = command._outcome_of(httpx.ConnectError("no server"), None)
+    assert len(outcome.failures) == 1
+    assert "no server" in outcome.failures[0]
