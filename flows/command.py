@@ -205,7 +205,7 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
     failures: list[str] = []
     cause: BaseException | None = error
     if not isinstance(error, HwpricesError):
-        failures, cause = [str(prefect_server.failed(error, own_server))], _cause(error)
+        failures, cause = [str(prefect_server.error_of(error, own_server))], _cause(error)
     match cause:
         case ProvidersFailedError():
             return Outcome(cause.published, [*cause.failed.values(), *failures])
@@ -222,14 +222,16 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
 def _cause(error: BaseException) -> BaseException | None:
     """Find what the flow itself raised among the contexts of an error of Prefect's client.
 
-    It is an error of ours or, if there is none, the first of all. None stands for a first one that
-    is a failed connection or answer.
+    It is an error of ours or, if there is none, the first of all. None if
+    that is only the server's failed connection or answer.
     """
     first = error
     while not isinstance(first, HwpricesError) and first.__context__:
         first = first.__context__
-    from_network = isinstance(first, OSError) or type(first).__module__.startswith("http")
-    return None if from_network or first is error else first
+    # httpx's errors have contexts of httpcore, which have those of a socket
+    is_connection = isinstance(first, (ConnectionError, TimeoutError))
+    is_answer = first is error or type(first).__module__.startswith("http")
+    return None if is_connection or is_answer else first
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -151,7 +151,7 @@ def check() -> None:
         ) from None
 
 
-def failed(error: Exception, own_server: Server | None) -> HwpricesError:
+def error_of(error: Exception, own_server: Server | None) -> HwpricesError:
     """Say that Prefect's server failed while a flow ran, with the server's own reason if known."""
     reason = (own_server and own_server.last_error()) or _in_short(error)
     return HwpricesError(

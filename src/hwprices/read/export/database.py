@@ -49,7 +49,7 @@ def build(
         connection.execute("commit")
         connection.execute("use memory")
         connection.execute("detach release_file")
-    except duckdb.Error as error:
+    except (duckdb.OperationalError, duckdb.FatalException) as error:  # files, memory, disk
         raise cannot_write(target, error) from error
     finally:
         connection.close()
