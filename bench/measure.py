@@ -8,6 +8,7 @@ import argparse
 import gc
 import inspect
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from hwprices.flows import environment
 
 Rows = Callable[[bool], Iterator["Row"]]
 """Yields the rows of a script; with True of its small sizes, which take seconds."""
@@ -123,6 +126,9 @@ def compare(
 def run_apart(step: Step, *arguments: Any) -> Cost:
     """Run a step once in a process of its own.
 
+    polars' allocator has the options that it has in a flow, in baselines too. They are set here:
+    polars has put its own into the environment of the process that imported it.
+
     Raises:
         RuntimeError: the step failed; holds what it wrote to its error output.
     """
@@ -131,7 +137,10 @@ def run_apart(step: Step, *arguments: Any) -> Cost:
     assert module.__file__ is not None
     name = f"bench.{Path(module.__file__).stem}"  # also where the script is __main__
     command = [sys.executable, "-c", _RUN_STEP, name, step.__name__, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    allocator = {"_RJEM_MALLOC_CONF": environment.ALLOCATOR}
+    done = subprocess.run(
+        command, env={**os.environ, **allocator}, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{name}.{step.__name__} failed:\n{done.stderr}")
     return Cost(**json.loads(done.stdout.splitlines()[-1]))

@@ -1,6 +1,8 @@
-"""The defaults of the variables that Prefect reads when it is imported."""
+"""The defaults of the variables that Prefect and polars read when they are imported."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -81,3 +83,31 @@ def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
     assert "PREFECT_LOGGING_LEVEL" not in variables
     assert "PREFECT_HOME" not in variables
     assert variables["DO_NOT_TRACK"] == "1"
+
+
+LISTED = """
+import importlib, os, sys
+importlib.import_module(sys.argv[1])
+assert "polars" not in sys.modules, "polars is imported before its allocator is set"
+import polars
+"""
+
+
+@pytest.mark.parametrize("module", ["hwprices.flows", "hwprices.flows.environment"])
+def test_polars_takes_the_options_of_its_allocator(module: str) -> None:
+    """jemalloc prints each option that it took, and those that it does not know."""
+    assert environment.DEFAULTS["_RJEM_MALLOC_CONF"] == environment.ALLOCATOR
+    options = {**os.environ, "_RJEM_MALLOC_CONF": f"confirm_conf:true,{environment.ALLOCATOR}"}
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED, module],
+        env=options,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "<jemalloc>" not in done.stderr:
+        pytest.skip("polars has another allocator on this system")
+    assert "Invalid conf" not in done.stderr
+    for option in environment.ALLOCATOR.split(","):
+        assert f"-- Set conf value: {option}" in done.stderr

@@ -60,6 +60,33 @@ def test_the_duckdb_file_holds_tables_and_documentation(folder: Path) -> None:
     assert about[0].startswith("hourly + upfront / (term in years × 8760)")
 
 
+def test_the_duckdb_file_packs_ids_without_looking_for_repetition(folder: Path) -> None:
+    """A dictionary of texts of which none comes twice takes long and saves nothing."""
+    with duckdb.connect(str(folder / "hwprices.duckdb"), read_only=True) as connection:
+        by_name = {
+            (table, name): method
+            for table in ("prices", "price_history")
+            for name, method in connection.execute(
+                "select column_name, compression from pragma_storage_info(?) "
+                "where segment_type = 'VARCHAR'",
+                [table],
+            ).fetchall()
+        }
+        types = [
+            connection.execute(
+                f"select column_name, column_type from (describe {source})"
+            ).fetchall()
+            for source in ("prices", f"from read_parquet('{folder}/prices/**/*.parquet')")
+        ]
+    unique = {name for name, method in by_name.items() if method == "ZSTD"}
+    assert unique == {
+        ("prices", "price_id"),
+        ("prices", "sku_price_id"),
+        ("price_history", "price_id"),
+    }
+    assert types[0] == types[1]
+
+
 def test_verify_covers_the_duckdb_file(folder: Path) -> None:
     data = hwprices.open(folder.parent.parent)
     assert data.verify() == []

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hwprices.read import focus
 from hwprices.read.export.errors import cannot_write
 from hwprices.read.sql import quoted_list, quoted_name, quoted_text
+
+if TYPE_CHECKING:
+    import duckdb
 
 STORAGE_VERSION = "v1.3.0"
 """Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a third more time to
@@ -14,6 +17,11 @@ write (docs/performance.md). https://duckdb.org/docs/stable/internals/storage"""
 
 MEMORY_LIMIT = "1GB"
 """Most memory that writing takes; larger tables go through temporary files beside the target."""
+
+UNIQUE_TEXTS = {"prices": ("price_id", "sku_price_id"), "price_history": ("price_id",)}
+"""Columns of the large tables in which hardly a text comes twice, so that no dictionary helps. They
+are packed with zstd. DuckDB would look for repetition in them, which takes two or three times as
+long and finds none (docs/performance.md)."""
 
 
 def build(
@@ -42,7 +50,8 @@ def build(
         connection.execute("begin")
         for table, paths in files.items():
             source = f"read_parquet({quoted_list(paths)}, hive_partitioning = false)"
-            connection.execute(f"create table {quoted_name(table)} as select * from {source}")  # noqa: S608
+            connection.execute(_create(connection, table, source))
+            connection.execute(f"insert into {quoted_name(table)} select * from {source}")  # noqa: S608
         if "prices" in files:
             connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
         connection.execute("; ".join(_comments(files, package, version)))
@@ -53,6 +62,14 @@ def build(
         raise cannot_write(target, error) from error
     finally:
         connection.close()
+
+
+def _create(connection: "duckdb.DuckDBPyConnection", table: str, source: str) -> str:
+    """Write the statement that makes a table with the columns of its files."""
+    columns = connection.execute(f"describe select * from {source}").fetchall()  # noqa: S608
+    packed = dict.fromkeys(UNIQUE_TEXTS.get(table, ()), " using compression zstd")
+    lines = [f"{quoted_name(name)} {kind}{packed.get(name, '')}" for name, kind, *_ in columns]
+    return f"create table {quoted_name(table)} ({', '.join(lines)})"
 
 
 def _comments(
