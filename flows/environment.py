@@ -14,11 +14,11 @@ STARTUP_LIMIT = 300
 on 2 cores (docs/performance.md), and took 110 s on 2 cores that four other programs used; Prefect's
 own limit is 20 s."""
 
-ALLOCATOR = f"narenas:{os.cpu_count() or 1},thp:always,dirty_decay_ms:5000,muzzy_decay_ms:0"
+ALLOCATOR = f"narenas:{os.cpu_count() or 1},dirty_decay_ms:5000,muzzy_decay_ms:0"
 """Options of jemalloc, from which polars takes its memory on Linux: one pool for each core where it
-has four, freed pages kept for 5 s where polars gives them back after half a second, and large pages
-where the system has them. A refresh takes a tenth less processor time (docs/performance.md). polars
-puts what the variable has behind its own options, and of two the last one counts.
+has four, and freed pages kept for 5 s where polars gives them back after half a second: less
+processor time for publishing and a refresh (docs/performance.md). polars puts what the variable has
+behind its own options, and of two the last one counts.
 https://jemalloc.net/jemalloc.3.html#tuning"""
 
 DEFAULTS = {
