@@ -126,8 +126,8 @@ def compare(
 def run_apart(step: Step, *arguments: Any) -> Cost:
     """Run a step once in a process of its own.
 
-    polars' allocator has the options that it has in a flow, in baselines too. They are set here:
-    polars has put its own into the environment of the process that imported it.
+    polars' allocator has the options of a flow, for baselines too. They replace what polars has put
+    into the environment when this process imported it.
 
     Raises:
         RuntimeError: the step failed; holds what it wrote to its error output.

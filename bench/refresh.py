@@ -264,7 +264,7 @@ def _compiled_libraries() -> dict[str, str]:
     A machine that forbids Python to keep what it compiles would spend 20 s on that at each start.
     """
     own = ("HWPRICES_", "PREFECT_", "AWS_", "AZURE_", "GOOGLE_", "PYTHONDONTWRITEBYTECODE")
-    own += ("_RJEM_MALLOC_CONF",)  # polars has set it here, when it was imported
+    own += ("_RJEM_MALLOC_CONF",)  # polars set it when this process imported it
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     libraries = "import prefect.server.api.server, hwprices.flows.refresh, azure.mgmt.compute"
     subprocess.run([sys.executable, "-c", libraries], cwd=CHECKOUT, env=inherited, check=True)

@@ -222,16 +222,16 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
 def _cause(error: BaseException) -> BaseException | None:
     """Find what the flow itself raised among the contexts of an error of Prefect's client.
 
-    It is an error of ours or, if there is none, the first of all. None if
-    that is only the server's failed connection or answer.
+    That is an error of ours or, if there is none, the first of all contexts. Returns None if the
+    first is a failed connection to the server or its answer, so that the flow itself raised none.
     """
     first = error
     while not isinstance(first, HwpricesError) and first.__context__:
         first = first.__context__
     # httpx's errors have contexts of httpcore, which have those of a socket
     is_connection = isinstance(first, (ConnectionError, TimeoutError))
-    is_answer = first is error or type(first).__module__.startswith("http")
-    return None if is_connection or is_answer else first
+    is_client_error = type(first).__module__.startswith(("httpx", "httpcore"))
+    return None if first is error or is_connection or is_client_error else first
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -15,11 +15,11 @@ on 2 cores (docs/performance.md), and took 110 s on 2 cores that four other prog
 own limit is 20 s."""
 
 ALLOCATOR = f"narenas:{os.cpu_count() or 1},dirty_decay_ms:5000,muzzy_decay_ms:0"
-"""Options of jemalloc, from which polars takes its memory on Linux: one pool for each core where it
-has four, and freed pages kept for 5 s where polars gives them back after half a second: less
-processor time for publishing and a refresh (docs/performance.md). polars puts what the variable has
-behind its own options, and of two the last one counts.
-https://jemalloc.net/jemalloc.3.html#tuning"""
+"""Options of jemalloc, which manages polars' memory on Linux: one pool for each core in place of
+four, and freed pages are kept for 5 s, where polars keeps them for half a second. That saves
+processor time (docs/performance.md). polars appends the variable to its own options, and the last
+one of a name counts. https://jemalloc.net/jemalloc.3.html#tuning and
+https://github.com/pola-rs/polars/pull/21829"""
 
 DEFAULTS = {
     "_RJEM_MALLOC_CONF": ALLOCATOR,

@@ -85,29 +85,32 @@ def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
     assert variables["DO_NOT_TRACK"] == "1"
 
 
-LISTED = """
-import importlib, os, sys
-importlib.import_module(sys.argv[1])
-assert "polars" not in sys.modules, "polars is imported before its allocator is set"
-import polars
+COMMAND_IMPORTS = """
+import os
+import hwprices.cli, hwprices.flows.command, polars
+print(os.environ["_RJEM_MALLOC_CONF"])
 """
 
 
-@pytest.mark.parametrize("module", ["hwprices.flows", "hwprices.flows.environment"])
-def test_polars_takes_the_options_of_its_allocator(module: str) -> None:
-    """jemalloc prints each option that it took, and those that it does not know."""
-    assert environment.DEFAULTS["_RJEM_MALLOC_CONF"] == environment.ALLOCATOR
+def test_a_command_sets_the_allocator_before_polars_is_imported() -> None:
+    """polars appends what it finds to its own options, and sets the variable in every case."""
+    options = dict(os.environ)
+    options.pop("_RJEM_MALLOC_CONF", None)
+    assert _run(COMMAND_IMPORTS, options).stdout.strip().endswith(f",{environment.ALLOCATOR}")
+
+
+def test_polars_allocator_knows_the_options() -> None:
+    """With ``confirm_conf`` it prints each option that it took, and those that it does not know."""
     options = {**os.environ, "_RJEM_MALLOC_CONF": f"confirm_conf:true,{environment.ALLOCATOR}"}
-    done = subprocess.run(
-        [sys.executable, "-c", LISTED, module],
-        env=options,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    if "<jemalloc>" not in done.stderr:
+    printed = _run("import polars", options).stderr
+    if "<jemalloc>" not in printed:
         pytest.skip("polars has another allocator on this system")
-    assert "Invalid conf" not in done.stderr
+    assert "Invalid conf" not in printed
     for option in environment.ALLOCATOR.split(","):
-        assert f"-- Set conf value: {option}" in done.stderr
+        assert f"-- Set conf value: {option}" in printed
+
+
+def _run(program: str, variables: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True
+    )
