@@ -201,7 +201,7 @@ def _one_region(base: pl.DataFrame, count: int) -> pl.DataFrame:
     bought = [("on_demand", None, 0, 100, "none", 0)]
     bought += [(*plan, *term, *pay) for plan, term, pay in product(COMMITMENTS, TERMS, PAYMENTS)]
     made = pl.concat(
-        _bought(plain, system, tenancy, option)
+        _price_rows(plain, system, tenancy, option)
         for tenancy, option, system in product(TENANCIES, bought, SYSTEMS)
     )
     copies = -(-count // made.height) - 1
@@ -210,7 +210,7 @@ def _one_region(base: pl.DataFrame, count: int) -> pl.DataFrame:
     return pl.concat([made, *others]).head(count)
 
 
-def _bought(
+def _price_rows(
     plain: pl.DataFrame,
     system: tuple[str, str, int],
     tenancy: tuple[str, int],

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from bench import measure
 
-RUNS = 5
+RUNS = 15
 
 PYTHON = (sys.executable, "-c")
 COMMAND = (sys.executable, "-m", "hwprices")

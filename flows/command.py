@@ -51,8 +51,8 @@ class Outcome:
         return UNITS_FAILED if self.strict and self._units_failed(self.published) else OK
 
     def _units_failed(self, published: "Published") -> bool:
-        fared = (published.status.providers[name].units for name in self.requested)
-        return any(units.failed or units.carried for units in fared)
+        unit_counts = (published.status.providers[name].units for name in self.requested)
+        return any(units.failed or units.carried for units in unit_counts)
 
 
 Source = Annotated[

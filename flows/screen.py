@@ -38,12 +38,12 @@ def print_errors(lines: Iterable[str]) -> None:
 
 def _remedies(published: "Published") -> list[str]:
     return [
-        f"{result.provider}: {_fate(published, result.provider)}, {result.check}: {result.detail}"
+        f"{result.provider}: {_state(published, result.provider)}, {result.check}: {result.detail}"
         f" (let it through with --accept {result.provider}:{result.check})"
         for stops in published.held_back.values()
         for result in stops
     ]
 
 
-def _fate(published: "Published", provider: str) -> str:
+def _state(published: "Published", provider: str) -> str:
     return "kept as it was" if provider in published.release.providers else "left out"

@@ -68,7 +68,7 @@ def _serve(url: str, port: str) -> None:
         _prefect("work-pool", "create", "--type", "process", "--overwrite", POOL)
         _prefect("deploy", "--all", "--prefect-file", str(prefect_file()))
         with _running("worker", "start", "--pool", POOL) as worker:
-            print(_invitation(url), flush=True)
+            print(_run_instructions(url), flush=True)
             worker.wait()
     raise HwpricesError("Prefect's worker ended", "Its own output above says why.")
 
@@ -162,7 +162,7 @@ def prefect_file() -> Path:
     )
 
 
-def _invitation(url: str) -> str:
+def _run_instructions(url: str) -> str:
     command = " ".join([f"PREFECT_API_URL={url}/api", *PREFECT, "deployment run refresh/refresh"])
     return (
         f"\nOpen {url}. A run now, in another terminal:\n"

@@ -199,8 +199,8 @@ def test_intervals_that_are_not_touched_are_as_they_were(sequence):
     history, _ = record(sequence[:index])[-1]
     before, after = (worlds.snapshot(sequence[i], i) for i in (index - 1, index))
     step = intervals.step(history, before, after, worlds.moment(index))
-    others = step.history.join(step.touched, on="price_id", how="anti").drop(SEEN)
-    were = history.join(step.touched, on="price_id", how="anti").drop(SEEN)
+    others = step.history.join(step.affected, on="price_id", how="anti").drop(SEEN)
+    were = history.join(step.affected, on="price_id", how="anti").drop(SEEN)
     key = ["price_id", "valid_from"]
     assert others.sort(key).equals(were.sort(key))
 

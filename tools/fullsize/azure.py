@@ -180,7 +180,9 @@ def handlers(subscription: Subscription, url: str) -> dict[str, Handler]:
     def retail(request: Request) -> Answer:
         skip = int(request.query.get("$skip", 0))
         expression = request.query["$filter"]
-        listed = items(_named(expression, "armRegionName"), _named(expression, "priceType"))
+        listed = items(
+            _filter_value(expression, "armRegionName"), _filter_value(expression, "priceType")
+        )
         return _retail_page(request, url, listed, skip)
 
     def probes(request: Request) -> Answer:
@@ -204,7 +206,7 @@ def handlers(subscription: Subscription, url: str) -> dict[str, Handler]:
     }
 
 
-def _named(expression: str, member: str) -> str:
+def _filter_value(expression: str, member: str) -> str:
     """Return the value that a filter compares a member with; empty where it does not."""
     match = re.search(rf"{member} eq '([^']*)'", expression)
     return match[1] if match else ""
@@ -242,7 +244,7 @@ def _locations(subscription: Subscription, _request: Request) -> Answer:
 
 def _skus(subscription: Subscription, request: Request) -> Answer:
     """Answer the sizes of the region that the filter names."""
-    region = _named(request.query.get("$filter", ""), "location")
+    region = _filter_value(request.query.get("$filter", ""), "location")
     listed = []
     for sku in subscription.sizes.get(region, []):
         own = [info for info in sku["locationInfo"] if info["location"] == region]

@@ -21,7 +21,7 @@ Equals = Annotated[
 ]
 
 
-@filters.takes(*filters.PLACE, "os", *filters.VALUE)
+@filters.add_options(*filters.PLACE, "os", *filters.VALUE)
 def compare(
     *,
     machine_types: MachineTypes,

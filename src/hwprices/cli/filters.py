@@ -129,7 +129,7 @@ Options = Mapping[str, Any]
 """Values of shared options, as keywords of ``read.find``."""
 
 
-def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command some of the shared options. It gets their values as ``options``.
 
     They are listed in its help where its parameter ``options`` is.

@@ -25,7 +25,7 @@ Sort = Annotated[
 Descending = Annotated[bool, typer.Option("--descending", help="The highest figure first.")]
 
 
-@filters.takes(
+@filters.add_options(
     *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", *filters.VALUE
 )
 def find(

@@ -25,7 +25,7 @@ MachineType = Annotated[
 ]
 
 
-@filters.takes("provider", *filters.PLACE, *filters.PURCHASE, *filters.VALUE)
+@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE, *filters.VALUE)
 def price(
     *,
     machine_type: MachineType,

@@ -54,7 +54,7 @@ def record_publication(store: Store, publication: Publication) -> Status:
     Raises:
         HwpricesError: the root cannot be written.
     """
-    return _update(store, publication.at, lambda entries: _after(entries, publication))
+    return _update(store, publication.at, lambda entries: _updated_entries(entries, publication))
 
 
 def record_failure(
@@ -126,7 +126,7 @@ def _decode(store: Store, data: bytes) -> Entries:
     return {}
 
 
-def _after(entries: Entries, publication: Publication) -> Entries:
+def _updated_entries(entries: Entries, publication: Publication) -> Entries:
     """Return the entries of all providers after a publication."""
     published = publication.after.providers if publication.after else {}
     staged = {one.provider: one for one in publication.choice.staged}
@@ -156,7 +156,7 @@ def _judged(
     entry: ProviderStatus | None, staged: Staged, publication: Publication
 ) -> ProviderStatus:
     """Make the entry of a provider whose staged tables were put to the gate."""
-    began = _began(entry, staged, publication.at)
+    began = _start_time(entry, staged, publication.at)
     stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
@@ -178,7 +178,7 @@ def _judged(
     )
 
 
-def _began(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
+def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
     """Find when the staged run began: by its name, else when it was first seen here."""
     if named := record.started_at(staged.run_id):
         return _text(named)

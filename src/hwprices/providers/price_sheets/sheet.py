@@ -201,9 +201,9 @@ def _line(number: int, row: list[str], cells: Mapping[str, str]) -> Line:
     return Line(
         number=number,
         id=_needed(cells, "id", "unreadable_line"),
-        region=_named(cells, "region", "no_region", PLACE),
+        region=_identifier(cells, "region", "no_region", PLACE),
         page_region=cells["page_region"],
-        instance_type=_named(cells, "instance_type", "no_instance_type", NAME),
+        instance_type=_identifier(cells, "instance_type", "no_instance_type", NAME),
         page_label=_needed(cells, "page_label", "no_instance_type"),
         form_factor=_one_of(cells, "form_factor", FORM_FACTORS, "unreadable_line"),
         unit=_one_of(cells, "unit", UNITS, "unknown_unit"),
@@ -270,7 +270,9 @@ def _needed(cells: Mapping[str, str], column: str, reason: str) -> str:
     return cells[column]
 
 
-def _named(cells: Mapping[str, str], column: str, reason: str, pattern: re.Pattern[str]) -> str:
+def _identifier(
+    cells: Mapping[str, str], column: str, reason: str, pattern: re.Pattern[str]
+) -> str:
     """Return an id that the tables accept."""
     name = _needed(cells, column, reason)
     if not pattern.fullmatch(name):

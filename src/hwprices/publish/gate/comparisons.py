@@ -47,7 +47,7 @@ def _share(part: int, total: int) -> float:
     return part / total if total else 0.0
 
 
-def _against(name: str, value: float, limit: float, detail: str) -> Finding:
+def _compare_with_limit(name: str, value: float, limit: float, detail: str) -> Finding:
     return Finding(detail if value > limit else "", value, limit)
 
 
@@ -57,7 +57,7 @@ def rows_lost(compared: Comparison) -> Finding:
     lost, old = compare.total(cells, "lost"), compare.total(cells, "old")
     first = examples(cells.filter(pl.col("lost") > 0), "region", "family")
     detail = f"{lost:,} of {old:,} prices are gone or null ({_share(lost, old):.2%}), first {first}"
-    return _against("rows_lost", _share(lost, old), limit, detail)
+    return _compare_with_limit("rows_lost", _share(lost, old), limit, detail)
 
 
 def group_lost(compared: Comparison) -> Finding:
@@ -84,7 +84,7 @@ def group_lost(compared: Comparison) -> Finding:
     return Finding("; ".join(parts))
 
 
-def _gone(column: str, noun: str) -> Callable[[Comparison], Finding]:
+def _check_removed(column: str, noun: str) -> Callable[[Comparison], Finding]:
     def check(compared: Comparison) -> Finding:
         fixed = compared.cells.group_by(column).agg(pl.col("old", "both", "added").sum())
         gone = fixed.filter(
@@ -129,7 +129,7 @@ def price_jump(compared: Comparison) -> Finding:
         f"{jumped:,} of {both:,} prices moved by more than ×{thresholds.JUMP}"
         f" ({_share(jumped, both):.2%}), first {first}"
     )
-    return _against("price_jump", _share(jumped, both), limit, detail)
+    return _compare_with_limit("price_jump", _share(jumped, both), limit, detail)
 
 
 def price_doubled(compared: Comparison) -> Finding:
@@ -138,7 +138,7 @@ def price_doubled(compared: Comparison) -> Finding:
     doubled, both = compare.total(cells, "doubled"), compare.total(cells, "both")
     first = examples(cells.filter(pl.col("doubled") > 0), "region", "family")
     detail = f"{doubled:,} of {both:,} prices doubled or halved, first {first}"
-    return _against("price_doubled", _share(doubled, both), limit, detail)
+    return _compare_with_limit("price_doubled", _share(doubled, both), limit, detail)
 
 
 def level_shift(compared: Comparison) -> Finding:
@@ -264,7 +264,7 @@ def rows_added(compared: Comparison) -> Finding:
     added, old = compare.total(cells, "added"), compare.total(compared.fixed, "old")
     first = examples(cells.filter(pl.col("added") > 0), "region", "family", "purchase_option")
     detail = f"{added:,} prices are new beside {old:,} where nothing else is new, first {first}"
-    return _against("rows_added", _share(added, old), limit, detail)
+    return _compare_with_limit("rows_added", _share(added, old), limit, detail)
 
 
 def currency_changed(compared: Comparison) -> Finding:
@@ -361,15 +361,15 @@ def spot_above_on_demand(compared: Comparison) -> Finding:
     grown = shares[1][0] - shares[0][0]
     (_, above, rows), (_, above_before, _) = shares[1], shares[0]
     detail = f"{above:,} of {rows:,} spot prices are above on-demand, before {above_before:,}"
-    return _against("spot_above_on_demand", grown, limit, detail)
+    return _compare_with_limit("spot_above_on_demand", grown, limit, detail)
 
 
 COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
     "rows_lost": rows_lost,
     "group_lost": group_lost,
-    "region_gone": _gone("region", "regions"),
-    "option_gone": _gone("purchase_option", "purchase options"),
-    "os_gone": _gone("os", "operating systems"),
+    "region_gone": _check_removed("region", "regions"),
+    "option_gone": _check_removed("purchase_option", "purchase options"),
+    "os_gone": _check_removed("os", "operating systems"),
     "type_gone": type_gone,
     "types_retired": types_retired,
     "price_jump": price_jump,
@@ -394,7 +394,7 @@ def drift_rows(compared: Comparison) -> Finding:
     lost, old = compare.total(compared.fixed, "lost"), compare.total(compared.fixed, "old")
     limit = compared.limits["drift_rows"]
     detail = f"{lost:,} of {old:,} prices of a month ago are gone ({_share(lost, old):.2%})"
-    return _against("drift_rows", _share(lost, old), limit, detail)
+    return _compare_with_limit("drift_rows", _share(lost, old), limit, detail)
 
 
 def drift_level(compared: Comparison) -> Finding:
@@ -404,7 +404,7 @@ def drift_level(compared: Comparison) -> Finding:
     mean = float(compared.fixed["log_sum"].sum() or 0.0) / both if both else 0.0
     value = math.exp(abs(mean)) - 1
     detail = f"prices moved by ×{math.exp(mean):.3f} on average within a month"
-    return _against("drift_level", value, limit, detail)
+    return _compare_with_limit("drift_level", value, limit, detail)
 
 
 DRIFT: Mapping[str, Callable[[Comparison], Finding]] = {

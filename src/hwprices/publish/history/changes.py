@@ -28,8 +28,8 @@ def of_provider(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
     by_price = _by_price(listed)
     return [
         by_price,
-        _sold(outcome, by_price, "instance_type", ["provider", "instance_type"]),
-        _sold(outcome, by_price, "region", ["provider", "region"]),
+        _type_or_region_changes(outcome, by_price, "instance_type", ["provider", "instance_type"]),
+        _type_or_region_changes(outcome, by_price, "region", ["provider", "region"]),
         *_collection(provider, outcome),
     ]
 
@@ -65,11 +65,11 @@ def _move(one: str, other: str) -> pl.Expr:
     """Name the vendor's step from one value to the other."""
     before, after = pl.col(f"{one}_effective_hourly"), pl.col(f"{other}_effective_hourly")
     return (
-        pl.when(~pl.col(f"{one}_there") & pl.col("ended_before"))
+        pl.when(~pl.col(f"{one}_exists") & pl.col("ended_before"))
         .then(pl.lit("returned"))
-        .when(~pl.col(f"{one}_there"))
+        .when(~pl.col(f"{one}_exists"))
         .then(pl.lit("added"))
-        .when(~pl.col(f"{other}_there"))
+        .when(~pl.col(f"{other}_exists"))
         .then(pl.lit("removed"))
         .when(before.is_null() & after.is_not_null())
         .then(pl.lit("price_known"))
@@ -100,7 +100,7 @@ def percent() -> pl.Expr:
     return ((new / old - 1) * 100).round(PERCENT_DIGITS)
 
 
-def _sold(
+def _type_or_region_changes(
     outcome: Outcome, by_price: pl.DataFrame, subject: str, on: Sequence[str]
 ) -> pl.DataFrame:
     """Name the machine types or regions that have their first price, or lost their last.
@@ -111,16 +111,16 @@ def _sold(
     lists = (outcome.sold_before, outcome.sold, outcome.ever)
     before, after, ever = (rows.select(on).drop_nulls().unique() for rows in lists)
     ever = ever.with_columns(ever=pl.lit(True))
-    came = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
-    went = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
+    added = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
+    removed = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
     rows = []
-    for turned, old, new in ((came, False, True), (went, True, False)):
-        both = by_price.filter(_there("old") == old, _there("new") == new)
+    for turned, old, new in ((added, False, True), (removed, True, False)):
+        both = by_price.filter(_exists("old") == old, _exists("new") == new)
         rows.append(_as_their_prices(turned, both, subject, on))
     return pl.concat(rows)
 
 
-def _there(when: str) -> pl.Expr:
+def _exists(when: str) -> pl.Expr:
     """Tell whether the price was there: it has an amount or the reason for having none."""
     return pl.any_horizontal(
         pl.col(f"{when}_{name}").is_not_null() for name in ("effective_hourly", "price_reason")
@@ -194,8 +194,8 @@ def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) ->
     ``rows`` has provider or accelerator_id, field, old_value, new_value and evidence.
     """
     key = ["instance_type", "field"] if subject == "instance_type" else ["accelerator_id", "field"]
-    there = rows.with_columns(old_there=pl.lit(True), new_there=pl.lit(True))
-    judged = judge.with_middle(there, ["value"], re_read, key)
+    rows_of_both = rows.with_columns(old_exists=pl.lit(True), new_exists=pl.lit(True))
+    judged = judge.with_middle(rows_of_both, ["value"], re_read, key)
     parts = [
         _value_rows(judged.filter("unclear"), "old", "new", "unclear"),
         _value_rows(judged.filter("ours"), "old", "middle", "restated"),

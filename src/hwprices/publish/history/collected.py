@@ -25,10 +25,12 @@ def missing(rows: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.
     ``rows`` has the columns of PLACE, as they were when the price was last seen.
     """
     places = rows.select(PLACE).unique()
-    found = [_absent(place, before, after) for place in places.iter_rows()]
+    absent_units = [_absent(place, before, after) for place in places.iter_rows()]
     decided = places.with_columns(
-        pl.Series("collected", [absent == [] for absent in found], dtype=pl.Boolean),
-        pl.Series("now", [",".join(absent or []) or None for absent in found], dtype=pl.String),
+        pl.Series("collected", [absent == [] for absent in absent_units], dtype=pl.Boolean),
+        pl.Series(
+            "now", [",".join(absent or []) or None for absent in absent_units], dtype=pl.String
+        ),
     )
     joined = rows.join(decided, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
     return joined.drop("waits_for").rename({"now": "waits_for"})

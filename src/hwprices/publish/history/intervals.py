@@ -36,7 +36,7 @@ class Step:
     back: pl.DataFrame
 
     @property
-    def touched(self) -> pl.DataFrame:
+    def affected(self) -> pl.DataFrame:
         """All intervals of the prices that moved, came, went, wait or are back.
 
         Those of other prices are as they were, but for where and when the value was last seen.
@@ -101,19 +101,19 @@ def step(
         carried = _in_order([ended, kept, kept.clear()], is_open, none_begun)
         return Step(history, carried, _no_moves(), waiting, none_back)
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"}).collect()
-    origins, is_same, new = _told_apart(open_rows, prices)
+    origins, is_same, new = _compare_values(open_rows, prices)
     others = _numbered(open_rows, ~is_same)
     moves = _full_join(others, new)
-    missing = _missing(moves.filter(~pl.col("new_there")), before, after)
+    missing = _missing(moves.filter(~pl.col("new_exists")), before, after)
     gone = missing.filter("collected").drop("collected")
     waiting = _waiting(others, missing.filter(~pl.col("collected")))
-    moves = pl.concat([moves.filter("new_there"), gone.select(moves.columns)])
+    moves = pl.concat([moves.filter("new_exists"), gone.select(moves.columns)])
     moves = _judged(moves, past, ended["price_id"].unique(), before, after, re_read)
-    seen = _seen(open_rows, origins, moment)
+    seen = _mark_seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = [_with_accelerators(rows, after) for rows in (ended, kept, _begun(moves, moment))]
-    carried = _in_order(parts, is_open, moves.filter("new_there")[ROW])
+    parts = [_with_accelerators(rows, after) for rows in (ended, kept, _begin(moves, moment))]
+    carried = _in_order(parts, is_open, moves.filter("new_exists")[ROW])
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
@@ -182,7 +182,7 @@ def _no_moves() -> pl.DataFrame:
     )
 
 
-def _told_apart(
+def _compare_values(
     open_rows: pl.DataFrame, prices: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
     """Tell the intervals whose price is the same from those that moved.
@@ -192,14 +192,14 @@ def _told_apart(
     """
     beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
-        now_there=pl.lit(True),
+        now_exists=pl.lit(True),
     )
     at = _positions(open_rows["price_id"], prices["price_id"])
     if at is not None:
         beside = beside[at]
     before = open_rows.select(pl.col(name).alias(f"old_{name}") for name in VALUE)
-    is_there = pl.col("now_there").fill_null(False)
-    is_same = before.hstack(beside).select(is_there & ~judge.values_differ("old", "now", VALUE))
+    is_present = pl.col("now_exists").fill_null(False)
+    is_same = before.hstack(beside).select(is_present & ~judge.values_differ("old", "now", VALUE))
     chosen = is_same.to_series()
     origins = beside.select(f"now_{name}" for name in ORIGIN)
     if at is None:
@@ -239,18 +239,18 @@ def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
         *(pl.col(name).alias(f"old_{name}") for name in columns),
         "last_release",
         "waits_for",
-        old_there=pl.lit(True),
+        old_exists=pl.lit(True),
     )
     new = prices.select(
         "price_id",
         *PRICE_KEY,
         *(pl.col(name).alias(f"new_{name}") for name in columns),
-        new_there=pl.lit(True),
+        new_exists=pl.lit(True),
     )
     joined = old.join(new, on="price_id", how="full", coalesce=True, maintain_order="left_right")
     return joined.with_columns(
         *(pl.coalesce(name, f"{name}_right").alias(name) for name in PRICE_KEY),
-        pl.col("old_there", "new_there").fill_null(False),
+        pl.col("old_exists", "new_exists").fill_null(False),
     ).drop(f"{name}_right" for name in PRICE_KEY)
 
 
@@ -284,7 +284,7 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+def _mark_seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Write down that prices have the same value in this release; of others it is undone later."""
     times = [open_rows["observed_first"], open_rows["observed_last"], origins["now_observed_last"]]
     known = pl.DataFrame([time.rechunk() for time in times]).select(
@@ -305,7 +305,7 @@ def _seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.
 
 
 SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
-"""What ``_seen`` writes."""
+"""What ``_mark_seen`` writes."""
 
 
 def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -339,20 +339,20 @@ def _judged(
     same_pages = bool(before and before.inputs.pages and before.inputs.pages == after.inputs.pages)
     last = before.version if before else ""
     old_reading = pl.coalesce("old_reading", pl.lit(past.reading, dtype=pl.String))
-    seen_before = ~pl.col("old_there") | (pl.col("last_release") == last).fill_null(False)
+    seen_before = ~pl.col("old_exists") | (pl.col("last_release") == last).fill_null(False)
     marked = marked.with_columns(
         same_reading=(
-            pl.when("old_there").then("old_reading").otherwise(old_reading)
+            pl.when("old_exists").then("old_reading").otherwise(old_reading)
             == pl.lit(after.reading, dtype=pl.String)
         ).fill_null(False),
         seen_before=seen_before if before else pl.lit(False),
         same_page=(
-            pl.col("old_there")
-            & pl.col("new_there")
+            pl.col("old_exists")
+            & pl.col("new_exists")
             & (pl.col("new_basis") == "listed")
             & (pl.col("old_raw_sha256") == pl.col("new_raw_sha256"))
         ).fill_null(False),
-        newly_collected=pl.col("newly_collected") & ~pl.col("old_there"),
+        newly_collected=pl.col("newly_collected") & ~pl.col("old_exists"),
         ended_before=pl.col("price_id").is_in(ended_before.implode()),
     ).with_columns(same_pages=pl.lit(same_pages) & pl.col("seen_before"))
     known = marked.with_columns(judge.evidence(can_re_read=re_read is not None))
@@ -364,9 +364,9 @@ def _judged(
 
 def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
     """Add why an interval began or ended; null where none did."""
-    both = pl.col("old_there") & pl.col("new_there")
-    came = ~pl.col("old_there") & pl.col("new_there")
-    new_to_vendor = came & ~pl.col("middle_there")
+    both = pl.col("old_exists") & pl.col("new_exists")
+    added = ~pl.col("old_exists") & pl.col("new_exists")
+    new_to_vendor = added & ~pl.col("middle_exists")
     change = (
         pl.when("unclear")
         .then(pl.lit("unclear"))
@@ -386,17 +386,19 @@ def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("added"))
         .otherwise(change)
     )
-    went = pl.col("old_there") & ~pl.col("new_there") & ~pl.col("unclear") & pl.col("vendors")
-    end = pl.when(went).then(pl.lit("removed")).otherwise(change)
+    is_removed = (
+        pl.col("old_exists") & ~pl.col("new_exists") & ~pl.col("unclear") & pl.col("vendors")
+    )
+    end = pl.when(is_removed).then(pl.lit("removed")).otherwise(change)
     return moves.with_columns(
-        start_reason=pl.when("new_there").then(start),
-        end_reason=pl.when("old_there").then(end),
+        start_reason=pl.when("new_exists").then(start),
+        end_reason=pl.when("old_exists").then(end),
     )
 
 
 def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """End the intervals whose value changed or whose price went."""
-    now = moves.filter("old_there").select("price_id", now="end_reason")
+    now = moves.filter("old_exists").select("price_id", now="end_reason")
     joined = open_rows.join(now, on="price_id", maintain_order="left")
     return joined.with_columns(
         valid_to=pl.lit(moment.at, dtype=Timestamp),
@@ -406,10 +408,10 @@ def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.D
     ).drop("now")
 
 
-def _begun(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
+def _begin(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
     """Begin the intervals of new values."""
     values = (pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN))
-    new = moves.lazy().filter("new_there")
+    new = moves.lazy().filter("new_exists")
     return _new_intervals(new.select("price_id", *PRICE_KEY, *values, "start_reason"), moment)
 
 

@@ -49,13 +49,13 @@ def with_middle(
     """Add the middle values, and whether each of the two steps makes a difference.
 
     Args:
-        rows: with evidence, and for each value old_<value> and new_<value>; old_there and
-            new_there say whether there is a row at all.
+        rows: with evidence, and for each value old_<value> and new_<value>; old_exists and
+            new_exists say whether there is a row at all.
         values: the columns that make a difference.
         re_read: what the newer reading makes of the older pages: the key and the values.
         on: the key.
 
-    Adds middle_there and middle_<value>, ``unclear``, ``ours`` and ``vendors``.
+    Adds middle_exists and middle_<value>, ``unclear``, ``ours`` and ``vendors``.
     """
     read = _re_read(rows, values, re_read, on)
     from_old = pl.col("evidence").is_in(["same_reading", "collection"])
@@ -67,7 +67,7 @@ def with_middle(
         .then(f"new_{name}")
         .otherwise(f"read_{name}")
         .alias(f"middle_{name}")
-        for name in ("there", *values)
+        for name in ("exists", *values)
     ]
     unclear = pl.col("evidence") == "none"
     return (
@@ -77,7 +77,7 @@ def with_middle(
             (~unclear & differs("old", "middle", values)).alias("ours"),
             (~unclear & differs("middle", "new", values)).alias("vendors"),
         )
-        .drop(f"read_{name}" for name in ("there", *values))
+        .drop(f"read_{name}" for name in ("exists", *values))
     )
 
 
@@ -87,14 +87,14 @@ def _re_read(
     if re_read is None:
         re_read = rows.clear().select(*on, *(pl.col(f"new_{name}").alias(name) for name in values))
     read = re_read.select(*on, *(pl.col(name).alias(f"read_{name}") for name in values))
-    read = read.with_columns(read_there=pl.lit(True))
+    read = read.with_columns(read_exists=pl.lit(True))
     joined = rows.join(read, on=on, how="left", maintain_order="left")
-    return joined.with_columns(pl.col("read_there").fill_null(False))
+    return joined.with_columns(pl.col("read_exists").fill_null(False))
 
 
 def differs(one: str, other: str, values: Sequence[str]) -> pl.Expr:
     """Tell whether two of STEPS differ: one is there and the other not, or a value differs."""
-    return values_differ(one, other, ["there", *values])
+    return values_differ(one, other, ["exists", *values])
 
 
 def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:

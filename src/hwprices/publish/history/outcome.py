@@ -24,8 +24,8 @@ class Outcome:
     Attributes:
         had: number of intervals before.
         has: number of intervals now.
-        sold_before: machine types and regions of the intervals that were open before, as ``_sold``
-            lists them.
+        sold_before: machine types and regions of the intervals that were open before, as
+            ``_types_and_regions`` lists them.
         sold: the same of those that are open now.
         ever: the same of all intervals before.
         moves: as those of ``Step``.
@@ -48,13 +48,13 @@ def outcome_of(step: Step) -> Outcome:
     columns = ("provider", *SUBJECTS, "valid_to")
     before, after = step.before.select(columns), step.history.select(columns)
     open_before = _open(before)
-    sold_before = _sold(open_before)
+    sold_before = _types_and_regions(open_before)
     return Outcome(
         had=step.before.height,
         has=step.history.height,
         sold_before=sold_before,
-        sold=_sold(_open(after)),
-        ever=sold_before if open_before is before else _sold(before),
+        sold=_types_and_regions(_open(after)),
+        ever=sold_before if open_before is before else _types_and_regions(before),
         moves=frames.independent(step.moves),
         waiting=_counted(step.waiting, WAITING),
         back=_counted(step.back, BACK),
@@ -87,7 +87,7 @@ def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return rows.group_by(columns).agg(prices=pl.len().cast(pl.Int64))
 
 
-def _sold(rows: pl.DataFrame) -> pl.DataFrame:
+def _types_and_regions(rows: pl.DataFrame) -> pl.DataFrame:
     """List the machine types and the regions of intervals; the column of the other is null.
 
     Sorted by key, rows of one subject follow one another: only the first of each run is looked at.

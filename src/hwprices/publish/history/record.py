@@ -103,7 +103,7 @@ def record(
     moment = Moment(version, previous.version if previous else None)
     after = {source.provider: _of_source(store, source, version) for source in sources}
     runs = {source.provider: source for source in sources}
-    before = _befores(store, previous)
+    before = _last_snapshots(store, previous)
     again = {
         name: re_read(store, name, previous.providers[name].run_id)
         for name, then in before.items()
@@ -217,7 +217,7 @@ class _Carry:
         files = _write(self.store, step.history, self.provider, is_whole=regions is None)
         if not self.was_checked:
             _checked(step.history, PriceHistory)
-        unchecked = step.touched if self.was_checked else step.history.clear()
+        unchecked = step.affected if self.was_checked else step.history.clear()
         return _Piece(files, outcome_of(step), unchecked)
 
 
@@ -274,7 +274,7 @@ def from_release(
     own = _accelerators(store, release)
     older = _accelerators(store, previous) if own is not None else None
     sheets = (older, frames.empty(SoldAccelerators) if own is None else own)
-    return advance(past, _befores(store, previous), after, moment, again, sheets)
+    return advance(past, _last_snapshots(store, previous), after, moment, again, sheets)
 
 
 def _of_source(store: Store, source: Source, version: str, *, prices: bool = True) -> Snapshot:
@@ -282,7 +282,7 @@ def _of_source(store: Store, source: Source, version: str, *, prices: bool = Tru
     return snapshot(source.provider, version, source.inputs, tables, prices=prices)
 
 
-def _befores(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapshot]:
+def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapshot]:
     if previous is None:
         return {}
     sources = (choose.from_release(name, previous) for name in previous.providers)

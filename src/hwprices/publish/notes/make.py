@@ -48,8 +48,8 @@ def make(
         },
         changes=dict(prices.group_by("change").len().sort("change").iter_rows()),
         moves=largest_moves(prices),
-        instance_types=_sold(changes, "instance_type"),
-        regions=_sold(changes, "region"),
+        instance_types=_types_or_regions(changes, "instance_type"),
+        regions=_types_or_regions(changes, "region"),
         new_providers=tuple(changes.filter(subject="provider", change="added")["provider"]),
         collection=_collection(changes),
         restated=_restated(changes),
@@ -120,7 +120,7 @@ def plain(amount: object) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _sold(changes: pl.DataFrame, subject: str) -> tuple[Sold, ...]:
+def _types_or_regions(changes: pl.DataFrame, subject: str) -> tuple[Sold, ...]:
     rows = changes.filter(subject=subject).filter(
         pl.col("change").is_in(["added", "returned", "removed", "restated", "unclear"]),
         pl.col("field").is_null(),

@@ -45,8 +45,8 @@ def notes(release: ReleaseNotes) -> str:
                 *_summary(release),
                 *_providers(release),
                 *_moves(release.moves),
-                *_sold("Machine types", release.instance_types),
-                *_sold("Regions", release.regions),
+                *_types_or_regions("Machine types", release.instance_types),
+                *_types_or_regions("Regions", release.regions),
                 *_collection(release),
                 *_restated(release),
                 *_refused(release),
@@ -100,7 +100,7 @@ def _move(move: Move) -> str:
     return f"{escaped(what)}: {amounts} ({move.percent:+.1f} %)"
 
 
-def _sold(title: str, rows: Sequence[Sold]) -> list[str]:
+def _types_or_regions(title: str, rows: Sequence[Sold]) -> list[str]:
     lines = []
     groups = dict.fromkeys((row.provider, row.change) for row in rows)
     for provider, change in groups:

@@ -103,7 +103,7 @@ def compare(
         table = table.join(
             cheapest, on=["provider", "instance_type"], how="left", maintain_order="left"
         )
-    notes = [*answer.notes, *(lacking(dataset, table) if equals else [])]
+    notes = [*answer.notes, *(providers_without_equal(dataset, table) if equals else [])]
     return Comparison(table, tuple(notes))
 
 
@@ -185,7 +185,7 @@ def nearest(dataset: "Dataset", machine: Machine) -> list[Machine]:
     return [found for _, found in best.values()]
 
 
-def lacking(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
+def providers_without_equal(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
     """Name the providers that have no equal of the machine."""
     others = [name for name in dataset.release.providers if name not in set(compared["provider"])]
     first = compared.row(0, named=True)

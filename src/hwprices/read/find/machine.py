@@ -86,11 +86,11 @@ def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, An
     return rows.row(0, named=True) if rows.height else None
 
 
-def ways(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the prices of a machine: one row for each way to buy it.
+def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the prices of a machine over its regions: one row for each way to buy it.
 
-    Columns: the way, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price in
-    the row's currency, and ``region`` and ``price_id`` of the lowest.
+    Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
+    in the row's currency, and ``region`` and ``price_id`` of the lowest.
     """
     known = rows.filter(pl.col("effective_hourly").is_not_null()).sort(
         "effective_hourly", "region", "price_id"
@@ -126,10 +126,13 @@ def by_region(rows: pl.DataFrame) -> pl.DataFrame:
     years = pl.when(pl.col("term_months") > 0).then(pl.format(" {}y", pl.col("term_months") // 12))
     title = pl.format("{} {}{}", "os", "purchase_option", years.fill_null(""))
     return (
-        plain.with_columns(way=title)
+        plain.with_columns(column=title)
         .sort("os", "term_months", "purchase_option")
         .pivot(
-            "way", index=["region", "currency"], values="effective_hourly", aggregate_function="min"
+            "column",
+            index=["region", "currency"],
+            values="effective_hourly",
+            aggregate_function="min",
         )
         .sort("currency", "region")
     )

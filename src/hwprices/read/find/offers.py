@@ -100,8 +100,8 @@ def run(
     rows = searching.priced(listed, search)
     carbon = dataset.scan("offers").select("provider", "region", "instance_type", "gco2e_per_hour")
     place = ["provider", "region", "instance_type"]
-    found = rows.join(carbon, on=place, how="left").select(columns).collect()
-    ordered = searching.sort(found, sort, descending=descending)
+    offers = rows.join(carbon, on=place, how="left").select(columns).collect()
+    ordered = searching.sort(offers, sort, descending=descending)
     notes = _notes(dataset, search, ordered)
     return Answer(ordered, tuple(notes), search)
 

@@ -86,9 +86,9 @@ def request(names: Vocabulary, text: str = "", **options: Any) -> Search:
             names near ones.
     """
     asked = _options(options)
-    fields = {**_figures(asked), **_software(asked), **_named(names, asked)}
+    fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
     places = {name: getattr(asked, name) for name in ("region", "country", "continent")}
-    bought = _bought(asked.option, asked.term)
+    bought = _purchase_options(asked.option, asked.term)
     return words.understand(text, names, Search(**fields, **bought, **_placed(names, **places)))
 
 
@@ -181,7 +181,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     return code
 
 
-def _bought(option: str | None, term: str | int | None) -> dict[str, Any]:
+def _purchase_options(option: str | None, term: str | int | None) -> dict[str, Any]:
     """Read the purchase options and terms."""
     known = [*PURCHASE_OPTIONS, COMMITMENT]
     options = [str(_code("option", part, known)) for part in _split(option)]
@@ -200,7 +200,7 @@ def _months(text: str) -> int:
     return months
 
 
-def _named(names: Vocabulary, options: Options) -> dict[str, Any]:
+def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
     if options.accelerator:

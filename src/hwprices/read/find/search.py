@@ -119,10 +119,10 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
     rate in ``usd_per``) and the figures derived from it. Prices that are not known or flagged as
     placeholders are left out.
     """
-    found = prices(dataset, search).filter(
+    known = prices(dataset, search).filter(
         pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
     )
-    return priced(found, search)
+    return priced(known, search)
 
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:

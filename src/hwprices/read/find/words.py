@@ -84,7 +84,7 @@ class Vocabulary:
     @cached_property
     def accelerators(self) -> Mapping[str, str]:
         """Accelerator id: its name. Those that a machine of the release has."""
-        ids = self._equipped["accelerator_id"].drop_nulls().unique().sort()
+        ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
         sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
         sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
         names = sold.join(sheet, on="accelerator_id", how="left").collect()
@@ -102,7 +102,7 @@ class Vocabulary:
     @cached_property
     def unknown(self) -> Mapping[tuple[str, str], str]:
         """Machines with an accelerator that has no id: the vendor's name of it."""
-        unknown = self._equipped.filter(
+        unknown = self._accelerators_of_types.filter(
             pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
         ).select("provider", "instance_type", "vendor_name")
         return {(provider, name): device for provider, name, device in unknown.iter_rows()}
@@ -113,7 +113,7 @@ class Vocabulary:
         return {place.country for place in self.places if place.country}
 
     @cached_property
-    def _equipped(self) -> pl.DataFrame:
+    def _accelerators_of_types(self) -> pl.DataFrame:
         """The accelerators of each machine type that has one."""
         return (
             self._dataset.scan("instance_types")

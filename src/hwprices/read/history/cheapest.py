@@ -25,7 +25,7 @@ def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
 def _of_one(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = rows.sort("per_accelerator_hour", *WHERE, "price_id")
     times = pl.concat([rows["valid_from"], rows["valid_to"].drop_nulls()]).unique().sort()
-    found = [_cheapest_at(ordered, at) for at in times]
+    cheapest = [_cheapest_at(ordered, at) for at in times]
     ends = [*times[1:], None]
     spans = pl.concat(
         [
@@ -33,7 +33,7 @@ def _of_one(rows: pl.DataFrame) -> pl.DataFrame:
                 valid_from=pl.lit(at, rows.schema["valid_from"]),
                 valid_to=pl.lit(end, rows.schema["valid_to"]),
             )
-            for row, at, end in zip(found, times, ends, strict=True)
+            for row, at, end in zip(cheapest, times, ends, strict=True)
         ]
     )
     same = pl.struct("per_accelerator_hour", *WHERE).rle_id()

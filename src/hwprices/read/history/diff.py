@@ -79,9 +79,9 @@ def _rank() -> pl.Expr:
 def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
     """Put the intervals of both times beside each other, where they differ."""
     columns = ("price_id", *PRICE_KEY, *VALUE)
-    old = intervals.valid_at(rows, since).select(*columns, there=pl.lit(True))
-    new = intervals.valid_at(rows, until).select(*columns, there=pl.lit(True))
-    named = {name: f"old_{name}" for name in ("there", *VALUE)}
+    old = intervals.valid_at(rows, since).select(*columns, exists=pl.lit(True))
+    new = intervals.valid_at(rows, until).select(*columns, exists=pl.lit(True))
+    named = {name: f"old_{name}" for name in ("exists", *VALUE)}
     joined = old.rename(named).join(
         new.rename({name: f"new_{name}" for name in named}),
         on="price_id",
@@ -90,7 +90,7 @@ def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.La
     )
     joined = joined.with_columns(
         *(pl.coalesce(name, f"{name}_right").alias(name) for name in PRICE_KEY),
-        pl.col("old_there", "new_there").fill_null(False),
+        pl.col("old_exists", "new_exists").fill_null(False),
     )
     differs = pl.any_horizontal(
         pl.col(f"old_{name}").ne_missing(pl.col(f"new_{name}")) for name in named
@@ -118,9 +118,9 @@ def _reasons(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFra
 def _change() -> pl.Expr:
     old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
     by_value = (
-        pl.when(~pl.col("old_there"))
+        pl.when(~pl.col("old_exists"))
         .then(pl.lit("added"))
-        .when(~pl.col("new_there"))
+        .when(~pl.col("new_exists"))
         .then(pl.lit("removed"))
         .when(old.is_null() & new.is_not_null())
         .then(pl.lit("price_known"))

@@ -45,7 +45,7 @@ def history(
     Raises:
         HwpricesError: no price of such a name was ever in a release; names the nearest ones.
     """
-    rows = _named(table(tables), name).filter(
+    rows = _rows_of(table(tables), name).filter(
         *(
             pl.col(column) == value
             for column, value in (
@@ -77,7 +77,7 @@ def table(tables: Tables) -> pl.LazyFrame:
         ) from error
 
 
-def _named(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+def _rows_of(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
     names = rows.select("instance_type", "accelerator_id").unique().collect()
     types = names["instance_type"].unique().sort().to_list()
     wanted = name.strip().casefold()

@@ -50,9 +50,14 @@ def read(dataset: Dataset) -> ReleaseNotes | None:
 
 def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]:
     """Say what is new. ``text`` makes a text from outside fit for where the lines are shown."""
-    told = [*_providers(notes, text), *_prices(notes), *_sold(notes), *_kept(notes, text)]
+    sentences = [
+        *_providers(notes, text),
+        *_prices(notes),
+        *_types_and_regions(notes),
+        *_kept_providers(notes, text),
+    ]
     if notes.spec_changes:
-        told.append(f"Figures of machine types that the vendor changed: {notes.spec_changes}.")
+        sentences.append(f"Figures of machine types that the vendor changed: {notes.spec_changes}.")
     missing = [row for row in notes.collection if row.change == "not_collected"]
     if missing:
         names = ", ".join(
@@ -61,8 +66,10 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
         )
         more = f" and {len(missing) - MAX_UNITS} more" if len(missing) > MAX_UNITS else ""
         count = sum(row.prices for row in missing)
-        told.append(f"Not collected: {names}{more}. Left as before: {counted(count, 'price')}.")
-    return told or ["No price changed."]
+        sentences.append(
+            f"Not collected: {names}{more}. Left as before: {counted(count, 'price')}."
+        )
+    return sentences or ["No price changed."]
 
 
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
@@ -83,7 +90,7 @@ def _prices(notes: ReleaseNotes) -> Iterator[str]:
         yield f"Prices: {', '.join(counts)}."
 
 
-def _sold(notes: ReleaseNotes) -> Iterator[str]:
+def _types_and_regions(notes: ReleaseNotes) -> Iterator[str]:
     both = (("Machine types", notes.instance_types), ("Regions", notes.regions))
     for subject, rows in both:
         counts = [
@@ -97,7 +104,7 @@ def _count(rows: tuple[Sold, ...], change: str) -> int:
     return sum(row.change == change for row in rows)
 
 
-def _kept(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
+def _kept_providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
     for note in notes.providers.values():
         if note.status == "kept":
             yield (

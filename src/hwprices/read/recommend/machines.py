@@ -108,7 +108,7 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .filter(col.accelerator_count > 0)
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
-            *_bought(limits),
+            *_cost_columns(limits),
             cpu_id=pl.lit(None, dtype=pl.String),
             devices=devices,
             usable_bytes=col.accelerator_memory_gib * 2**30 * USABLE / devices,
@@ -133,7 +133,7 @@ def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
         .join(_cpu_ids(dataset).lazy(), on=KEY, how="left")
         .join(dataset.scan("instance_types").select(*KEY, "burstable"), on=KEY, how="left")
         .with_columns(
-            *_bought(limits),
+            *_cost_columns(limits),
             **nothing,
             accelerator_id=pl.lit(None, dtype=pl.String),
             accelerator_count=pl.lit(0.0),
@@ -170,7 +170,7 @@ def _cpu_ids(dataset: Tables) -> pl.DataFrame:
     return machine_cpus(types, sheet, families, "cpu_id")
 
 
-def _bought(limits: Limits) -> list[pl.Expr]:
+def _cost_columns(limits: Limits) -> list[pl.Expr]:
     """Return the columns of an offer that say what it costs under the option."""
     col = pl.col
     options = OPTIONS[limits.option]

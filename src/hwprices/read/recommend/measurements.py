@@ -134,7 +134,7 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
 
 def _choose(rows: list[dict[str, Any]]) -> Measurement:
     """Choose the row that stands for a group of one accelerator, benchmark and scenario."""
-    row = standing(rows)
+    row = representative(rows)
     kind = KINDS[row["scenario"]]
     return Measurement(
         accelerator_id=row["accelerator_id"],
@@ -149,7 +149,7 @@ def _choose(rows: list[dict[str, Any]]) -> Measurement:
     )
 
 
-def standing(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def representative(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Choose the row that stands for what an accelerator does with a benchmark.
 
     That of the newest round, or of an older one in which as many accelerators did more: hardware

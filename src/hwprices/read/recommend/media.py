@@ -14,7 +14,7 @@ from hwprices.read.recommend.exclusions import (
     private_host_unasked,
 )
 from hwprices.read.recommend.job import Limits
-from hwprices.read.recommend.measurements import standing
+from hwprices.read.recommend.measurements import representative
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.recommend import OUTPUT, with_payback
 from hwprices.read.tables import Tables
@@ -109,7 +109,7 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
         pl.col("division").ne_missing("open"),
     ).drop_nulls("per_accelerator")
     groups = rows.sort("system").group_by("accelerator_id", maintain_order=True)
-    chosen = [standing(list(group.iter_rows(named=True))) for _, group in groups]
+    chosen = [representative(list(group.iter_rows(named=True))) for _, group in groups]
     return pl.DataFrame(chosen, schema=rows.schema).select(
         "accelerator_id",
         "per_accelerator",

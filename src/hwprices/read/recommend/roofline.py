@@ -69,7 +69,7 @@ def roofline(
         most = serving.largest_batch(demand.model, copy, request)
         if demand.concurrency is not None:
             most = min(most, -(-demand.concurrency // copies))
-        found = serving.fill(
+        speed = serving.fill(
             demand.model,
             copy,
             efficiency,
@@ -77,10 +77,10 @@ def roofline(
             most=most,
             min_tokens_per_second=demand.min_tokens_per_second,
         )
-        if found is None or _too_late(found, demand):
+        if speed is None or _too_late(speed, demand):
             continue
         busy = copies if demand.concurrency is None else min(copies, demand.concurrency)
-        results.append((_times(found, busy), devices))
+        results.append((_of_copies(speed, busy), devices))
     return max(results, key=lambda result: result[0].tokens_per_second, default=None)
 
 
@@ -97,17 +97,17 @@ def divisions(count: int, heads: int) -> Iterator[int]:
         devices *= 2
 
 
-def _too_late(found: Speed, demand: Demand) -> bool:
+def _too_late(speed: Speed, demand: Demand) -> bool:
     limit = demand.max_seconds_to_first_token
-    return limit is not None and found.seconds_to_first_token > limit
+    return limit is not None and speed.seconds_to_first_token > limit
 
 
-def _times(found: Speed, copies: float) -> Speed:
+def _of_copies(speed: Speed, copies: float) -> Speed:
     """Give the speed of several copies side by side."""
     return replace(
-        found,
-        batch=found.batch * copies,
-        tokens_per_second=found.tokens_per_second * copies,
+        speed,
+        batch=speed.batch * copies,
+        tokens_per_second=speed.tokens_per_second * copies,
     )
 
 

@@ -92,8 +92,8 @@ class Estimator:
         result = roofline(machine, _before_scaling(demand, factor), self.fitted)
         if result is None:
             return None
-        found, devices = result
-        scaled = times_rate(found, factor)
+        speed, devices = result
+        scaled = times_rate(speed, factor)
         capped = self._capped(machine, demand, scaled, kind)
         return self._answer(machine, demand, capped, devices, nearest, kind)
 
@@ -108,10 +108,10 @@ class Estimator:
         result = roofline(machine, demand, self.fitted, bits)
         if result is None:
             return None
-        found, devices = result
+        speed, devices = result
         used = machine.count if measurement.kind == "serving" else 1
         rate = measurement.per_device * used * machine.whole_devices
-        exact = times_rate(found, rate / found.tokens_per_second)
+        exact = times_rate(speed, rate / speed.tokens_per_second)
         same_size = used == measurement.devices and machine.whole_devices == 1
         basis = "measured" if same_size else "scaled"
         return self._answer(
@@ -122,7 +122,7 @@ class Estimator:
         self,
         machine: Machine,
         demand: Demand,
-        found: Speed,
+        speed: Speed,
         devices: int,
         nearest: Measurement | None,
         kind: Kind,
@@ -134,7 +134,7 @@ class Estimator:
             basis = "scaled" if nearest else "modelled" if fitted else "unmeasured_family"
         error, p90 = self.fitted.errors[f"{basis}/{kind}"]
         return Answer(
-            speed=found,
+            speed=speed,
             basis=basis,
             error=error,
             error_p90=p90,
@@ -177,7 +177,7 @@ class Estimator:
         ratio = 1.0 if not modelled else measurement.per_device / modelled
         return float(ratio if exact else ratio ** TRUST[measurement.kind])
 
-    def _capped(self, machine: Machine, demand: Demand, found: Speed, kind: Kind) -> Speed:
+    def _capped(self, machine: Machine, demand: Demand, speed: Speed, kind: Kind) -> Speed:
         """Hold the speed below the most work that was ever measured on the accelerator.
 
         Work is operations for each generated token, with those of its prompt, at most that of the
@@ -193,8 +193,8 @@ class Estimator:
         exact = self.measurement(machine.device.accelerator_id, demand.model, kind)
         if exact is not None and kind == "serving":
             limits.append(most_work(exact, demand.model) * devices / work)
-        limit = min(limits, default=found.tokens_per_second)
-        return times_rate(found, min(1.0, limit / found.tokens_per_second))
+        limit = min(limits, default=speed.tokens_per_second)
+        return times_rate(speed, min(1.0, limit / speed.tokens_per_second))
 
 
 def work_per_token(model: ModelShape, input_tokens: float, output_tokens: float) -> float:
@@ -223,11 +223,11 @@ def _before_scaling(demand: Demand, factor: float) -> Demand:
     )
 
 
-def times_rate(found: Speed, factor: float) -> Speed:
+def times_rate(speed: Speed, factor: float) -> Speed:
     """Multiply every speed by a factor, and divide the time to the first token by it."""
     return replace(
-        found,
-        tokens_per_second=found.tokens_per_second * factor,
-        tokens_per_second_per_user=found.tokens_per_second_per_user * factor,
-        seconds_to_first_token=found.seconds_to_first_token / factor,
+        speed,
+        tokens_per_second=speed.tokens_per_second * factor,
+        tokens_per_second_per_user=speed.tokens_per_second_per_user * factor,
+        seconds_to_first_token=speed.seconds_to_first_token / factor,
     )

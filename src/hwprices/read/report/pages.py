@@ -26,7 +26,7 @@ Machines = Literal["all", "accelerators"]
 
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
 
-WAYS = {
+PRICE_HEADINGS = {
     "on_demand_usd_per_hour": "On demand",
     "spot_usd_per_hour": "Spot",
     "best_1y_usd_per_hour": "Best 1 year",
@@ -157,7 +157,7 @@ class Pages:
                 (name.upper(), row.get(column), row[f"{name}_support"])
                 for name, column in NUMBER_FORMATS.items()
             ],
-            ways=list(WAYS.values()),
+            price_headings=list(PRICE_HEADINGS.values()),
             rent=_rent(offers),
             machines=_machines(offers),
             measured=payload.records(measured),
@@ -239,15 +239,15 @@ OWN = ("on_demand_hourly", "on_demand_reason")
 
 
 def _rent(offers: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the cheapest price of one accelerator by provider, in each of WAYS.
+    """Return the cheapest price of one accelerator by provider, in each of PRICE_HEADINGS.
 
     Each price has ``usd``, ``region`` and ``instance_type``.
     """
     count = pl.col("accelerator_count")
     lines = []
     for (provider,), own in offers.filter(count > 0).group_by("provider", maintain_order=True):
-        prices: dict[str, dict[str, Any] | None] = dict.fromkeys(WAYS.values())
-        for column, heading in WAYS.items():
+        prices: dict[str, dict[str, Any] | None] = dict.fromkeys(PRICE_HEADINGS.values())
+        for column, heading in PRICE_HEADINGS.items():
             price = formulas.divide(pl.col(column), count).alias("usd")
             cheapest = own.select(price, "region", "instance_type").drop_nulls("usd").sort("usd")
             if cheapest.height:

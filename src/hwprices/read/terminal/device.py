@@ -60,7 +60,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h as a part", money(row["part_usd_per_hour"])),
         ("USD/year", with_remark(money(row["usd_per_year"]), row["usd_per_year_basis"])),
         ("prices of", str(row["prices_observed"] or "")),
-        ("at launch", with_remark(money(row["launch_price_usd"]), launched(row))),
+        ("at launch", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
         ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
         ("USD/h owned", money(row["tco_usd_per_hour"])),
@@ -84,7 +84,7 @@ def _performance(row: Row) -> list[tuple[str, str]]:
     ]
 
 
-def launched(row: Row) -> str:
+def launch_price_of(row: Row) -> str:
     """Say what the launch price is of."""
     return f"USD, {row['release_year']}" if row["release_year"] else "USD"
 

@@ -121,7 +121,7 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
     known = answer.rows.filter(pl.col("effective_hourly").is_not_null())
     if known.height:
-        parts += [_ways(known, limit), *_matrices(known, limit)]
+        parts += [_price_ranges(known, limit), *_matrices(known, limit)]
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
@@ -161,12 +161,12 @@ def _device(device: Mapping[str, Any]) -> str:
     return f"{number(device['count'])} × {name}"
 
 
-def _ways(known: pl.DataFrame, limit: int | None) -> Table:
+def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
     overlaid = (
         known.filter(pl.col("overlay").is_not_null()).height if "overlay" in known.columns else 0
     )
-    ways = machines.ways(known)
-    shown = ways.head(limit or SCREENFUL)
+    ranges = machines.price_ranges(known)
+    shown = ranges.head(limit or SCREENFUL)
     rows = [
         [
             amount(row, "lowest"),
@@ -179,8 +179,8 @@ def _ways(known: pl.DataFrame, limit: int | None) -> Table:
         for row in shown.iter_rows(named=True)
     ]
     remarks = []
-    if ways.height > shown.height:
-        remarks.append(f"and {ways.height - shown.height} more ways: --limit {ways.height}")
+    if ranges.height > shown.height:
+        remarks.append(f"and {ranges.height - shown.height} more: --limit {ranges.height}")
     if overlaid:
         remarks.append(
             f"own discounts changed {overlaid} of these prices; --csv has the list price"
@@ -197,26 +197,29 @@ def _ways(known: pl.DataFrame, limit: int | None) -> Table:
 def _matrices(known: pl.DataFrame, limit: int | None) -> list[RenderableType]:
     """Draw the prices by region; in several tables, one for each operating system."""
     matrix = machines.by_region(known)
-    ways = [name for name in matrix.columns if name not in ("region", "currency")]
-    systems = list(dict.fromkeys(way.split(" ")[0] for way in ways))
+    purchases = [name for name in matrix.columns if name not in ("region", "currency")]
+    systems = list(dict.fromkeys(name.split(" ")[0] for name in purchases))
     return [
-        _matrix(matrix, name, [w for w in ways if w.startswith(f"{name} ")], limit)
-        for name in systems
+        _matrix(
+            matrix, system_name, [p for p in purchases if p.startswith(f"{system_name} ")], limit
+        )
+        for system_name in systems
     ]
 
 
 def _matrix(
-    matrix: pl.DataFrame, system_name: str, ways: list[str], limit: int | None
+    matrix: pl.DataFrame, system_name: str, purchases: list[str], limit: int | None
 ) -> RenderableType:
-    has_any = matrix.filter(pl.any_horizontal(pl.col(way).is_not_null() for way in ways))
-    order = [way for way in ways if way.endswith(" on_demand")]
-    order += [way for way in ways if way not in order]
+    has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
+    order = [name for name in purchases if name.endswith(" on_demand")]
+    order += [name for name in purchases if name not in order]
     sorted_rows = has_any.sort("currency", order[0], "region", nulls_last=True)
     shown = sorted_rows.head(limit or SCREENFUL)
     rows = [
-        [row["region"], *(amount(row, way) for way in order)] for row in shown.iter_rows(named=True)
+        [row["region"], *(amount(row, name) for name in order)]
+        for row in shown.iter_rows(named=True)
     ]
-    headings = [way.split(" ", 1)[1].replace("_", " ") for way in order]
+    headings = [name.split(" ", 1)[1].replace("_", " ") for name in order]
     rest = has_any.height - shown.height
     return table(
         ["region", *headings],

@@ -70,7 +70,7 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     facts = {
         "what": _terms(price),
         "flags": ", ".join(price["flags"]),
-        "seen": _seen(price["observed_at"]),
+        "seen": _seen_time(price["observed_at"]),
         "at": price["source_url"],
         "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
@@ -109,7 +109,7 @@ def _components(components: pl.DataFrame) -> Table:
     return table(headings, rows, title="", right=headings[1:4], least=["SKU", "how"])
 
 
-def _seen(seen: datetime) -> str:
+def _seen_time(seen: datetime) -> str:
     """Write the time at which a price was seen, and that it is stale."""
     now = datetime.now(UTC)
     return seen_words(seen, now) if is_stale(seen, now) else f"{seen:%Y-%m-%d %H:%M} UTC"
@@ -136,10 +136,10 @@ def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
         return [title, *([Text("not found by this id on the page")] if trace.page else [])]
     if raw or not trace.fields:
         return [title, Text(trace.line, overflow="fold")]
-    said = [(name, value) for name, value in trace.fields if not value.endswith(trace.sku)]
-    names = _short_names([name for name, _ in said])
+    fields = [(name, value) for name, value in trace.fields if not value.endswith(trace.sku)]
+    names = _short_names([name for name, _ in fields])
     rows = [
-        (name, Text(value, overflow="fold")) for name, (_, value) in zip(names, said, strict=True)
+        (name, Text(value, overflow="fold")) for name, (_, value) in zip(names, fields, strict=True)
     ]
     return [title, table(["", " "], rows, wrap=[" "], least=())]
 

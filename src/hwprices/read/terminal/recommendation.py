@@ -88,7 +88,7 @@ def render_recommendation(
         parts.append(_rented(rented, top, count))
     parts += _private_hosts(left_out)
     if bought.height:
-        parts.append(_bought(bought, min(top, 5) if rented.height else top, count))
+        parts.append(_machines_to_buy(bought, min(top, 5) if rented.height else top, count))
     if not recommended.height:
         parts.append(f"{count}.")
     elif recommended["usd_per_million_output_tokens"].count():
@@ -160,7 +160,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     )
 
 
-def _bought(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
+def _machines_to_buy(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     """Draw the machines to buy, with their price and when it is paid back."""
     shown = machines.head(top)
     figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))

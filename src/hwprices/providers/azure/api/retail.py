@@ -168,7 +168,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
             _check_filter(result, unit)
             return result
 
-        accepted = settle(download, previous, unit.name)
+        accepted = download_until_consistent(download, previous, unit.name)
         if not accepted.count and previous:
             raise FetchError(
                 f"{unit.name} has no items and had {len(previous)} before",
@@ -203,7 +203,9 @@ def read_regions(http: Http, url: str) -> list[str]:
     )
 
 
-def settle(download: Callable[[], Download], previous: frozenset[Identity], name: str) -> Download:
+def download_until_consistent(
+    download: Callable[[], Download], previous: frozenset[Identity], name: str
+) -> Download:
     """Download until a result can be accepted.
 
     It can if it is consistent, or if the download before it has the same items.
@@ -220,13 +222,15 @@ def settle(download: Callable[[], Download], previous: frozenset[Identity], name
         except _InconsistentError as error:
             last, problem = None, str(error)
             continue
-        doubt = _doubt(current, previous)
-        if not doubt or (last is not None and current.has_items_of(last)):
+        inconsistency = _inconsistency(current, previous)
+        if not inconsistency or (last is not None and current.has_items_of(last)):
             _check_lost(current, previous, name)
             return current
-        problem = doubt
+        problem = inconsistency
         if last is not None:
-            problem = f"two downloads differ by {_difference(current, last)} items ({doubt})"
+            problem = (
+                f"two downloads differ by {_difference(current, last)} items ({inconsistency})"
+            )
         last = current
     raise FetchError(
         f"{name} could not be read completely in {DOWNLOADS} downloads: {problem}",
@@ -234,7 +238,7 @@ def settle(download: Callable[[], Download], previous: frozenset[Identity], name
     )
 
 
-def _doubt(download: Download, previous: frozenset[Identity]) -> str:
+def _inconsistency(download: Download, previous: frozenset[Identity]) -> str:
     """Say what is inconsistent in a download; empty where nothing is."""
     if repeated := download.repeated:
         return f"{repeated} items came twice"

@@ -72,7 +72,7 @@ def compose(
     their on-demand price and the row carries the flag ``uncommitted_parts``.
     """
     lines = _price_lines(machines, rates)
-    lines = lines.join(_sold(lines, machines), on="offer", how="semi")
+    lines = lines.join(_existing_offers(lines, machines), on="offer", how="semi")
     lines = _add_cost(lines)
     prices = _sum_lines(lines, unfetched)
     priced = prices.filter(pl.col("hourly").is_not_null()).select("offer")
@@ -113,7 +113,7 @@ def _at_on_demand(parts: pl.DataFrame, rate: pl.DataFrame, lines: pl.DataFrame) 
     ).select(lines.columns)
 
 
-def _sold(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
+def _existing_offers(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
     """Return the offers that exist."""
     has_sku = pl.col("price").is_not_null() | pl.col("ambiguous").is_not_null()
     exists = pl.col("main") & (has_sku | (pl.col("purchase_option") == "on_demand"))
