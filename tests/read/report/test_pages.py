@@ -1,6 +1,7 @@
 """The pages of accelerators and machine types, which need no script."""
 
 import shutil
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.read.report import report
+from hwprices.read.report import pages, report
 from hwprices.read.report.pages import file_name
 
 
@@ -152,3 +153,37 @@ def test_a_report_inside_its_release_is_no_fault_of_the_release(
     assert (pages / "machines" / "aws" / "p5.48xlarge.html").is_file()
     assert not (pages / "machines" / "aws" / "m5.large.html").exists()
     assert opened.verify() == before
+
+
+def in_euro(offers: pl.DataFrame) -> pl.DataFrame:
+    """Price offers in EUR, so that they have no price in USD."""
+    usd = [name for name in offers.columns if "_usd_" in name]
+    return offers.with_columns(
+        pl.lit("EUR").alias("currency"),
+        *(pl.lit(None, offers.schema[name]).alias(name) for name in usd),
+    )
+
+
+def test_an_accelerators_price_in_another_currency_keeps_it(
+    dataset: hwprices.Dataset, tmp_path: Path
+) -> None:
+    shutil.copytree(dataset.store.root, tmp_path / "data")
+    opened = hwprices.open(tmp_path / "data")
+    (path,) = opened.files("offers")
+    in_euro(pl.read_parquet(path).filter(provider="aws")).write_parquet(path)
+    report.write(opened, tmp_path / "report")
+    text = Page(tmp_path / "report" / "accelerators" / "nvidia-h100-sxm5-80gb.html").text
+    assert "EUR 6.88/h" in text
+    assert "EUR 55.04" in text
+    assert "$" not in text.partition("The device")[0]
+
+
+def test_a_price_in_usd_goes_before_other_currencies(dataset: hwprices.Dataset) -> None:
+    offers = dataset.offers.filter(pl.col("instance_type") == "p5.48xlarge").collect()
+    cheaper = in_euro(offers).with_columns(pl.col("on_demand_hourly") / 2)
+    both = pl.concat([cheaper.cast(offers.schema), offers])
+    (line,) = pages.rental_prices(both)
+    assert line["prices"]["On demand"]["currency"] == "USD"
+    assert line["prices"]["On demand"]["amount"] == Decimal("6.88")
+    (machine,) = pages.machine_types(both)
+    assert (machine["amount"], machine["currency"]) == (Decimal("55.04"), "USD")

@@ -158,8 +158,8 @@ class Pages:
                 for name, column in NUMBER_FORMATS.items()
             ],
             price_headings=list(PRICE_HEADINGS.values()),
-            rent=_rent(offers),
-            machines=_machines(offers),
+            rent=rental_prices(offers),
+            machines=machine_types(offers),
             measured=payload.records(measured),
             **self.common,
         )
@@ -238,35 +238,57 @@ OWN = ("on_demand_hourly", "on_demand_reason")
 """Columns of an offer in its own currency."""
 
 
-def _rent(offers: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the cheapest price of one accelerator by provider, in each of PRICE_HEADINGS.
+def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
+    """Find the cheapest prices of one accelerator by provider, in each of PRICE_HEADINGS.
 
-    Each price has ``usd``, ``region`` and ``instance_type``.
+    ``offers`` are those of machines with the accelerator. Returns a dict for each provider:
+    ``provider``, and ``prices`` with a price or None for each heading. A price has ``amount`` for
+    one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where the
+    provider has one in USD; otherwise on demand in the first other currency.
     """
-    count = pl.col("accelerator_count")
-    lines = []
-    for (provider,), own in offers.filter(count > 0).group_by("provider", maintain_order=True):
-        prices: dict[str, dict[str, Any] | None] = dict.fromkeys(PRICE_HEADINGS.values())
-        for column, heading in PRICE_HEADINGS.items():
-            price = formulas.divide(pl.col(column), count).alias("usd")
-            cheapest = own.select(price, "region", "instance_type").drop_nulls("usd").sort("usd")
-            if cheapest.height:
-                prices[heading] = cheapest.row(0, named=True)
-        lines.append({"provider": provider, "prices": prices})
-    return lines
+    with_accelerators = offers.filter(pl.col("accelerator_count") > 0)
+    return [
+        {
+            "provider": provider,
+            "prices": {
+                heading: _cheapest(own, column) for column, heading in PRICE_HEADINGS.items()
+            },
+        }
+        for (provider,), own in with_accelerators.group_by("provider", maintain_order=True)
+    ]
 
 
-def _machines(offers: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the machine types with an accelerator: the cheapest on-demand price, and regions."""
+def _cheapest(offers: pl.DataFrame, column: str) -> dict[str, Any] | None:
+    """Choose the cheapest price in USD, else on demand in the currency of the offer, else None."""
+    columns = [(column, pl.lit("USD"))]
+    if column == "on_demand_usd_per_hour":
+        columns.append(("on_demand_hourly", pl.col("currency")))
+    for name, currency in columns:
+        amount = formulas.divide(pl.col(name), pl.col("accelerator_count")).alias("amount")
+        priced = offers.select(amount, currency.alias("currency"), "region", "instance_type")
+        cheapest = priced.drop_nulls("amount").sort("currency", "amount")
+        if cheapest.height:
+            return cheapest.row(0, named=True)
+    return None
+
+
+def machine_types(offers: pl.DataFrame) -> list[dict[str, Any]]:
+    """List the machine types with an accelerator: the cheapest on-demand price, and regions.
+
+    ``amount`` is in ``currency``: in USD where there is such a price.
+    """
+    usd, own = pl.col("on_demand_usd_per_hour"), pl.col("on_demand_hourly")
+    currency = pl.when(usd.count() > 0).then(pl.lit("USD")).otherwise(pl.col("currency").min())
     return (
         offers.group_by("provider", "instance_type")
         .agg(
             pl.col("accelerator_count").first(),
             pl.col("vcpus").first(),
             pl.col("memory_gib").first(),
-            pl.col("on_demand_usd_per_hour").min().alias("usd"),
+            currency.alias("currency"),
+            own.filter(pl.col("currency") == currency).min().alias("amount"),
             pl.col("region").n_unique().alias("regions"),
         )
-        .sort("provider", "usd", "instance_type", nulls_last=True)
+        .sort("provider", "amount", "instance_type", nulls_last=True)
         .to_dicts()
     )
