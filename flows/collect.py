@@ -45,7 +45,7 @@ def _runner() -> Any:
     if not scheduler:
         return ThreadPoolTaskRunner(max_workers=THREADS)
     try:
-        from prefect_dask import DaskTaskRunner
+        from prefect_dask.task_runners import DaskTaskRunner
     except ImportError:
         raise HwpricesError(
             "HWPRICES_DASK_SCHEDULER is set, but prefect-dask is not installed",

@@ -65,7 +65,10 @@ def running() -> Iterator["Server"]:
     try:
         yield server
     finally:
-        server.stop()
+        try:
+            send_logs()
+        finally:
+            server.stop()
 
 
 class Server:
@@ -127,6 +130,17 @@ class Server:
         """Keep the last lines of what the server writes, so that it never waits for a reader."""
         for line in cast(BinaryIO, self._process.stdout):
             self._lines.append(line.decode(errors="replace").strip())
+
+
+def send_logs() -> None:
+    """Send what a flow has logged and Prefect has not sent yet: it sends logs every two seconds.
+
+    Sent after the server has ended they would be lost, and the end of the program would wait a
+    minute for Prefect's attempts. Prefect gives this up after 5 s. Without a flow nothing is done.
+    """
+    handlers = sys.modules.get("prefect.logging.handlers")
+    if handlers is not None:
+        handlers.APILogHandler().flush()
 
 
 def check() -> None:

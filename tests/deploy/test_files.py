@@ -50,6 +50,29 @@ def settings_variables() -> set[str]:
     return {variable(model, name) for model in classes for name in model.model_fields}
 
 
+def test_compose_takes_the_file(folder: Path) -> None:
+    """The schema is that of Compose; check-jsonschema brings it along."""
+    module = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    file = str(folder / "compose.yaml")
+    done = subprocess.run([*module, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_a_service_needs_is_in_the_compose_file(compose: dict[str, Any], folder: Path) -> None:
+    """A schema cannot tell: services waited for, their health checks, volumes, mounted files."""
+    services = compose["services"]
+    for name, service in services.items():
+        for needed, wait in service.get("depends_on", {}).items():
+            if wait["condition"] == "service_healthy":
+                assert "healthcheck" in services[needed], (name, needed)
+            else:
+                assert services[needed]["restart"] == "no", (name, needed)
+        for volume in service.get("volumes", []):
+            source = volume.partition(":")[0]
+            exists = (folder / source).exists() if "/" in source else source in compose["volumes"]
+            assert exists, (name, volume)
+
+
 def test_images_of_others_are_pinned(compose: dict[str, Any]) -> None:
     images = {service["image"] for service in compose["services"].values()}
     assert {image for image in images - {OWN_IMAGE} if not PINNED.search(image)} == set()

@@ -7,11 +7,13 @@ of pytest takes.
 import contextvars
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +74,15 @@ def prices_digests(root: Path, provider: str) -> dict[str, str]:
 def script(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
     """Run the flow's file as a script, which starts a Prefect server of its own and ends it.
 
-    A proxy that does not answer stands between this machine and all others.
+    A proxy that does not answer stands between this machine and all others. Prefect's logs, which
+    the command turns off, are on, and not sent before the end.
     """
-    root, home = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home")
+    root = tmp_path_factory.mktemp("root")
     command = [sys.executable, project / "flows/refresh.py", "--root", str(root)]
-    proxies = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "", "no_proxy": ""}
-    environment = {**clean_environment(home), **CREDENTIALS, **proxies}
-    done = run(*command, "--provider", SMALL, cwd=home, environment=environment)
+    variables = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "", "no_proxy": ""}
+    variables |= {"PREFECT_LOGGING_LEVEL": "INFO", "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "600"}
+    environment = {**clean_environment(root / ".prefect"), **CREDENTIALS, **variables}
+    done = run(*command, "--provider", SMALL, cwd=root, environment=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     return Release(root, done.stdout + done.stderr, [])
@@ -91,7 +95,8 @@ def test_no_credential_gets_to_the_screen_or_into_prefects_database(
 
     The worker and the script had credentials in their environment.
     """
-    files = [path for path in prefect_home.rglob("*") if path.is_file()]
+    homes = [prefect_home, script.root / ".prefect"]
+    files = [path for home in homes for path in home.rglob("*") if path.is_file()]
     for root in (release.root, script.root):
         files += [path for path in root.rglob("*.json") if path.is_file()]
     assert {"prefect.db", "serve.log"} <= {path.name for path in files}
@@ -145,6 +150,14 @@ def test_the_screen_shows_progress_and_the_summary(script: Release) -> None:
     assert f"{SMALL}: plan" in script.output
     assert hwprices.open(script.root).version in script.output
     assert "One H100 for an hour" in script.output
+
+
+def test_the_last_log_gets_to_the_server_that_the_command_ends(script: Release) -> None:
+    with closing(sqlite3.connect(script.root / ".prefect" / "prefect.db")) as database:
+        messages = [message for (message,) in database.execute("select message from log")]
+    assert "Finished in state Completed()" in messages
+    assert f"new release {hwprices.open(script.root).version}" in messages
+    assert "Error logging to API" not in script.output
 
 
 def test_a_second_run_publishes_nothing_new(script: Release, prefect_server: Server) -> None:
