@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import IO
 import pytest
 from click.testing import Result
 from tests.helpers import make
+from tests.helpers.offer_rows import machine, price, prices, rows
 from typer.testing import CliRunner
 
 import hwprices
@@ -60,6 +62,41 @@ def test_releases_lists_versions_and_rows(root: Path) -> None:
     entries = json.loads(run("releases", "--json", root=root).stdout)
     assert [entry["version"] for entry in entries] == [VERSION]
     assert entries[0]["rows"]["prices"] == 20
+
+
+def next_steps(root: Path) -> list[list[str]]:
+    """The commands under "What next" of ``hwprices show``, as a shell would split them."""
+    _, _, text = run("show", root=root).stdout.partition("What next")
+    commands = re.findall(r"hwprices ((?:find|price|explain|device|coverage|query) .*)", text)
+    return [shlex.split(command.partition("   (")[0]) for command in commands]
+
+
+def test_the_next_steps_have_answers(market: Path) -> None:
+    steps = next_steps(market)
+    assert ["price", "p5.48xlarge", "--root", str(market)] in steps
+    assert [step for step in steps if run(*step).exit_code != 0] == []
+
+
+def test_the_next_steps_name_machines_that_the_release_has(tmp_path: Path) -> None:
+    """Names with blanks that two clouds share, and a folder with a blank."""
+    root = tmp_path / "my data"
+    name = "NVIDIA HGX H100"
+    for provider, amount in {"coreweave": "29.24", "nebius": "49.24"}.items():
+        h100 = machine(provider, name, device="nvidia-h100-sxm5-80gb", count=8, gib=80)
+        tables = {
+            **make.world(1, provider=provider),
+            "instance_types": rows("instance_types", h100),
+            "prices": prices(price(provider, "us-east-1", name, amount)).collect(),
+        }
+        make.stage_frames(Store(root), "r1", tables, provider=provider)
+    release.publish(Store(root))
+    steps = {step[0]: step for step in next_steps(root)}
+    assert steps["price"] == ["price", name, "--provider", "coreweave", "--root", str(root)]
+    for command in ("price", "explain", "query"):
+        result = run(*steps[command])
+        assert result.exit_code == 0, result.stderr
+        assert "29.24" in result.stdout
+        assert "49.24" not in result.stdout
 
 
 def test_show_summarises_a_release(root: Path) -> None:

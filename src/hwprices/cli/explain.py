@@ -15,6 +15,7 @@ from hwprices.cli.common import (
     print_frame,
     print_json,
 )
+from hwprices.cli.filters import Provider
 
 PriceOrType = Annotated[
     str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
@@ -39,6 +40,7 @@ SHOWN = 40  # prices: more are to be narrowed down, not to be read
 
 def explain(
     price: PriceOrType,
+    provider: Provider = None,
     region: Region = None,
     os: System = None,
     purchase_option: PurchaseOption = None,
@@ -65,7 +67,12 @@ def explain(
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     prices = tracing.find_prices(
-        dataset, price, region=region, os=os, purchase_option=purchase_option
+        dataset,
+        price,
+        provider=provider,
+        region=region,
+        os=os,
+        purchase_option=purchase_option,
     )
     if prices.height > 1:
         print_frame(

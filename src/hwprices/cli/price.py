@@ -1,5 +1,6 @@
 """The command ``hwprices price``: everything about the price of one machine type."""
 
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -54,8 +55,9 @@ def price(
 
     dataset = open_dataset(root, version)
     answer = machine.answer(dataset, machine_type, **options)
-    name = answer.machine.instance_type
-    hint = f"hwprices explain {name}{root_option(dataset.store.root)}"
+    cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
+    name = quote(answer.machine.instance_type)
+    hint = f"hwprices explain {name}{cloud}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,
         as_json,

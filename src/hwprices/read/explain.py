@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -40,13 +41,13 @@ class Explanation:
 def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFrame:
     """Find the rows of prices with that price_id or instance type.
 
-    ``filters`` are columns and the value each must have (region, os, purchase_option …); None
-    filters nothing.
+    ``filters`` are columns and the value each must have (provider, region, os …); None filters
+    nothing.
 
     Raises:
         HwpricesError: there is no such price; the line says where the type has prices.
     """
-    same_name = _of_name(dataset, name)
+    same_name = _of_name(dataset, name, filters.get("provider"))
     active = {key: value for key, value in filters.items() if value is not None}
     prices = same_name.filter(*(pl.col(key) == value for key, value in active.items())).collect()
     if prices.is_empty():
@@ -54,22 +55,27 @@ def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFr
         hint = (
             f"It has prices in {', '.join(regions[:MAX_REGIONS])}."
             if regions
-            else f"hwprices price {name} says where it is offered."
+            else f"hwprices price {quote(name)} says where it is offered."
         )
         wanted = ", ".join(f"{key} {value}" for key, value in active.items())
         raise HwpricesError(f"no price of {name}" + (f" with {wanted}" if wanted else ""), hint)
     return prices.sort(PRICE_ORDER)
 
 
-def _of_name(dataset: Dataset, name: str) -> pl.LazyFrame:
-    """Give the prices with that id, or of that machine type: without case or vendor's prefix."""
+def _of_name(dataset: Dataset, name: str, provider: str | None) -> pl.LazyFrame:
+    """Give the prices with that id, or of that machine type: without case or vendor's prefix.
+
+    Raises:
+        HwpricesError: no machine type has the name, or those of several providers do and none is
+            named.
+    """
     prices = dataset.scan("prices")
     if PRICE_ID.match(name):
         return prices.filter(price_id=name)
     exact = prices.filter(instance_type=name)
     if not exact.head(1).collect().is_empty():
         return exact
-    machine = machines.resolve(dataset, name)
+    machine = machines.resolve(dataset, name, provider)
     return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 

@@ -1,6 +1,7 @@
 """Find the dataset that is meant where none, or the built-in one, is named."""
 
 from pathlib import Path
+from shlex import quote
 
 from hwprices.errors import HwpricesError
 
@@ -44,4 +45,4 @@ def root_option(root: str) -> str:
             return ""
         if Path(root).parent.name == FOLDER and Path(root).name == "demo":
             return f" --root {SAMPLE}"
-    return f" --root {root}"
+    return f" --root {quote(root)}"

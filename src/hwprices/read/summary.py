@@ -1,9 +1,7 @@
 """Summarize a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
 
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,7 +13,7 @@ from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
 from hwprices.read.private_hosts import is_private_host
-from hwprices.read.root import SAMPLE, root_option
+from hwprices.read.terminal import next_steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.where_sold import PRIVATE
 from hwprices.storage.release_manifest import ReleaseManifest, UnmatchedAccelerator
@@ -136,15 +134,16 @@ def render(
     title = Text.assemble(
         (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
     )
+    gpus = cheapest_per_accelerator(dataset)
     parts: list[RenderableType] = [
         "",
         *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
         title,
         *_news(dataset),
         _rows(dataset.release),
-        _gpus(dataset),
+        _gpus(dataset, gpus),
         *_notes(dataset.release),
-        _next_steps(dataset),
+        next_steps.render(dataset, gpus),
     ]
     return Group(*parts)
 
@@ -192,9 +191,11 @@ def _news(dataset: Dataset) -> list[RenderableType]:
     return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
-def _gpus(dataset: Dataset) -> Table:
-    """Show the cheapest and the on-demand price of one H100, by provider."""
-    prices = cheapest_per_accelerator(dataset)
+def _gpus(dataset: Dataset, prices: pl.DataFrame) -> Table:
+    """Show the cheapest and the on-demand price of one H100, by provider.
+
+    ``prices`` are those of ``cheapest_per_accelerator``.
+    """
     rows = []
     for provider in dataset.release.providers:
         title = provider_title(dataset.release, provider)
@@ -269,44 +270,3 @@ def _unmatched(entry: UnmatchedAccelerator) -> str:
     types = entry.instance_types
     more = f" and {len(types) - 2} more" if len(types) > 2 else ""
     return f"{name} in {entry.provider} {', '.join(types[:2])}{more}"
-
-
-def _next_steps(dataset: Dataset) -> RenderableType:
-    """List commands to copy; they are never broken into lines."""
-    root = dataset.store.root
-    command = _command()
-    at = root_option(root)
-    sql = "select region, min(effective_hourly) as usd from prices "
-    sql += "where instance_type = 'a3-highgpu-8g' group by region"
-    steps = {
-        "offers": f"{command} find 8xH100 europe{at}",
-        "one machine": f"{command} price p5.48xlarge{at}",
-        "one price": f"{command} explain p5.48xlarge --region us-east-1{at}"
-        "   (back to the vendor's line)",
-        "one device": f"{command} device h100-sxm{at}",
-        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference{at}",
-        "what is in it": f"{command} coverage{at}",
-        "SQL": f'{command} query "{sql}"{at}',
-        "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
-        "Python": f"import hwprices; hwprices.open({_shown_root(root)!r}).find('8xH100')",
-    }
-    if Path("Makefile").is_file():
-        steps["live figures"] = "make live"
-    lines = [
-        Text(f"{purpose:<15}{step}", no_wrap=True, overflow="ignore")
-        for purpose, step in steps.items()
-    ]
-    return Group(Text("\nWhat next", style="bold"), *lines)
-
-
-def _shown_root(root: str) -> str:
-    """Name a root as a person would: the release that comes with the program is "sample"."""
-    return SAMPLE if root_option(root) == f" --root {SAMPLE}" else root
-
-
-def _command() -> str:
-    """Say how to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
-    script = Path(sys.executable).with_name("hwprices")
-    if script.is_file() and script.is_relative_to(Path.cwd()):
-        return str(script.relative_to(Path.cwd()))
-    return "hwprices"

@@ -21,8 +21,8 @@ PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 def render_prices(prices: pl.DataFrame, top: int) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
-    hint = "narrow it with --region, --os, --purchase-option"
     several = prices["provider"].n_unique() > 1
+    hint = f"narrow it with {'--provider, ' * several}--region, --os, --purchase-option"
     where = ("provider", "region", "zone") if several else ("region", "zone")
     return table(
         PRICE_HEADINGS,
