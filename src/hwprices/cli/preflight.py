@@ -17,7 +17,7 @@ Providers = Annotated[
     typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
 ]
 
-MARKS = {"ok": "ok", "absent": "not there", "failed": "FAILED"}
+MARKS = {"ok": "ok", "absent": "missing", "failed": "FAILED"}
 STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 
 
@@ -28,8 +28,8 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
     vendor's SDK finds and at the rights they have. Says what each adds to the dataset, and how to
     mend what is missing. Collects nothing, and shows no credential. Needs hwprices[pipeline].
 
-    Ends with exit status 1 if something failed. An account that is not there is no failure: the run
-    then uses what can be had without it.
+    Ends with exit status 1 if something failed. A missing account is no failure: the run then
+    uses what the vendors give without one.
 
     Examples:
 
@@ -76,7 +76,9 @@ def _render(subject: "Subject") -> "Group":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid("", "", padding=(0, 1))
+    table = Table.grid(padding=(0, 1))
+    table.add_column(min_width=max(map(len, MARKS.values())))
+    table.add_column()
     for check in subject.checks:
         mark = Text(MARKS[check.outcome], style=STYLES[check.outcome])
         remedy = f"\n→ {check.remedy}" if check.remedy else ""

@@ -17,6 +17,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http, public_url
 from hwprices.landing.pages import Landing
+from hwprices.landing.secrets import redact
 from hwprices.providers import Check, Context, Provider
 from hwprices.settings import Settings, own_endpoints
 from hwprices.storage.store import Store
@@ -89,11 +90,11 @@ def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
 
 
 def _check_account(provider: Provider, context: Context) -> Iterator[Check]:
-    """Check what the account may do; where a provider needs none, say what is had without one."""
+    """Check what the account may do; where a provider needs none, say what it gives without."""
     checks = provider.check_access(context)
     first = next(checks, None)
     if first is None:
-        yield Check("account", "ok", f"none is needed; had: {provider.about.without_account}")
+        yield Check("account", "ok", f"none is needed for {provider.about.without_account}")
     else:
         yield first
         yield from checks
@@ -120,7 +121,7 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
         return Check(
             host,
             "failed",
-            f"does not answer: {type(error).__name__}",
+            f"does not answer: {redact(f'{type(error).__name__} {error}'.strip())}",
             "Check the network, a proxy (HTTPS_PROXY), and the endpoint setting.",
         )
     milliseconds = (time.monotonic() - began) * 1000
