@@ -77,21 +77,39 @@ def test_the_next_steps_have_answers(market: Path) -> None:
     assert [step for step in steps if run(*step).exit_code != 0] == []
 
 
-def test_the_next_steps_name_machines_that_the_release_has(tmp_path: Path) -> None:
-    """Names with blanks that two clouds share, and a folder with a blank."""
-    root = tmp_path / "my data"
-    name = "NVIDIA HGX H100"
+SHARED = "NVIDIA HGX H100"
+"""The name of a machine type in several clouds."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of two clouds whose machines have one name; the folder's name has a blank."""
+    root = tmp_path_factory.mktemp("dataset") / "my data"
     for provider, amount in {"coreweave": "29.24", "nebius": "49.24"}.items():
-        h100 = machine(provider, name, device="nvidia-h100-sxm5-80gb", count=8, gib=80)
+        h100 = machine(provider, SHARED, device="nvidia-h100-sxm5-80gb", count=8, gib=80)
         tables = {
             **make.world(1, provider=provider),
             "instance_types": rows("instance_types", h100),
-            "prices": prices(price(provider, "us-east-1", name, amount)).collect(),
+            "prices": prices(price(provider, "us-east-1", SHARED, amount)).collect(),
         }
         make.stage_frames(Store(root), "r1", tables, provider=provider)
     release.publish(Store(root))
-    steps = {step[0]: step for step in next_steps(root)}
-    assert steps["price"] == ["price", name, "--provider", "coreweave", "--root", str(root)]
+    return root
+
+
+def test_a_name_that_clouds_share_is_told_apart_by_the_cloud_before_it(shared: Path) -> None:
+    names = [f"coreweave {SHARED}", f"Nebius {SHARED.lower()}"]
+    compared = json.loads(run("compare", *names, "--json", root=shared).stdout)
+    assert [machine["provider"] for machine in compared] == ["coreweave", "nebius"]
+    unclear = run("compare", SHARED, names[0], root=shared)
+    assert unclear.exit_code == 2
+    assert f"Put its cloud before the name: '{names[0]}'." in unclear.stderr
+    assert run("price", f"aws {SHARED}", root=shared).exit_code == 2
+
+
+def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None:
+    steps = {step[0]: step for step in next_steps(shared)}
+    assert steps["price"] == ["price", SHARED, "--provider", "coreweave", "--root", str(shared)]
     for command in ("price", "explain", "query"):
         result = run(*steps[command])
         assert result.exit_code == 0, result.stderr

@@ -11,7 +11,8 @@ MachineTypes = Annotated[
     list[str],
     typer.Argument(
         metavar="TYPE…",
-        help="Machine types, without case or the vendor's prefix.",
+        help="Machine types, without case or the vendor's prefix; with the cloud before a name that"
+        " several clouds have: 'nebius NVIDIA HGX H100'.",
         autocompletion=completion.machines,
     ),
 ]

@@ -98,14 +98,14 @@ def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
 
 
 def resolve(dataset: Tables, name: str, provider: str | None = None) -> Machine:
-    """Give the one machine type of that name.
+    """Give the one machine type of that name, before which its provider may stand.
 
     Raises:
         HwpricesError: no machine type has the name (the line names near ones), or those of several
             providers do.
     """
     choices = [m for m in machines(dataset) if provider is None or m.provider == provider]
-    matches = find_machines(choices, name)
+    matches = find_machines(choices, name) or _after_provider(choices, name)
     if len(matches) == 1:
         return matches[0]
     if not matches:
@@ -115,8 +115,14 @@ def resolve(dataset: Tables, name: str, provider: str | None = None) -> Machine:
     listed = ", ".join(f"{m.provider} {m.instance_type}" for m in matches[:MAX_SUGGESTIONS])
     raise HwpricesError(
         f"{name!r} is {len(matches)} machine types: {listed}",
-        "Give the full name, or --provider.",
+        f"Put its cloud before the name: {f'{matches[0].provider} {matches[0].instance_type}'!r}.",
     )
+
+
+def _after_provider(choices: Iterable[Machine], name: str) -> list[Machine]:
+    """Find the machine types of a name with a provider before it: "nebius NVIDIA HGX H100"."""
+    provider, _, own_name = name.strip().partition(" ")
+    return find_machines([m for m in choices if m.provider == provider.lower()], own_name)
 
 
 def near_machines(choices: Iterable[Machine], name: str) -> str:
