@@ -107,6 +107,13 @@ def test_a_name_that_clouds_share_is_told_apart_by_the_cloud_before_it(shared: P
     assert run("price", f"aws {SHARED}", root=shared).exit_code == 2
 
 
+def test_the_history_of_a_name_that_clouds_share_says_whose_each_price_is(shared: Path) -> None:
+    heading, *blocks = run("history", SHARED, root=shared).stdout.strip().split("\n\n")
+    assert heading.startswith(f"{SHARED} (coreweave, nebius): 2 prices")
+    assert [re.split(r"\s+", block)[0] for block in blocks] == ["coreweave", "nebius"]
+    assert ["29.24" in block for block in blocks] == [True, False]
+
+
 def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None:
     steps = {step[0]: step for step in next_steps(shared)}
     assert steps["price"] == ["price", SHARED, "--provider", "coreweave", "--root", str(shared)]

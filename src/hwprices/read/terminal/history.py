@@ -90,12 +90,12 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
     """
     lines = [_heading(rows), ""]
     series = rows.partition_by(SERIES, maintain_order=True)
-    several = rows["instance_type"].n_unique() > 1
+    names = [name for name in ("provider", "instance_type") if rows[name].n_unique() > 1]
     series.sort(key=lambda one: -one.height)
     begin, end = _begin(rows), _end(rows)
     for one in series[:limit]:
         row = one.row(0, named=True)
-        lines.append(f"{row['instance_type']}  {_place(row)}" if several else _place(row))
+        lines.append("  ".join([*(row[name] for name in names), _place(row)]))
         spans = [
             Span(*values)
             for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
@@ -110,7 +110,8 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
 def _heading(rows: pl.DataFrame) -> str:
     types = rows["instance_type"].unique().sort().to_list()
     row = rows.sort("valid_from").row(-1, named=True)
-    device = row["accelerator_id"] if len(types) == 1 else None
+    is_one_machine = rows.select("provider", "instance_type").n_unique() == 1
+    device = row["accelerator_id"] if is_one_machine else None
     with_device = f", {row['accelerator_count']:g} × {device}" if device else ""
     prices = counted(rows["price_id"].n_unique(), "price")
     providers = ", ".join(rows["provider"].unique().sort())
