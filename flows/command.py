@@ -5,9 +5,11 @@ are checked, its environment is set and the person at the screen has been told.
 """
 
 import os
+import sys
 from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
@@ -174,6 +176,7 @@ def _run_flow(
 
         if own_server:
             own_server.wait()
+            own_server.watch(partial(_end_without, own_server, console))
         prefect_server.check()
         try:
             with progress.show(console):
@@ -188,6 +191,26 @@ def _run_flow(
         except (HwpricesError, httpx.HTTPError) as error:
             return _outcome_of(error, own_server)
     return Outcome(cast("Published", published))
+
+
+def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
+    """End the process, because its Prefect server has ended.
+
+    Prefect would try to reach it for minutes, once for each call that fails and each event that is
+    left, and print the events. Pages, tables and releases are whole wherever a run ends
+    (docs/reliability.md).
+    """
+    if console.is_terminal:
+        console.show_cursor()  # a progress bar hides it, and leaves its last line open
+        console.file.write("\n")
+    reason = server.last_error() or "it has ended"
+    error = HwpricesError(
+        f"Prefect's server failed, and with it the run: {reason}", prefect_server.remedy()
+    )
+    sys.stdout.flush()
+    screen.print_errors([str(error)])
+    sys.stderr.flush()
+    os._exit(NOTHING_DONE)
 
 
 def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> Outcome:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -85,6 +85,7 @@ class Server:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C comes to the command alone, which ends the server
             )
+        self._is_stopping = False
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -107,6 +108,16 @@ class Server:
         reason = self.last_error() or f"no answer in {environment.STARTUP_LIMIT} s"
         raise HwpricesError(f"Prefect's server does not start: {reason}", remedy())
 
+    def watch(self, ended: Callable[[], None]) -> None:
+        """Call a function, in a thread of its own, when the server has ended by itself."""
+
+        def wait_for_the_end() -> None:
+            self._reader.join()
+            if not self._is_stopping:
+                ended()
+
+        threading.Thread(target=wait_for_the_end, daemon=True).start()
+
     def last_error(self) -> str | None:
         """Say in one line what went wrong in the server last; None if nothing is known to have."""
         status = self._process.poll()
@@ -119,6 +130,7 @@ class Server:
 
     def stop(self) -> None:
         """End the server: ask first, then kill."""
+        self._is_stopping = True
         cast(BinaryIO, self._process.stdin).close()
         try:
             self._process.wait(STOP_SECONDS)
