@@ -405,13 +405,17 @@ class SoldAccelerators(Accelerators):
     )
     region_count: pl.Int32 = column("How many regions these are, over all clouds.", ge=0)
     min_usd_per_accelerator_hour: Money = column(
-        "Cheapest on-demand price of one device in any machine and region.",
+        "Cheapest on-demand price of one device in any machine and region; machines of private"
+        " people (RunPod's Community Cloud) do not count, nor regions that lack the machine.",
         unit="USD/(accelerator·h)",
         nullable=True,
         gt=0,
     )
     min_spot_usd_per_accelerator_hour: Money = column(
-        "Cheapest spot price of one device.", unit="USD/(accelerator·h)", nullable=True, gt=0
+        "Cheapest spot price of one device, of the same machines.",
+        unit="USD/(accelerator·h)",
+        nullable=True,
+        gt=0,
     )
     min_part_usd_per_hour: Money = column(
         "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip),"

@@ -428,7 +428,29 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     )
 
 
+def test_the_cheapest_device_is_neither_a_private_persons_nor_where_the_machine_is_not() -> None:
+    types = [
+        machine(provider, "gpus", device="nvidia-l4", count=2, gib=24)
+        for provider in ("aws", "runpod")
+    ]
+    joined = join_prices(
+        price("runpod", "community", "gpus", "0.4"),
+        price("runpod", "secure", "gpus", "1.2"),
+        price("runpod", "community", "gpus", "0.2", purchase_option="spot"),
+        price("aws", "cn-north-1", "gpus", "0.8", flags=["not_offered_here"]),
+        price("aws", "us-east-1", "gpus", "0.6", purchase_option="spot"),
+        types=types,
+        accelerators=load("accelerators"),
+    )
+    row = joined.tables["accelerators"].row(
+        by_predicate=pl.col("accelerator_id") == "nvidia-l4", named=True
+    )
+    assert row["min_usd_per_accelerator_hour"] == Decimal("0.6")
+    assert row["min_spot_usd_per_accelerator_hour"] == Decimal("0.3")
+
+
 def test_accelerators_sold_as_parts_are_sold() -> None:
+    """A slice is sold too, but its price is that of cores and memory besides."""
     part = {
         "provider": "gcp",
         "region": "us-central1",
@@ -450,8 +472,10 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
     device = sheet.filter(pl.col("accelerator_id").str.starts_with("nvidia-p100-pcie"))[
         "accelerator_id"
     ][0]
+    part |= {"accelerator_id": device}
+    a_slice = {"series": "any", "component": "slice:p100", "hourly": Decimal("1.27")}
     joined = join.build(
-        {"component_prices": rows("component_prices", part | {"accelerator_id": device}).lazy()},
+        {"component_prices": rows("component_prices", part, part | a_slice).lazy()},
         {"accelerators": sheet},
     )
     row = joined.tables["accelerators"].filter(accelerator_id=device).row(0, named=True)

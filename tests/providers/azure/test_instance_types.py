@@ -36,7 +36,7 @@ def test_z7_a_constrained_size_has_fewer_vcpus(tmp_path: Path) -> None:
         None,
         64.0,
     )
-    assert (row["series"], row["generation"], row["cpu_vendor"]) == ("Esv5", "v5", "intel")
+    assert (row["series"], row["generation"], row["cpu_vendor"]) == ("Esv5", "v5", "Intel")
 
 
 def test_disks_rdma_confidential_and_arch(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_disks_rdma_confidential_and_arch(tmp_path: Path) -> None:
     assert [
         by["Standard_D2pls_v5"][c]
         for c in ("arch", "local_disk_gib", "local_disk_kind", "cpu_vendor")
-    ] == ["arm64", 0.0, None, "ampere"]
+    ] == ["arm64", 0.0, None, "Ampere"]
     assert by["Standard_HB120rs_v3"]["rdma"] == "infiniband"
     assert [by["Standard_DC2as_v5"][c] for c in ("confidential_computing", "rdma")] == [
         ["sev_snp"],

@@ -60,14 +60,14 @@ def test_any_text_is_a_size_or_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "series", "vendor"),
     [
-        ("Standard_E8-4s_v5", "Esv5", "intel"),
-        ("Standard_NC24ads_A100_v4", "NCads_A100_v4", "amd"),
-        ("Standard_M416s_6_v3", "Msv3", "intel"),
-        ("Standard_D2ps_v6", "Dpsv6", "microsoft"),
-        ("Standard_B2pts_v2", "Bptsv2", "ampere"),
-        ("Standard_ND128isr_GB300_v6", "NDisr_GB300_v6", "nvidia"),
-        ("Standard_HB176rs_v4", "HBrsv4", "amd"),
-        ("Standard_D11_v2_Promo", "Dv2", "intel"),
+        ("Standard_E8-4s_v5", "Esv5", "Intel"),
+        ("Standard_NC24ads_A100_v4", "NCads_A100_v4", "AMD"),
+        ("Standard_M416s_6_v3", "Msv3", "Intel"),
+        ("Standard_D2ps_v6", "Dpsv6", "Microsoft"),
+        ("Standard_B2pts_v2", "Bptsv2", "Ampere"),
+        ("Standard_ND128isr_GB300_v6", "NDisr_GB300_v6", "NVIDIA"),
+        ("Standard_HB176rs_v4", "HBrsv4", "AMD"),
+        ("Standard_D11_v2_Promo", "Dv2", "Intel"),
         ("Basic_A0", "A", None),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_gpu_is_not_multiplied_by_the_ocpus_of_its_host() -> None:
     tables = read([product()])
     assert tables.hourly("BM.GPU.H100.8") == 80
     (line,) = tables.rows["price_components"].to_dicts()
-    assert (line["component"], line["quantity"], line["sku_id"]) == ("gpu", 8, H100)
+    assert (line["component"], line["quantity"], line["sku_id"]) == ("slice", 8, H100)
     machine = tables.machine("BM.GPU.H100.8")
     assert (machine["vcpus"], machine["memory_gib"]) == (224, 2048)
     assert machine["accelerators"] == [
@@ -59,7 +59,7 @@ def test_a_gpu_is_not_multiplied_by_the_ocpus_of_its_host() -> None:
 
 def test_a_gpu_machine_that_does_not_say_how_many_gpus_has_no_price() -> None:
     tables = read([product()], [H100_SHAPE | {"gpuQty": None}])
-    assert tables.reason("BM.GPU.H100.8") == "gpu_sku_missing"
+    assert tables.reason("BM.GPU.H100.8") == "slice_sku_missing"
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_what_is_not_understood_is_in_quarantine(changes, reason) -> None:
     ((refused, message),) = tables.refused
     assert refused == reason
     assert H100 in message
-    assert tables.reason("BM.GPU.H100.8") == "gpu_sku_missing"
+    assert tables.reason("BM.GPU.H100.8") == "slice_sku_missing"
 
 
 def test_of_several_currencies_the_dollars_are_taken() -> None:
@@ -108,15 +108,15 @@ def test_h100t_is_not_h100() -> None:
     tables = read([product(), product("B109480", 10.75, **words)])
     parts = tables.rows["component_prices"].select("component", "hourly", "accelerator_id").rows()
     assert sorted(parts, key=lambda part: part[1]) == [
-        ("gpu:h100", Decimal("10"), "nvidia-h100-sxm5-80gb"),
-        ("gpu:h100t", Decimal("10.75"), None),
+        ("slice:h100", Decimal("10"), "nvidia-h100-sxm5-80gb"),
+        ("slice:h100t", Decimal("10.75"), None),
     ]
 
 
 def test_a_part_with_two_prices_has_none() -> None:
     tables = read([product(value=10), product(value=11)])
     assert [reason for reason, _ in tables.refused] == ["ambiguous_sku"]
-    assert tables.reason("BM.GPU.H100.8") == "gpu_sku_ambiguous"
+    assert tables.reason("BM.GPU.H100.8") == "slice_sku_ambiguous"
     assert read([product(value=10), product(value=10)]).hourly("BM.GPU.H100.8") == 80
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
+from hwprices.read.private_hosts import is_private_host
 from hwprices.rows import frames
 from hwprices.schemas.offer import SoldAccelerators
 
@@ -59,16 +60,29 @@ def _providers(contained: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cheapest_machines(offers: pl.DataFrame) -> pl.DataFrame:
-    """Return accelerator_id and the lowest on-demand and spot price of one device in a machine."""
-    return offers.group_by(DEVICE).agg(
-        min_usd_per_accelerator_hour=pl.col("usd_per_accelerator_hour").min(),
-        min_spot_usd_per_accelerator_hour=pl.col("spot_usd_per_accelerator_hour").min(),
+    """Return accelerator_id and the lowest on-demand and spot price of one device in a machine.
+
+    Machines of private people do not count, because whether one is free is not known, nor do prices
+    in regions that lack the machine.
+    """
+    lacks_machine = pl.col("flags").list.contains(NOT_OFFERED)
+    return (
+        offers.filter(~is_private_host(), ~lacks_machine)
+        .group_by(DEVICE)
+        .agg(
+            min_usd_per_accelerator_hour=pl.col("usd_per_accelerator_hour").min(),
+            min_spot_usd_per_accelerator_hour=pl.col("spot_usd_per_accelerator_hour").min(),
+        )
     )
 
 
 def _cheapest_parts(parts: pl.DataFrame) -> pl.DataFrame:
-    """Return accelerator_id and the lowest on-demand price of one device sold as a part."""
-    priced = parts.filter(currency="USD", purchase_option="on_demand")
+    """Return accelerator_id and the lowest on-demand price of one device sold as a part.
+
+    The price of a slice is that of the cores and memory of a machine too.
+    """
+    is_slice = pl.col("component").str.starts_with("slice:")
+    priced = parts.filter(~is_slice, currency="USD", purchase_option="on_demand")
     lowest = formulas.known_positive(pl.col("hourly").min())
     return priced.group_by(DEVICE).agg(min_part_usd_per_hour=lowest)
 

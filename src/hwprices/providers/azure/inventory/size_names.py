@@ -61,13 +61,13 @@ class Size:
         Other families (A, B before v2, N) have had several makers.
         """
         if any(part.startswith("GB") for part in self.middle):
-            return "nvidia"
+            return "NVIDIA"
         if "p" in self.features and self.family in ("B", "D", "E"):
-            return "microsoft" if (self.version or 0) >= 6 else "ampere"
+            return "Microsoft" if (self.version or 0) >= 6 else "Ampere"
         if "a" in self.features or self.family in ("HB", "HX"):
-            return "amd"
+            return "AMD"
         is_intel_b = self.family == "B" and self.version == 2
-        return "intel" if self.family in INTEL_FAMILIES or is_intel_b else None
+        return "Intel" if self.family in INTEL_FAMILIES or is_intel_b else None
 
 
 def parse_size(name: str) -> Size | None:

@@ -85,10 +85,10 @@ def _line(machine: Machine, rate: Rate | None, listed_kind: str) -> Line | str:
     The unit of the rate decides what is counted: a GPU's part is listed with the OCPUs of the host.
     """
     if rate is None:
-        return "gpu" if listed_kind == "core" and machine.gpus else listed_kind
-    if rate.kind != listed_kind and (rate.kind, listed_kind) != ("gpu", "core"):
+        return "slice" if listed_kind == "core" and machine.gpus else listed_kind
+    if rate.kind != listed_kind and (rate.kind, listed_kind) != ("slice", "core"):
         return listed_kind
-    counted = {**machine.quantities, "gpu": Decimal(machine.gpus)}
+    counted = {**machine.quantities, "slice": Decimal(machine.gpus)}
     quantity = counted.get(rate.kind)
     return Line(quantity, rate) if quantity else rate.kind
 

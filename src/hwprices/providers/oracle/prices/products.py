@@ -44,10 +44,11 @@ UNITS = {
     "ocpu per hour": "core",
     "gigabyte per hour": "ram",
     "gigabyte(s) per hour": "ram",
-    "gpu per hour": "gpu",
+    "gpu per hour": "slice",
     "nvme terabyte per hour": "local_ssd",
 }
-"""metricName → kind of component."""
+"""metricName → kind of component. The price of a GPU is that of the cores, memory and disks of its
+host, too: a machine with GPUs has no other part."""
 
 PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
 

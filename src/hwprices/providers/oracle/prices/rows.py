@@ -16,7 +16,7 @@ from hwprices.rows import frames, prices
 from hwprices.rows.origin import ORIGIN
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 
-UNITS = {"core": "ocpu", "ram": "gib", "gpu": "gpu", "local_ssd": "tb", "license": "ocpu"}
+UNITS = {"core": "ocpu", "ram": "gib", "slice": "gpu", "local_ssd": "tb", "license": "ocpu"}
 """Kind of component → what one unit of it is."""
 
 PRICE_COLUMNS = (
@@ -116,14 +116,14 @@ def component_price_rows(
     rows = [
         _part_row(rate, series.get(number, "any"), sheets)
         for number, rate in sorted(products.rates.items())
-        if rate.price and (number in series or rate.kind == "gpu") and rate.kind != "license"
+        if rate.price and (number in series or rate.kind == "slice") and rate.kind != "license"
     ]
     frame = pl.DataFrame(rows, schema=frames.dtypes(ComponentPrices))
     return frames.conform(frame.lazy(), ComponentPrices).collect()
 
 
 def _part_row(rate: Rate, series: str, sheets: Sheets) -> dict[str, Any]:
-    gpu = sheets.gpus.get(rate.part_number, rate.name) if rate.kind == "gpu" else None
+    gpu = sheets.gpus.get(rate.part_number, rate.name) if rate.kind == "slice" else None
     match = sheets.match_accelerator(gpu, "") if gpu else None
     return {
         "provider": "oracle",
@@ -143,7 +143,7 @@ def _part_row(rate: Rate, series: str, sheets: Sheets) -> dict[str, Any]:
 
 
 def _part_name(kind: str, gpu: str | None) -> str:
-    """Name a part as the vocabulary of parts does: ``ocpu``, ``ram``, ``gpu:a100-80gb``."""
+    """Name a part as the vocabulary of parts does: ``ocpu``, ``ram``, ``slice:a100-80gb``."""
     if gpu is not None:
-        return "gpu:" + re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
+        return "slice:" + re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
     return {"core": "ocpu", "local_ssd": "local_nvme"}.get(kind, kind)
