@@ -106,6 +106,21 @@ def test_a_gpu_type_listed_twice_makes_the_page_unreadable(read) -> None:
     assert "a GPU type is listed twice" in page.reason
 
 
+def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
+    made = read({"secureCloud": True, "communityCloud": False, "communitySpotPrice": 0.5})
+    assert {cloud for _, cloud, _ in made.prices} == {"secure"}
+    assert made.parts["prices"].counts["out_of_scope:not_in_cloud=community"] == 1
+
+
+def test_the_mi300x_has_a_placeholder_in_the_community_cloud(sample: Read) -> None:
+    """0.50 USD beside 2.39 in the Secure Cloud, which alone has it."""
+    prices = sample.tables["prices"].filter(instance_type="1x AMD Instinct MI300X OAM")
+    flags = {region: flags for region, flags in prices.select("region", "flags").iter_rows()}
+    assert flags == {"secure": [], "community": ["placeholder"]}
+    flagged = sample.tables["prices"].filter(pl.col("flags").list.len() > 0)
+    assert flagged["instance_type"].to_list() == ["1x AMD Instinct MI300X OAM"]
+
+
 @pytest.mark.parametrize("price", [0, None, 0.0])
 def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
     made = read({"securePrice": price, "secureSpotPrice": price})

@@ -1,6 +1,6 @@
 """Make price rows: the price of one GPU in a cloud, times the GPUs of the machine.
 
-0 or null: the cloud does not have the type. The spot price is a row of its own only where it is
+0, null or a cloud that is said to be without the type: it has no price there. The spot price is a row of its own only where it is
 lower than the on-demand price, because RunPod repeats that price where there is no market.
 """
 
@@ -21,6 +21,11 @@ from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Money
 
+PLACEHOLDER_SHARE = Decimal("0.25")
+"""A price of the Community Cloud below this share of the Secure Cloud's is no offer. In two recorded
+lists of 2026 it is 0.44 to 0.88 of it, and 0.21 for one type: the MI300X, at 0.50 USD, which RunPod
+has in the Secure Cloud only (known wrong number O1, docs/known-wrong-numbers.md)."""
+
 LINE: dict[str, Any] = {
     "region": pl.String,
     "instance_type": pl.String,
@@ -30,6 +35,7 @@ LINE: dict[str, Any] = {
     "sku_id": pl.String,
     "gpus": pl.Int32,
     "per_gpu": Money,
+    "flags": pl.List(pl.String),
 }
 
 
@@ -40,6 +46,7 @@ class Rate:
     cloud: str
     purchase_option: str
     per_gpu: Decimal
+    flags: tuple[str, ...] = ()
 
 
 def read_prices(types: list[GpuType]) -> tuple[PriceRows, pl.DataFrame]:
@@ -71,16 +78,26 @@ def _all(refused: list[pl.DataFrame]) -> pl.DataFrame:
 def _rates(gpu_type: GpuType, cloud: str, counts: Counter[str]) -> Iterator[Rate]:
     """Yield the on-demand rate, and the spot rate if it is lower; count what is left out."""
     on_demand, spot = gpu_type.price(cloud), gpu_type.price(cloud, spot=True)
-    if not on_demand:
+    has_no_machine = gpu_type.offered(cloud) is False
+    if has_no_machine or not on_demand:
         counts[f"out_of_scope:not_in_cloud={cloud}"] += 1
-    else:
-        yield Rate(cloud, "on_demand", on_demand)
+    if has_no_machine:
+        return
+    flags = ("placeholder",) if _is_placeholder(gpu_type, cloud) else ()
+    if on_demand:
+        yield Rate(cloud, "on_demand", on_demand, flags)
     if not spot:
         return
     if on_demand and spot >= on_demand:
         counts["out_of_scope:spot=not_below_on_demand"] += 1
     else:
-        yield Rate(cloud, "spot", spot)
+        yield Rate(cloud, "spot", spot, flags)
+
+
+def _is_placeholder(gpu_type: GpuType, cloud: str) -> bool:
+    """Tell whether the on-demand price of a cloud is too far below the Secure Cloud's."""
+    price, secure = gpu_type.price(cloud), gpu_type.price("secure")
+    return bool(price and secure and price < PLACEHOLDER_SHARE * secure)
 
 
 def _rows(gpu_type: GpuType, rate: Rate) -> Iterator[dict[str, Any]]:
@@ -95,6 +112,7 @@ def _rows(gpu_type: GpuType, rate: Rate) -> Iterator[dict[str, Any]]:
             "sku_id": gpu_type.id,
             "gpus": gpus,
             "per_gpu": rate.per_gpu,
+            "flags": list(rate.flags),
         }
 
 
