@@ -359,6 +359,18 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
     assert (unlisted["region"], unlisted["country"]) == ("us-west-9", None)
 
 
+def test_the_sheets_place_goes_before_the_vendors() -> None:
+    """Azure's API puts spaincentral at 3.42 degrees east, in the Mediterranean."""
+    vendor = rows(
+        "regions",
+        region("azure", "spaincentral", latitude=40.4259, longitude=3.4209),
+        region("azure", "unlisted", latitude=1.0, longitude=2.0),
+    )
+    sheet = {"region_footprint": load("region_footprint")}
+    table = join.build({"regions": vendor.lazy()}, sheet).tables["regions"]
+    assert table.select("latitude", "longitude").rows() == [(40.4259, -3.4209), (1.0, 2.0)]
+
+
 def test_accelerators_without_a_sheet_are_reported() -> None:
     nameless = machine("azure", "ND_GB200", device="?", count=4, gib=186) | {
         "accelerators": [

@@ -37,6 +37,10 @@ OLD_TYPES_AS_OF = datetime(2024, 11, 4, 17, 14, tzinfo=UTC)
 ADVISOR_AS_OF = datetime(2025, 6, 1, tzinfo=UTC)
 SPOT_AS_OF = datetime(2021, 2, 9, 1, 40, 10, tzinfo=UTC)
 
+OPT_IN_REGIONS = ("af-south-1", "ap-southeast-3", "eu-south-1")
+"""Regions that an account must enable first, and moto says it need not: AWS has kept every region
+since 2019-03-20 so. https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html"""
+
 PRICE_LIST = (
     "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/{region}/index.csv"
 )
@@ -501,7 +505,19 @@ def ec2_pages(build: Builder, types: dict[str, Any], old: dict[str, Any]) -> Non
     for body in responses("describe_availability_zones", east, [{}]):
         land_ec2(build, "zones", east, east, body, "DescribeAvailabilityZones")
     for body in responses("describe_regions", east, [{"AllRegions": True}]):
-        land_ec2(build, "regions", "global", east, body, "DescribeRegions")
+        land_ec2(build, "regions", "global", east, _with_opt_in(body), "DescribeRegions")
+
+
+def _with_opt_in(regions: bytes) -> bytes:
+    """Correct moto's answer of DescribeRegions, by which every account can use OPT_IN_REGIONS."""
+    for region in OPT_IN_REGIONS:
+        regions, changed = re.subn(
+            b"<optInStatus>opt-in-not-required(</optInStatus><regionName>%s<)" % region.encode(),
+            rb"<optInStatus>not-opted-in\1",
+            regions,
+        )
+        assert changed == 1, f"moto's answer no longer has {region} so: remove it here"
+    return regions
 
 
 def land_ec2(

@@ -21,8 +21,9 @@ VENDOR_TABLES = ("regions", "instance_types", "availability", "prices", "compone
 PUBLISHED_SHEETS = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
 """Sheets that are published unchanged."""
 
+COORDINATES = ("latitude", "longitude")
+
 FILLED_TOGETHER = (
-    ("latitude", "longitude"),
     ("grid_gco2e_per_kwh", "grid_year", "grid_source"),
     ("pue", "pue_year", "pue_source"),
     ("display_name",),
@@ -96,11 +97,12 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     """Complete the regions table with geography, grid and PUE from the region_footprint sheet.
 
-    What the vendor says is kept. A group of FILLED_TOGETHER is filled where all of it is null.
+    What the vendor says is kept, and a group of FILLED_TOGETHER is filled where all of it is null.
+    COORDINATES are the sheet's where it has them: Azure's API puts two regions into the sea.
     Returns the columns of ``vendor``.
     """
     key = ["provider", "region"]
-    names = [name for group in FILLED_TOGETHER for name in group]
+    names = [*COORDINATES, *(name for group in FILLED_TOGETHER for name in group)]
     both = vendor.collect().join(sheet.select(*key, *names), on=key, how="left", suffix="_sheet")
     filled = [
         pl.when(pl.all_horizontal(pl.col(group).is_null()))
@@ -109,6 +111,10 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
         .alias(name)
         for group in FILLED_TOGETHER
         for name in group
+    ]
+    has_place = pl.all_horizontal(pl.col(f"{name}_sheet").is_not_null() for name in COORDINATES)
+    filled += [
+        pl.when(has_place).then(f"{name}_sheet").otherwise(name).alias(name) for name in COORDINATES
     ]
     return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
 

@@ -33,6 +33,7 @@ def test_zones_regions_and_offers_by_zone(tmp_path):
         {"regionName": "us-east-1", "optInStatus": "opt-in-not-required"},
         {"regionName": "af-south-1", "optInStatus": "not-opted-in"},
         {"regionName": "me-south-1"},
+        {"regionName": "eu-south-1", "optInStatus": "opted-in"},
     ]
     offers = [
         {"instanceType": "m5.large", "locationType": "availability-zone", "location": "us-east-1a"}
@@ -63,6 +64,7 @@ def test_zones_regions_and_offers_by_zone(tmp_path):
         "us-east-1": "available",
         "af-south-1": "opt_in",
         "me-south-1": "unreachable",
+        "eu-south-1": "opt_in",  # other accounts have to enable it as this one did
     }
     assert landed.table("availability").select(
         "region", "zone", "instance_type", "offered"

@@ -31,7 +31,8 @@ ZONE_KINDS = {
     "wavelength-zone": "wavelength",
 }
 
-OPT_IN = {"opt-in-not-required": "available", "opted-in": "available", "not-opted-in": "opt_in"}
+OPT_IN = {"opt-in-not-required": "available", "opted-in": "opt_in", "not-opted-in": "opt_in"}
+"""optInStatus → status: whether the asking account has enabled a region says nothing of others."""
 
 PARENT = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)-.+")
 """A local or Wavelength zone's code begins with its region's: us-west-2-lax-1."""

@@ -62,7 +62,8 @@ def _spell_sizes(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFram
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     """Make rows of the prices table from ``ClassifiedItems.chosen``."""
-    flags = pl.concat_list("availability_flag", "spot_flag").list.drop_nulls()
+    host_flag = pl.when(pl.col("tenancy") == "host").then(pl.lit("whole_host"))
+    flags = pl.concat_list("availability_flag", "spot_flag", host_flag).list.drop_nulls()
     items = (
         chosen.lazy()
         .select(*KEY, *ORIGIN, *PLANS, "row", "price", "skuId", "meterId", "effectiveStartDate")

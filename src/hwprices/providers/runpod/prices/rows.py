@@ -1,7 +1,8 @@
 """Make price rows: the price of one GPU in a cloud, times the GPUs of the machine.
 
-0, null or a cloud that is said to be without the type: it has no price there. The spot price is a row of its own only where it is
-lower than the on-demand price, because RunPod repeats that price where there is no market.
+A type has no price in a cloud where that is 0 or null, or that is said to be without the type. The
+spot price is a row of its own only where it is lower than the on-demand price, because RunPod
+repeats that price where there is no market.
 """
 
 from collections import Counter
@@ -22,9 +23,9 @@ from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Money
 
 PLACEHOLDER_SHARE = Decimal("0.25")
-"""A price of the Community Cloud below this share of the Secure Cloud's is no offer. In two recorded
-lists of 2026 it is 0.44 to 0.88 of it, and 0.21 for one type: the MI300X, at 0.50 USD, which RunPod
-has in the Secure Cloud only (known wrong number O1, docs/known-wrong-numbers.md)."""
+"""A price of the Community Cloud below this share of the Secure Cloud's is no offer. In two
+recorded lists of 2026 it is 0.44 to 0.88 of it, and 0.21 for one type: the MI300X, at 0.50 USD,
+which RunPod has in the Secure Cloud only (known wrong number O1, docs/known-wrong-numbers.md)."""
 
 LINE: dict[str, Any] = {
     "region": pl.String,
