@@ -155,6 +155,7 @@ FLAGS = Vocabulary(
         "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
         "effective_date_unreadable": "The vendor's start date of the price could not be read.",
         "grid_place_unknown": "The vendor names no place: the grid is the continent's or world's.",
+        "machine_unknown": "Priced, but no list of the vendor describes the machine.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it stands for no real offer.",

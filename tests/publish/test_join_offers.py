@@ -359,6 +359,15 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
     assert (unlisted["region"], unlisted["country"]) == ("us-west-9", None)
 
 
+def test_an_offer_says_that_its_machine_is_not_described() -> None:
+    """Azure prices 323 sizes that its list of sizes lacks, among them ND96is_H100_v5."""
+    offers = join_prices(m7i("0.2"), price("azure", "westeurope", "unlisted", "1")).tables["offers"]
+    assert dict(offers.select("instance_type", "flags").iter_rows()) == {
+        "m7i.xlarge": [],
+        "unlisted": ["machine_unknown"],
+    }
+
+
 def test_the_sheets_place_goes_before_the_vendors() -> None:
     """Azure's API puts spaincentral at 3.42 degrees east, in the Mediterranean."""
     vendor = rows(

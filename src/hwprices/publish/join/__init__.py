@@ -119,6 +119,9 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
 
 
+MACHINE_UNKNOWN = "machine_unknown"
+"""Flag of an offer whose machine no list of the vendor describes."""
+
 AVERAGES = {
     ("pue", "pue_basis", "provider_average"): "pue_provider_average",
     ("pue", "pue_basis", "industry_average"): "pue_industry_average",
@@ -153,13 +156,17 @@ def build_offers(
 
     ``prices`` is the prices table, ``machine_types`` what ``machines.machines`` returns. There is a
     row for every machine and region with a Linux price, or with the reason for having none, also
-    where no list of types has the machine.
+    where no list of types has the machine: its flags say so.
     """
     table = offers.side_by_side(offers.cheapest_rows(prices))
     region_columns = region_table.select(
         "provider", "region", "country", "pue", "grid_gco2e_per_kwh"
     )
-    table = table.join(machine_types, on=KEY, how="left")
+    described = machine_types.with_columns(is_described=pl.lit(True))
+    table = table.join(described, on=KEY, how="left")
+    with_flag = pl.col("flags").list.concat(pl.lit([MACHINE_UNKNOWN])).list.sort()
+    flags = pl.when(pl.col("is_described")).then("flags").otherwise(with_flag)
+    table = table.with_columns(flags=flags).drop("is_described")
     table = table.join(region_columns, on=["provider", "region"], how="left")
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()
