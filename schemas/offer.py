@@ -104,7 +104,8 @@ class Offers(Table):
     )
     accelerator_id: pl.String = column(
         "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or"
-        " where the vendor's name has no match.",
+        " where the vendor's name has no match; also null where the machine is not described (flag"
+        " machine_unknown).",
         nullable=True,
     )
     accelerator_name: pl.String = column("Name of the accelerator.", nullable=True)
