@@ -1,12 +1,17 @@
 """Which releases, collections and pages stay when a dataset is pruned."""
 
 import os
+import subprocess
+import sys
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests.helpers import make
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.publish import gate_history, release
 from hwprices.publish.prune import Policy, prune
@@ -123,3 +128,39 @@ def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manife
     assert {run for run, path in pages.items() if not path.exists()} == {"r3"}
     assert Landing(layout.landing_root(store.root)).runs("aws") == ["r1", "r2", "r6"]
     assert read_manifest(store, version(NOW - DAY)).providers["aws"].run_id == "r2"
+
+
+def test_files_and_folders_of_others_stay(tmp_path, manifest):
+    """A root may hold files of others, and so does the folder for temporary files."""
+    store = Store(tmp_path / "data")
+    put(store, manifest, NOW)
+    temporary = Path(tempfile.gettempdir())
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    leftovers = [
+        store.local("raw/aws/page.csv.zst#1"),
+        store.local(".latest.json.123"),
+        temporary / f"hwprices-scratch-{ended.pid}-abcd_123/body",
+    ]
+    kept = [
+        store.local("mine/minutes#7"),
+        temporary / "hwprices-backup/precious",
+        temporary / "hwprices-scratch-notes/precious",
+        temporary / f"hwprices-scratch-{os.getpid()}-abcd_123/body",
+    ]
+    for path in leftovers + kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+        for one in (path, path.parent):
+            os.utime(one, ((NOW - 2 * DAY).timestamp(),) * 2)
+    pruned = prune(store, Policy(), now=NOW)
+    assert (pruned.leftovers, pruned.scratch) == (2, 1)
+    assert [path for path in leftovers if path.exists()] == []
+    assert all(path.exists() for path in kept)
+
+
+def test_a_root_without_data_is_an_error(tmp_path):
+    """A mistyped root in a timer would delete nothing for years, while the disk fills."""
+    with pytest.raises(HwpricesError, match="holds no release, page or staged table"):
+        prune(Store(tmp_path / "typo"), Policy())
+    assert not (tmp_path / "typo").exists()

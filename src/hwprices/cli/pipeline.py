@@ -1,10 +1,12 @@
 """Commands that make or change a dataset. They need the extra ``hwprices[pipeline]``."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hwprices.cli.common import Root, default_root
+from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
     from hwprices.publish.prune import Pruned
@@ -54,6 +56,8 @@ def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = F
     count = keep or settings.keep_releases or RELEASES
     older = "thinned out" if thin else "deleted"
     if not yes:
+        if sys.stdin is None:  # closed, as by a scheduler
+            raise HwpricesError("prune asks first, and standard input is closed", "Give --yes.")
         typer.confirm(
             f"Keep the newest {count} releases in {place}? Older ones are {older}", abort=True
         )
@@ -64,14 +68,19 @@ def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = F
 def _print_pruned(pruned: "Pruned") -> None:
     """Print what was deleted."""
     from hwprices.read.terminal.tables import escaped
+    from hwprices.read.wording import counted
 
     if pruned.releases:
         typer.echo(f"deleted {len(pruned.releases)}: {escaped(', '.join(pruned.releases))}")
     if pruned.runs:
-        typer.echo(f"deleted the pages of {len(pruned.runs)} old collections")
+        typer.echo(f"deleted the pages of {counted(len(pruned.runs), 'old collection')}")
     if pruned.leftovers:
-        typer.echo(f"deleted {pruned.leftovers} files that no release or collection needs")
-    if not (pruned.releases or pruned.runs or pruned.leftovers):
+        files = counted(pruned.leftovers, "file")
+        typer.echo(f"deleted {files} that no release or collection needs")
+    if pruned.scratch:
+        folders = counted(pruned.scratch, "temporary folder")
+        typer.echo(f"deleted {folders} of runs that were killed")
+    if not (pruned.releases or pruned.runs or pruned.leftovers or pruned.scratch):
         typer.echo("nothing to delete")
 
 

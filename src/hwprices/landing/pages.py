@@ -8,7 +8,6 @@ what replays it is what reads a live run. ``storage.layout`` spells the keys.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.storage import layout, manifests, packed
 from hwprices.storage.checksum import sha256_of
 from hwprices.storage.manifests import Origin
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 MAX_NAME_BYTES = 200
@@ -201,7 +201,7 @@ class Landing:
             self._check(page, path)
             yield path
             return
-        with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
+        with scratch_directory() as scratch:
             copy = Path(scratch) / Path(page.key).name
             if (data := self.store.get(page.key)) is not None:
                 copy.write_bytes(data)

@@ -3,7 +3,6 @@
 They come last and add nothing: whoever has the tables can make them again.
 """
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from hwprices.read.export import database
 from hwprices.storage import layout
 from hwprices.storage.checksum import sha256_of
 from hwprices.storage.release_manifest import DerivedFile, TableEntry
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 
@@ -29,7 +29,7 @@ def write_database(
     Raises:
         HwpricesError: the root cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         files = {
             name: [_local(store, version, file.key, Path(folder)) for file in entry.files]
             for name, entry in tables.items()

@@ -4,21 +4,17 @@ Safe beside a run and beside a reader: what may still be written or read is left
 """
 
 import itertools
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
+from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import gate_history, pointer
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.stage import stage
-from hwprices.storage import layout
+from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
 
 RELEASES = 30
@@ -45,11 +41,12 @@ class Policy:
 READERS = timedelta(hours=1)
 """A release stays so long after the next one came: somebody may just be reading it."""
 
-SCRATCH = "hwprices-*"
-"""Directories of downloads in the system's folder for temporary files."""
+_ROOMS = (layout.RELEASES, layout.RAW, layout.STAGED)
 
-_TEMPORARY = re.compile(r"(.*#\d+|\.(latest|status)\.json\.\d+|\.writable\.\d+)")
-"""Names of files that are being written: obstore's, those of ``Store.swap`` and of its check."""
+_BELOW = re.compile(f"(?:{'|'.join(_ROOMS)})/.*#[0-9]+")
+_AT_THE_TOP = re.compile(r"(?:\.?(?:latest|status)\.json|\.writable)[.#]\d+")
+"""Keys of files that are being written: obstore's, those of ``Store.swap`` and of its check. The
+root may hold files of others too."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +55,13 @@ class Pruned:
 
     ``releases``: versions, whole or not. ``runs``: collections whose pages nobody needs any more,
     as ``<provider>/<run>``. ``leftovers``: how many files besides that no manifest names.
+    ``scratch``: how many directories of killed processes in the folder for temporary files.
     """
 
     releases: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     leftovers: int = 0
+    scratch: int = 0
 
 
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
@@ -78,10 +77,14 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
     unfinished releases in a folder at once: its lock shows that nobody is at work on them.
 
     Raises:
-        HwpricesError: another publisher is at work, a manifest is damaged, or the root cannot be
-            written.
+        HwpricesError: the root holds no data, another publisher is at work, a manifest is damaged,
+            or the root cannot be written.
     """
     at = now or datetime.now(UTC)
+    if not any(_has_keys(store, prefix) for prefix in _ROOMS):
+        raise HwpricesError(
+            f"{store.root} holds no release, page or staged table", "Give the root of a dataset."
+        )
     with pointer.lock(store):
         releases = _prune_releases(store, policy, at)
         runs = _prune_runs(store, policy)
@@ -93,7 +96,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
     deleted = sum(_delete_old(store, key, at) for key in leftovers)
     for provider in _providers(store, layout.STAGED):
         stage.prune(store, provider, policy.runs)
-    return Pruned(releases, runs, deleted + _prune_scratch(at))
+    return Pruned(releases, runs, deleted, scratch.delete_left(at, LEFTOVER_AGE))
 
 
 def _delete_old(store: Store, key: str, at: datetime) -> bool:
@@ -190,12 +193,15 @@ def _staged_runs(store: Store) -> set[tuple[str, str]]:
     return {(parts[1], parts[2]) for parts in keys if len(parts) > 3}
 
 
+def _has_keys(store: Store, prefix: str) -> bool:
+    return next(store.keys(prefix), None) is not None
+
+
 def _temporary_files(store: Store, at: datetime) -> list[str]:
     """List files that were being written when their process ended; an object store shows none."""
     if not store.is_local:
         return []
-    names = ((key, key.rpartition("/")[2]) for key in store.keys(""))
-    keys = [key for key, name in names if _TEMPORARY.fullmatch(name)]
+    keys = (key for key in store.keys("") if _BELOW.fullmatch(key) or _AT_THE_TOP.fullmatch(key))
     return [key for key in keys if store.are_old([key], at)]
 
 
@@ -235,17 +241,3 @@ def _keys_of_runs(landing: Landing, provider: str) -> set[str]:
 def _providers(store: Store, prefix: str) -> list[str]:
     """List the providers that have files below ``staged`` or ``raw``."""
     return sorted({key.split("/")[1] for key in store.keys(prefix) if key.count("/") > 1})
-
-
-def _prune_scratch(at: datetime) -> int:
-    """Delete this user's directories of downloads that a killed run left; return their number."""
-    deleted = 0
-    for path in Path(tempfile.gettempdir()).glob(SCRATCH):
-        with suppress(OSError):
-            state = path.lstat()
-            is_own = state.st_uid == os.getuid() if hasattr(os, "getuid") else True
-            age = at - datetime.fromtimestamp(state.st_mtime, UTC)
-            if is_own and path.is_dir() and not path.is_symlink() and age > LEFTOVER_AGE:
-                shutil.rmtree(path)
-                deleted += 1
-    return deleted

@@ -1,6 +1,5 @@
 """Read the pages of the release before with today's program, to tell our part of a difference."""
 
-import tempfile
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,6 +14,7 @@ from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.price import Prices
 from hwprices.stage import stage
 from hwprices.storage import layout
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 
@@ -39,7 +39,7 @@ def re_read(store: Store, provider: str, run_id: str) -> ReRead:
     landing = Landing(layout.landing_root(store.root))
     try:
         run = landing.run(provider, run_id)
-        with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+        with scratch_directory() as folder:
             scratch = Store(folder)
             staged = stage.stage(providers.get(provider), run, landing, scratch, keep=1)
             prices = _table(scratch, staged, Prices.Config.name)

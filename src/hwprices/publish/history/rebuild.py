@@ -9,6 +9,7 @@ from hwprices.publish.history.record import Record
 from hwprices.read.releases import read_manifest, versions
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 
@@ -52,15 +53,13 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
 
     Of a file that an older program packed in another way the rows are compared.
     """
-    import tempfile
-
     published = {
         file.key: file.sha256
         for name in (record.HISTORY, record.CHANGES)
         if name in rebuilt.release.tables
         for file in rebuilt.release.tables[name].files
     }
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         scratch, directory = Store(folder), layout.release_directory(rebuilt.release.version)
         made = {file.key: file.sha256 for file in rebuilt.record.write(scratch, directory)}
         if not published:

@@ -24,6 +24,7 @@ from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store, storage_options
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
@@ -139,7 +140,7 @@ def advance(
         was_checked: the intervals of ``past`` were checked against the same model, so that only
             those of prices that moved are checked again.
     """
-    folder = tempfile.TemporaryDirectory(prefix="hwprices-")
+    folder = scratch_directory()
     files: list[TableFile] = []
     listed = [frames.empty(Changes)]
     for name in sorted({*past, *after}):

@@ -15,6 +15,7 @@ from hwprices.read import focus
 from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.errors import cannot_write
 from hwprices.read.overlays import apply
+from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -190,11 +191,9 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
 
 def _database(path: Path, frames: Mapping[str, pl.LazyFrame]) -> None:
     """Write a DuckDB file with these tables."""
-    import tempfile
-
     from hwprices.read.export import database
 
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         files = {}
         for name, frame in frames.items():
             files[name] = [str(Path(folder) / f"{name}.parquet")]

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urljoin
 
@@ -24,6 +23,7 @@ from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.providers.aws.kinds import PRICE_LIST
+from hwprices.storage.scratch import scratch_directory
 
 OFFER = "AmazonEC2"
 SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/index.json"}
@@ -75,7 +75,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
     suffix: Expect = "csv" if unit.kind == PRICE_LIST else "json"
-    with TemporaryDirectory(prefix="hwprices-") as scratch:
+    with scratch_directory() as scratch:
         body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=suffix)
         return [context.landing.land(unit, body, suffix=suffix)]
 
@@ -119,7 +119,7 @@ def _region_name(code: object) -> str:
 
 def _json(context: Context, url: str) -> Any:
     """Download an index. It is small and only names other files, so it is not landed."""
-    with TemporaryDirectory(prefix="hwprices-") as scratch:
+    with scratch_directory() as scratch:
         path = Path(scratch) / "body"
         body = context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES)
         content = body.read()

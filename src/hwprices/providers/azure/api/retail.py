@@ -9,7 +9,6 @@ not parsed again.
 """
 
 import hashlib
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from hwprices.landing.download import Downloaded, FetchError, Http, check_same_h
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure.prices.items import Answer, Item
+from hwprices.storage.scratch import scratch_directory
 
 API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
 
@@ -157,7 +157,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     params = query_of(unit.region, price_type, unit.params["currency"])
     reader = _PageReader()
     previous = _previous_identities(context.landing, unit, reader)
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
+    with scratch_directory() as scratch:
         numbers = count()
 
         def download() -> Download:
@@ -189,7 +189,7 @@ def read_regions(http: Http, url: str) -> list[str]:
     query = f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})"
     problem = ""
     for _ in range(DOWNLOADS):
-        with tempfile.TemporaryDirectory(prefix="hwprices-") as scratch:
+        with scratch_directory() as scratch:
             try:
                 params = _query(query, "USD")
                 result = _download(http, url, params, Path(scratch), _PageReader())

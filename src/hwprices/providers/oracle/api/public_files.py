@@ -3,7 +3,6 @@
 There are no pages and no account: one request gives one whole file.
 """
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hwprices.landing.json_bodies import read_object
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.storage.scratch import scratch_directory
 
 
 def land_list(context: Context, unit: Unit, url: str, params: Mapping[str, str]) -> Page:
@@ -19,7 +19,7 @@ def land_list(context: Context, unit: Unit, url: str, params: Mapping[str, str])
     Raises:
         FetchError: it cannot be had, or is something else.
     """
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         path = Path(folder) / "body"
         body = context.http.download(url, path, params=params, max_bytes=MAX_READ_BYTES)
         read_object(body, "items")

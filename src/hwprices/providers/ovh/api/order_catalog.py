@@ -4,7 +4,6 @@ There are no pages and no account: one request gives the whole catalog of one su
 megabytes of JSON.
 """
 
-import tempfile
 from pathlib import Path
 
 from hwprices.landing.download import Downloaded
@@ -12,6 +11,7 @@ from hwprices.landing.json_bodies import other_format, read_object
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.storage.scratch import scratch_directory
 
 PATH = "/order/catalog/public/cloud"
 
@@ -24,7 +24,7 @@ def land_catalog(context: Context, unit: Unit) -> Page:
     """
     subsidiary = context.settings.ovh_subsidiary
     url = context.settings.ovh_api_url + PATH
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         path = Path(folder) / "body"
         body = context.http.download(
             url, path, params={"ovhSubsidiary": subsidiary}, max_bytes=MAX_READ_BYTES

@@ -3,7 +3,6 @@
 GraphQL answers a refused query with status 200 and a list of errors.
 """
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.storage.scratch import scratch_directory
 
 QUERY = (
     "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount secureCloud"
@@ -30,7 +30,7 @@ def land_gpu_types(context: Context, unit: Unit) -> Page:
     Raises:
         FetchError: it cannot be had, is refused, or has no GPU type.
     """
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         body = context.http.download(
             context.settings.runpod_url,
             Path(folder) / "body",

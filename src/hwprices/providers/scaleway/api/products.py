@@ -4,7 +4,6 @@ A page is an object ``servers`` with a member for each machine type. The last pa
 were asked for. A server that ignored the number of the page would send the same types forever.
 """
 
-import tempfile
 from pathlib import Path
 
 from hwprices.errors import FetchError
@@ -13,6 +12,7 @@ from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.storage.scratch import scratch_directory
 
 PER_PAGE = 100
 """The most that the API gives: https://www.scaleway.com/en/developers/api/instances/"""
@@ -31,7 +31,7 @@ def land_products(context: Context, unit: Unit) -> list[Page]:
     url = f"{context.settings.scaleway_url}/zones/{unit.region}/products/servers"
     pages: list[Page] = []
     seen: set[str] = set()
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         for number in range(1, MOST_PAGES + 1):
             params = {"per_page": str(PER_PAGE), "page": str(number)}
             path = Path(folder) / f"page{number}"

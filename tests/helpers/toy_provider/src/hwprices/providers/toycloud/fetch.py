@@ -1,6 +1,5 @@
 """Fetch Toy Cloud: one page with regions and machines, and one price list for each region."""
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from hwprices.landing.download import Downloaded
 from hwprices.landing.json_bodies import read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
+from hwprices.storage.scratch import scratch_directory
 
 INVENTORY = "inventory"
 PRICE_LIST = "price_list"
@@ -32,13 +32,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     Raises:
         FetchError: it cannot be had.
     """
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         body = _download(context, unit, Path(folder) / "page")
         return [context.landing.land(unit, body, suffix="json")]
 
 
 def _region_names(context: Context) -> list[str]:
-    with tempfile.TemporaryDirectory(prefix="hwprices-") as folder:
+    with scratch_directory() as folder:
         body = _download(context, Unit("toycloud", INVENTORY), Path(folder) / "page")
         return [region["name"] for region in read_object(body, "regions")["regions"]]
 
