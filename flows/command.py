@@ -171,6 +171,7 @@ def _run_flow(
     with prefect_server.running() if prefect_server.is_needed() else nullcontext() as own_server:
         import httpx
 
+        environment.check_prefect_settings()
         from hwprices.flows import progress
         from hwprices.flows.refresh import refresh as refresh_flow
 

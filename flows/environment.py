@@ -1,9 +1,13 @@
 """Set the defaults of the environment variables that Prefect and polars read when imported.
 
-A variable that is already set stays as it is.
+A variable that is already set stays as it is. An empty one of Prefect counts as not set, as compose
+files and unit files write it.
 """
 
+import contextlib
+import io
 import os
+import sys
 from pathlib import Path
 
 from hwprices.errors import HwpricesError
@@ -48,6 +52,44 @@ Slower machines take longer."""
 def set_defaults() -> None:
     """Set the defaults that every process needs."""
     _set(DEFAULTS)
+
+
+def check_prefect_settings() -> None:
+    """Import Prefect, which reads its settings.
+
+    Raises:
+        HwpricesError: a variable or a file has a value that Prefect does not take, or a file cannot
+            be read.
+    """
+    with contextlib.redirect_stderr(io.StringIO()) as written:  # what it writes comes twice
+        try:
+            from prefect.settings import get_current_settings
+
+            get_current_settings()
+        except (OSError, ValueError) as error:
+            reason, where = _reason_and_place(error)
+            raise HwpricesError(
+                f"Prefect's settings cannot be used: {reason}", f"Correct {where}."
+            ) from None
+    sys.stderr.write(written.getvalue())
+
+
+def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
+    """Say in one line what is wrong with Prefect's settings, and where as far as that is known.
+
+    A value is not named: it may be a password.
+    """
+    from pydantic import ValidationError
+
+    files = (
+        "the variable PREFECT_…, or the file prefect.toml, pyproject.toml, .env or profiles.toml"
+    )
+    if not isinstance(error, ValidationError):
+        return str(error).split("\n")[0], files
+    first = error.errors()[0]
+    setting = ".".join(str(part) for part in first["loc"])
+    names = [n for n, v in os.environ.items() if n.startswith("PREFECT_") and v == first["input"]]
+    return f"{error.title} {setting}: {first['msg']}", " or ".join(sorted(names)) or files
 
 
 def set_command_defaults(root: str) -> None:
@@ -96,5 +138,9 @@ def startup_seconds() -> int:
 
 
 def _set(variables: dict[str, str]) -> None:
+    """Set the variables that are not set."""
+    for name in [name for name, value in os.environ.items() if not value]:
+        if name.startswith("PREFECT_"):
+            del os.environ[name]
     for name, value in variables.items():
         os.environ.setdefault(name, value)

@@ -29,6 +29,13 @@ HOST = "127.0.0.1"
 STOP_SECONDS = 10
 """How long the server may take to end before it is killed."""
 
+DATABASE_SETTINGS = (
+    "PREFECT_API_DATABASE_CONNECTION_URL",
+    "PREFECT_SERVER_DATABASE_CONNECTION_URL",
+)
+"""Each names another database than the file in PREFECT_HOME.
+https://docs.prefect.io/v3/api-ref/settings-ref"""
+
 LINES_KEPT = 200
 """Of what the server writes; a traceback of its database has some 100 lines."""
 
@@ -42,14 +49,28 @@ def is_needed() -> bool:
     Prefect reads settings from the environment and from files. Where there is such a file it is
     left to Prefect to read it, and to start a server if it names none.
     https://docs.prefect.io/v3/concepts/settings-and-profiles
+
+    Raises:
+        HwpricesError: such a file cannot be read.
     """
     if "PREFECT_API_URL" in os.environ or "PREFECT_PROFILES_PATH" in os.environ:
         return False
     files = [Path("prefect.toml"), Path(os.environ["PREFECT_HOME"], "profiles.toml")]
     texts = {Path("pyproject.toml"): "[tool.prefect", Path(".env"): "PREFECT_"}
     return not any(file.exists() for file in files) and not any(
-        file.is_file() and text in file.read_text(errors="replace") for file, text in texts.items()
+        file.is_file() and text in _read(file) for file, text in texts.items()
     )
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except OSError as error:
+        raise HwpricesError(
+            f"cannot read {file.absolute()}, where Prefect looks for its settings:"
+            f" {error.strerror or error}",
+            "Let this user read it, or run the command in another folder.",
+        ) from None
 
 
 @contextlib.contextmanager
@@ -193,10 +214,12 @@ def _in_short(error: BaseException) -> str:
 
 def remedy() -> str:
     """Say how a server of one's own comes to work again."""
-    home = Path(os.environ["PREFECT_HOME"])
+    room = "If the disk or the memory is full, make room."
+    if named := [name for name in DATABASE_SETTINGS if name in os.environ]:
+        return f"{room} If its database does not answer, correct {' or '.join(named)}."
+    database = Path(os.environ["PREFECT_HOME"], "prefect.db")
     return (
-        f"If the disk or the memory is full, make room. If {home / 'prefect.db'} is damaged,"
-        " delete it: it holds the records of past runs, no prices."
+        f"{room} If {database} is damaged, delete it: it holds the records of past runs, no prices."
     )
 
 

@@ -60,6 +60,17 @@ def test_a_new_database_takes_longer_to_start(variables: dict[str, str], tmp_pat
     assert new > environment.startup_seconds()
 
 
+def test_an_empty_variable_of_prefect_counts_as_not_set(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    variables |= {"PREFECT_API_URL": "", "PREFECT_HOME": "", "PREFECT_LOGGING_LEVEL": "", "X": ""}
+    environment.set_command_defaults(str(tmp_path))
+    assert "PREFECT_API_URL" not in variables
+    assert variables["PREFECT_HOME"] == str(tmp_path / ".prefect")
+    assert variables["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
+    assert variables["X"] == ""
+
+
 def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) -> None:
     variables["PREFECT_HOME"] = "/elsewhere"
     variables["DO_NOT_TRACK"] = "0"

@@ -60,6 +60,33 @@ def test_prefects_own_files_are_left_to_prefect(
     assert not prefect_server.is_needed()
 
 
+def test_a_file_that_cannot_be_read_is_an_error_of_one_line(settings: dict[str, str]) -> None:
+    """Running beside the protected .env of another program is usual."""
+    Path(".env").write_text("PASSWORD=x\n")
+    with (
+        mock.patch.object(Path, "read_text", side_effect=PermissionError(13, "Permission denied")),
+        pytest.raises(HwpricesError, match=r"cannot read .*/\.env, where Prefect .*: Permission"),
+    ):
+        prefect_server.is_needed()
+
+
+def test_the_remedy_names_the_database_in_use(settings: dict[str, str]) -> None:
+    assert f"If {settings['PREFECT_HOME']}/prefect.db is damaged" in prefect_server.remedy()
+    settings["PREFECT_API_DATABASE_CONNECTION_URL"] = "postgresql+asyncpg://127.0.0.1:1/x"
+    assert "prefect.db" not in prefect_server.remedy()
+    assert "correct PREFECT_API_DATABASE_CONNECTION_URL" in prefect_server.remedy()
+
+
+@pytest.mark.flow
+def test_a_setting_that_prefect_does_not_take_is_an_error_of_one_line(tmp_path: Path) -> None:
+    process = refresh(tmp_path / "data", PREFECT_LOGGING_LEVEL="FOO")
+    _, errors = process.communicate()
+    assert errors.splitlines()[-1].startswith("error: Prefect's settings cannot be used: Logging")
+    assert errors.endswith("Correct PREFECT_LOGGING_LEVEL.\n")
+    assert "Traceback" not in errors
+    assert process.returncode == 2
+
+
 def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
     """Start the command for two small providers."""
     return subprocess.Popen(
