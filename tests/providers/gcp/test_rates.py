@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
 
 
@@ -82,6 +83,21 @@ def test_g9_two_skus_that_agree_are_one(tmp_path: Path) -> None:
             ]
             == "A"
         )
+
+
+@pytest.mark.parametrize(("part", "units"), [("Core", ("h", "mo")), ("Ram", ("GiBy.h", "GBy.h"))])
+def test_equal_numbers_for_different_units_contradict_each_other(
+    tmp_path: Path, part: str, units: tuple[str, str]
+) -> None:
+    """0.03 for an hour is not 0.03 for a month."""
+    description = f"N2 Instance {part} running in Iowa"
+    skus = [sku(description, "0.03", unit=unit, sku_id=unit) for unit in units]
+    others = [one for one in n2_skus() if f" {part} " not in one["description"]]
+    tables = normalise_skus(tmp_path, [*skus, *others], n2_zones())
+    row = tables.prices("n2-standard-2")[("on_demand", 0)]
+    reason = f"{part.lower()}_sku_ambiguous"
+    assert (row["hourly"], row["price_reason"]) == (None, reason)
+    assert [r["reason"] for r in tables.refused] == ["ambiguous_sku", "ambiguous_sku"]
 
 
 def test_g10_europe_west1_is_not_the_beginning_of_europe_west10(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ from hwprices.providers.gcp.sheets import Sheets
 
 RATE_KEY = ["region", "series", "component_id", "purchase_option", "term_months"]
 
+PRICE = ["price", "per", "sku_units"]
+"""What SKUs must agree on: 0.03 for an hour is not 0.03 for a month."""
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -29,14 +32,14 @@ def build_rates(catalog: SkuCatalog, sheets: Sheets) -> Rates:
     """Choose one SKU for each region, series, component, purchase option and term.
 
     Rules, in this order: a SKU of the region's own name goes before one of an older name
-    (data/specs/gcp_places.csv); SKUs that agree on the price are one. What is ambiguous after that
-    is refused: both SKUs are, and the key has no price.
+    (data/specs/gcp_places.csv); SKUs that agree on the price and on what it is for are one. What is
+    ambiguous after that is refused: both SKUs are, and the key has no price.
     """
     is_license = pl.col("series") == "license"
     components = catalog.components.filter(~is_license)
     components = components.explode("regions").rename({"regions": "region"})
     components = _drop_older_names(components, sheets.preferred_places)
-    prices = pl.col("price").n_unique().over(RATE_KEY)
+    prices = pl.struct(PRICE).n_unique().over(RATE_KEY)
     unambiguous = components.filter(prices == 1).sort("sku_id")
     ambiguous = components.filter(prices > 1)
     return Rates(
