@@ -4,7 +4,28 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.gcp_pages import machine_type, n2_skus, normalise_skus, sku
+import pytest
+from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
+
+
+@pytest.mark.parametrize("unit", ["mo", "GiBy.h"])
+def test_a_license_that_is_not_for_an_hour_is_refused(tmp_path: Path, unit: str) -> None:
+    """0.046 USD an hour is 33.58 a month. No older release stands in for it."""
+    fees = [
+        sku(
+            f"Licensing Fee for Windows Server {release} Datacenter Edition on VM",
+            price,
+            family="License",
+            group="Google",
+            regions=["global"],
+            unit=unit_of_release,
+        )
+        for release, price, unit_of_release in ((2019, "0.04", "h"), (2025, "33.58", unit))
+    ]
+    tables = normalise_skus(tmp_path, [*n2_skus(), *fees], n2_zones())
+    assert tables.prices("n2-standard-2", os="windows") == {}
+    assert tables.hourly("n2-standard-2")
+    assert [row["reason"] for row in tables.refused] == ["unknown_unit"]
 
 
 def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ RHEL has been billed by vCPU since 2024-07-01.
 X86_ONLY = {"windows", "rhel_sap", "sles_sap"}
 """Images for x86 machines only, https://cloud.google.com/compute/docs/images/os-details."""
 
+USAGE_UNIT = "h"
+"""The unit of a license: an hour of a vCPU or of the machine. Of another it is not known what it
+counts; all licenses of the sample have this one."""
+
 LICENSED_OPTIONS = ("on_demand", "spot", "committed_use")
 
 _FEES_SCHEMA: dict[str, Any] = {
@@ -47,7 +51,7 @@ class LicensedPrices:
     """Prices of machines with a license, in the columns of ``MachinePrices`` and ``os``.
 
     ``components`` has only the license's own line of each price. ``refused`` has the license SKUs
-    that contradict each other.
+    that contradict each other or are not for an hour.
     """
 
     prices: pl.DataFrame
@@ -104,20 +108,24 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused where two of them price the same license and band differently.
+    SKUs are refused that are not for an hour, and where two of them price the same license and band
+    differently. No older release stands in for them.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]
     newest = skus.filter(pl.col("version") == pl.col("version").max().over("component_id"))
+    is_hourly = (pl.col("usage_unit") == USAGE_UNIT).fill_null(False)
+    hourly = newest.filter(is_hourly)
     prices = pl.col("price").n_unique().over(band)
-    unambiguous = newest.filter(prices == 1).sort("sku_id")
+    unambiguous = hourly.filter(prices == 1).sort("sku_id")
     chosen = unambiguous.unique(band, keep="first", maintain_order=True).sort(band)
-    refused = newest.filter(prices > 1).with_columns(refused=pl.lit("ambiguous_sku"))
+    ambiguous = hourly.filter(prices > 1).with_columns(refused=pl.lit("ambiguous_sku"))
+    other_units = newest.filter(~is_hourly).with_columns(refused=pl.lit("unknown_unit"))
     columns = ("price", "sku_id", "observed_at", "raw_sha256", "min_vcpus", "max_vcpus")
     licenses = [
         _License(ComponentId.parse(row["component_id"]), **{name: row[name] for name in columns})
         for row in chosen.iter_rows(named=True)
     ]
-    return licenses, refused
+    return licenses, pl.concat([ambiguous, other_units])
 
 
 def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:

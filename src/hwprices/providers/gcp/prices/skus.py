@@ -210,8 +210,8 @@ class SkuCatalog:
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units, nanos and usage_unit, and effective_from as a time. ``counts`` says how
-    many others there were, by reason.
+    units) instead of units and nanos, and effective_from as a time. ``counts`` says how many others
+    there were, by reason.
     """
 
     components: pl.DataFrame
@@ -396,7 +396,7 @@ def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
         price=(pl.col("units").cast(WideMoney) + nanos).cast(Money), effective_from=effective_from
     )
     joined = priced.join(units, on="usage_unit", how="left", maintain_order="left")
-    return joined.drop("units", "nanos", "usage_unit")
+    return joined.drop("units", "nanos")
 
 
 def _check_unknown_share(refused: pl.DataFrame, total: int) -> None:
