@@ -221,6 +221,7 @@ QUARANTINE_REASONS = Vocabulary(
         "platform_disagrees": "The vendor's words and its operation code name different systems.",
         "price_not_a_number": "The price cannot be read as a number.",
         "price_not_positive": "The price is 0 or less.",
+        "repeated_part": "The machine lists one part, or one kind of part, twice.",
         "sku_without_name": "The SKU lacks its name, family or location.",
         "tiered_price": "The price depends on how much is used, which no machine's price does.",
         "unknown_grammar": "The description of the SKU is not understood.",

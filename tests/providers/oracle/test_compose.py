@@ -117,6 +117,19 @@ def test_a_flexible_shape_without_known_sizes_is_in_quarantine() -> None:
     assert tables.rows["instance_types"].is_empty()
 
 
+@pytest.mark.parametrize("second", [(E4_OCPU, 20, "ocpu"), ("B93121", 20, "ocpu")])
+def test_a_shape_with_two_quantities_of_one_part_is_in_quarantine(second) -> None:
+    """Which of the two holds is not known: 10 × 0.025 and 20 × 0.03 are neither 20 of each."""
+    parts = ((E4_OCPU, 10, "ocpu"), second, (E4_MEMORY, 100, "memory"))
+    products = [ocpus(), ocpus("B93121", 0.03), memory()]
+    tables = read(products, [shape("BM.Two.1", *parts), E4_SHAPE])
+    ((reason, message),) = tables.refused
+    assert reason == "repeated_part"
+    assert "BM.Two.1" in message
+    assert tables.rows["instance_types"]["instance_type"].to_list() == ["BM.Standard.E4.128"]
+    assert set(tables.rows["prices"]["instance_type"]) == {"BM.Standard.E4.128"}
+
+
 def test_preemptible_is_half_and_said_to_be_derived() -> None:
     parts = ((E4_OCPU, 2, "ocpu"), (E4_MEMORY, 32, "memory"))
     allowed = shape("VM.Fixed.1", *parts, allowPreemptible=True)

@@ -6,7 +6,7 @@ OCPUs of the host, and the GPUs are in ``gpuQty``.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from hwprices.providers.oracle import kinds
 from hwprices.providers.oracle.members import exact
 from hwprices.providers.oracle.sheets import Series, Sheets
 from hwprices.rows import quarantine
-from hwprices.rows.members import text
+from hwprices.rows.members import RefusedItemError, text
 from hwprices.rows.origin import origin
 
 QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
@@ -83,10 +83,11 @@ def read_shapes(pages: Pages, sheets: Sheets) -> Shapes:
             for item in pages.read_json(page)["items"]:
                 if reason := _out_of_scope(item):
                     counts[reason] += 1
-                elif sizes := list(_machines(item, page, sheets)):
-                    machines += sizes
-                else:
-                    refused.append(_without_size(text(item, "name"), page))
+                    continue
+                try:
+                    machines += _machines(item, page, sheets)
+                except RefusedItemError as refusal:
+                    refused.append(_refused(text(item, "name"), refusal, page))
     return Shapes(machines, quarantine.merge_refused(refused), dict(counts))
 
 
@@ -100,16 +101,40 @@ def _out_of_scope(item: dict[str, Any]) -> str | None:
     return None if kind in SHAPE_TYPES else f"out_of_scope:shapeType={kind}"
 
 
-def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Machine]:
-    """Yield the machine of a shape, or the sizes of a flexible one."""
+def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> list[Machine]:
+    """Return the machine of a shape, or the sizes of a flexible one.
+
+    Raises:
+        RefusedItemError: its parts contradict each other, or its sizes are not known.
+    """
     shape = text(item, "name")
+    _check_parts(item)
     if not shape.endswith(FLEXIBLE):
-        yield _machine(shape, _listed_quantities(item), item, page, sheets)
-        return
+        return [_machine(shape, _listed_quantities(item), item, page, sheets)]
+    machines = []
     for size in sheets.sizes_of(shape):
         amounts = {"core": size.ocpus, "ram": size.memory_gib, "local_ssd": size.nvme_tb}
         known = {kind: amount for kind, amount in amounts.items() if amount is not None}
-        yield _machine(size.name, known, item, page, sheets)
+        machines.append(_machine(size.name, known, item, page, sheets))
+    if not machines:
+        problem = f"the sizes of {shape} are not in oracle_sizes.csv"
+        raise RefusedItemError("no_size_name", problem)
+    return machines
+
+
+def _check_parts(item: dict[str, Any]) -> None:
+    """Refuse a shape that has two quantities of one thing: which of them holds is not known.
+
+    Raises:
+        RefusedItemError: a part number, or a kind of part, comes twice.
+    """
+    for listed in (
+        [text(part, "partNumber") for part in item["products"]],
+        [part["type"]["value"] for part in item["products"]],
+    ):
+        if twice := [name for name, count in Counter(listed).items() if count > 1]:
+            problem = f"{text(item, 'name')} lists {', '.join(twice)} twice"
+            raise RefusedItemError("repeated_part", problem)
 
 
 def _machine(
@@ -159,12 +184,12 @@ def _quantity(number: Any) -> Decimal | None:
     return exact(Decimal(number))
 
 
-def _without_size(shape: str, page: Page) -> pl.DataFrame:
-    """Refuse a flexible shape whose sizes are not known."""
+def _refused(shape: str, refusal: RefusedItemError, page: Page) -> pl.DataFrame:
+    """Make the quarantine row of a shape."""
     frame = pl.LazyFrame({"provider": ["oracle"], "region": [None], "shape": [shape]})
     return quarantine.refused(
         frame.with_columns(*origin(page)),
         table="instance_types",
-        reason="no_size_name",
-        message=f"the sizes of {shape} are not in oracle_sizes.csv",
+        reason=refusal.reason,
+        message=refusal.message,
     ).collect()
