@@ -60,6 +60,20 @@ def test_plans_of_one_flavor_that_describe_two_machines_are_refused() -> None:
     assert [reason for reason, _ in tables.refused] == ["duplicate_key"] * 2
 
 
+@pytest.mark.parametrize(
+    "different",
+    [
+        {"storage": {"disks": [{"number": 1, "capacity": 100, "sizeUnit": "GB"}]}},
+        {"bandwidth": {"level": 1000}},
+    ],
+)
+def test_disks_and_bandwidth_are_the_machines_too(different) -> None:
+    described = {**B3_8, "storage": {"disks": [{"capacity": 50}]}, "bandwidth": {"level": 500}}
+    plans = [plan("b3-8.consumption", 5 * 10**6, technical=described)]
+    plans += [plan("b3-8.consumption.3AZ", 9 * 10**6, technical={**described, **different})]
+    assert [reason for reason, _ in read(*plans).refused] == ["duplicate_key"] * 2
+
+
 def test_a_managed_service_with_a_gpu_is_no_machine() -> None:
     """An ai-serving plan has a whole GPU and a price by the minute."""
     tables = read(plan(), plan("ai-app-l4-1.consumption", 1500000, product="ai-serving"))

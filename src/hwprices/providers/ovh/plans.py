@@ -34,6 +34,10 @@ STANDARD = "standard"
 UNITS_PER_CURRENCY = 10**8
 """Prices are whole numbers of 1e-8 of the currency."""
 
+MACHINE = ("cpu", "memory", "gpu", "storage", "bandwidth")
+"""Members of a plan's description that the plans of one flavor must agree on: a row of
+instance_types is made of them."""
+
 LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY
 """Above this a figure is no price of an hour."""
 
@@ -96,7 +100,7 @@ def _split_disagreeing(plans: Sequence[Plan]) -> tuple[list[Plan], list[pl.DataF
     """Refuse all plans of a flavor that do not describe the same machine."""
     machines: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for plan in plans:
-        machine = tuple(plan.technical.get(name) for name in ("cpu", "memory", "gpu"))
+        machine = tuple(plan.technical.get(name) for name in MACHINE)
         if machine not in machines[plan.flavor]:
             machines[plan.flavor].append(machine)
     refusal = RefusedItemError("duplicate_key", "the flavor's plans describe different machines")
