@@ -137,7 +137,7 @@ def test_a_machine_costs_its_number_of_gpus(read) -> None:
     assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
 
 
-@pytest.mark.parametrize("most", [None, 0, -1, 1000, "8", 2.5])
+@pytest.mark.parametrize("most", [None, 0, -1, 1000, "8", 2.5, True])
 def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
     assert read({"maxGpuCount": most}).tables["instance_types"].height == 1
 
@@ -176,7 +176,17 @@ def test_a_price_below_zero_is_in_quarantine(read) -> None:
     assert {cloud for _, cloud, _ in made.prices} == {"community"}
 
 
-@pytest.mark.parametrize("change", [{"securePrice": "3.29"}, {"id": None}, {"id": " "}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"securePrice": "3.29"},
+        {"securePrice": True},
+        {"communitySpotPrice": False},
+        {"memoryInGb": True},
+        {"id": None},
+        {"id": " "},
+    ],
+)
 def test_an_answer_with_a_field_of_another_type_fails_its_unit(read, change) -> None:
     made = read(change)
     assert made.prices == {}

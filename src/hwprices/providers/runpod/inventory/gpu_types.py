@@ -24,6 +24,9 @@ from hwprices.specs.accelerator_names import Matcher
 MOST_GPUS = 16
 """More GPUs than any host has; a larger number is no number of GPUs."""
 
+NUMBERS = (int, Decimal)
+"""What a number of JSON is read as. Compare types, because bool is a subclass of int."""
+
 TITLES = {"secure": "Secure Cloud", "community": "Community Cloud"}
 
 
@@ -70,18 +73,22 @@ def read_gpu_types(pages: Pages) -> list[GpuType]:
 
 
 def _gpu_type(row: dict[str, Any], page: Page) -> GpuType:
-    memory, most = row.get("memoryInGb"), row.get("maxGpuCount")
+    """Read one GPU type.
+
+    Raises:
+        ValueError: it has no id, or its memory or a price is no number.
+    """
     if not isinstance(row["id"], str) or not row["id"].strip():
         raise ValueError("a GPU type without an id")
-    for cloud in kinds.CLOUDS:  # a price of another type is an error of the page
-        for name in (f"{cloud}Price", f"{cloud}SpotPrice"):
-            if row.get(name) is not None and not isinstance(row[name], Decimal | int):
-                raise ValueError(f"{row['id']}: {name} is no number")
-    is_count = isinstance(most, int) and 1 <= most <= MOST_GPUS
+    prices = [f"{cloud}{kind}" for cloud in kinds.CLOUDS for kind in ("Price", "SpotPrice")]
+    for name in ("memoryInGb", *prices):
+        if row.get(name) is not None and type(row[name]) not in NUMBERS:
+            raise ValueError(f"{row['id']}: {name} is no number")
+    memory, most = row.get("memoryInGb"), row.get("maxGpuCount")
     return GpuType(
         id=row["id"],
         memory_gb=float(memory) if memory else None,
-        max_gpus=most if is_count and isinstance(most, int) else 1,
+        max_gpus=most if type(most) is int and 1 <= most <= MOST_GPUS else 1,
         fields=row,
         page=page,
     )
