@@ -45,6 +45,17 @@ def refused(
     return frames.conform(rows, Quarantine)
 
 
+def message(template: str, *values: str | pl.Expr) -> pl.Expr:
+    """Write a message for ``refused``: ``?`` stands for a value that is missing.
+
+    ``template`` has ``{}`` for each of ``values``, which are columns or expressions. ``pl.format``
+    alone gives no message where one of them is null, and a quarantine row must have one.
+    """
+    columns = [pl.col(value) if isinstance(value, str) else value for value in values]
+    texts = [column.cast(pl.String).fill_null("?") for column in columns]
+    return pl.format(template, *texts) if texts else pl.lit(template)
+
+
 def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
     """Put quarantine rows together: equal rows become one with a count, sorted by key."""
     if not refused_rows:

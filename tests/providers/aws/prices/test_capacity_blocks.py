@@ -27,10 +27,9 @@ def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
             "upfrontFee": fee,
         }
 
-    body = xml(
-        "DescribeCapacityBlockOfferings",
-        element("capacityBlockOfferingSet", [offer("800.00"), offer("755.136"), offer("oops")]),
-    )
+    without_fee = {name: value for name, value in offer("").items() if name != "upfrontFee"}
+    offers = [offer("800.00"), offer("755.136"), offer("oops"), without_fee]
+    body = xml("DescribeCapacityBlockOfferings", element("capacityBlockOfferingSet", offers))
     landed = LandedPages(tmp_path).add("capacity_blocks", "us-east-1", body, suffix="xml")
     row = landed.table("prices").to_dicts()[0]
     assert (row["zone"], row["hourly"], row["basis"], row["billing_unit"]) == (
@@ -41,4 +40,8 @@ def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):
     )
     assert row["flags"] == ["block_of_24_hours"]
     assert landed.counts() == {"out_of_scope:dearer_capacity_block": 1}
-    assert landed.refused()["reason"].to_list() == ["unreadable_price"]
+    assert set(landed.refused()["reason"]) == {"unreadable_price"}
+    assert set(landed.refused()["message"]) == {
+        "offer of 24 hours for p5.48xlarge at oops",
+        "offer of 24 hours for p5.48xlarge at ?",
+    }

@@ -69,7 +69,9 @@ def _refused(offerings: pl.DataFrame) -> pl.DataFrame:
         offerings.lazy().drop("hourly"),
         table="prices",
         reason="unreadable_price",
-        message=pl.format("offer of {} for {} at {}", "hours", "instance_type", "fee"),
+        message=quarantine.message(
+            "offer of {} hours for {} at {}", "hours", "instance_type", "fee"
+        ),
     ).collect()
 
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.rows import quarantine
+
 
 @dataclass(frozen=True)
 class Problem:
     """A condition under which a row cannot be a price.
 
-    ``reason`` is the code for the quarantine table. ``message`` is a format string for
-    ``polars.format``, whose ``{}`` stand for ``values``, columns or expressions.
+    ``reason`` is the code for the quarantine table. ``message`` is a template for
+    ``quarantine.message``, whose ``{}`` stand for ``values``, columns or expressions.
     """
 
     condition: pl.Expr
@@ -28,11 +30,7 @@ def first_problem(problems: Sequence[Problem]) -> list[pl.Expr]:
     reason = pl.lit(None, dtype=pl.String)
     message = pl.lit(None, dtype=pl.String)
     for problem in reversed(problems):
-        text = (
-            pl.format(problem.message, *problem.values)
-            if problem.values
-            else pl.lit(problem.message)
-        )
+        text = quarantine.message(problem.message, *problem.values)
         reason = pl.when(problem.condition).then(pl.lit(problem.reason)).otherwise(reason)
         message = pl.when(problem.condition).then(text).otherwise(message)
     return [reason.alias("reason"), message.alias("message")]

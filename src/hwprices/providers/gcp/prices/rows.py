@@ -98,7 +98,7 @@ def refused_rows(
         regions=pl.col("regions").list.sort().list.join(","),
         provider=pl.lit("gcp"),
     )
-    message = pl.format("{}: {} ({}, {})", "refused", "description", "group", "usage")
+    message = quarantine.message("{}: {} ({}, {})", "refused", "description", "group", "usage")
     quarantined = quarantine.refused(
         rows, table="prices", reason=pl.col("refused"), message=message
     )
