@@ -208,7 +208,7 @@ ON_DEMAND_REASONS = Vocabulary(
 QUARANTINE_REASONS = Vocabulary(
     "quarantine_reasons",
     {
-        "ambiguous_sku": "Two SKUs price the same part differently.",
+        "ambiguous_sku": "Two SKUs price one part differently, or one SKU has two descriptions.",
         "duplicate_key": "Several rows have the same key; none of them is published.",
         "no_currency": "The item names no currency.",
         "no_instance_type": "The line names no machine type.",

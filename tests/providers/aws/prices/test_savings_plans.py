@@ -85,6 +85,21 @@ def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
     }
 
 
+@pytest.mark.parametrize("usage", ["BoxUsage:any", "EBSOptimized:any"])
+def test_a_sku_that_the_price_list_describes_in_two_ways_is_ambiguous(tmp_path, usage):
+    """Which of the two systems the rate is for is not known, whatever the usage is called."""
+    sku = "6C86BEPQVG73ZGGR"
+    rates = [(sku, "0.07"), ("OTHER", "0.08")]
+    body = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", rates))
+    body = body.replace(b"BoxUsage:any", usage.encode(), 1)
+    others = [line(SKU="OTHER"), line(SKU="OTHER")]  # alike: known
+    prices, landed = plan_prices(tmp_path, body, line(), line(**WINDOWS), *others)
+    assert prices["sku_id"].to_list() == ["OTHER"]
+    assert landed.refused().select("reason", "message").rows() == [
+        ("ambiguous_sku", f"the price list describes SKU {sku} in two ways")
+    ]
+
+
 def test_every_rate_is_accounted_for(tmp_path):
     body = json.loads(
         savings_plans(

@@ -291,7 +291,7 @@ def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.Dat
 
     ``currency`` is that of rates which name none.
     """
-    once = skus.unique("sku_id", keep="any", maintain_order=False)
+    once = _each_once(skus)
     return (
         file.rates.lazy()
         .join(file.plans.lazy(), on="plan_sku", how="left")
@@ -302,6 +302,17 @@ def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.Dat
         )
         .with_columns(_out_of_scope().alias("out_of_scope"), *first_problem(_problems()))
         .collect()
+    )
+
+
+def _each_once(skus: pl.LazyFrame) -> pl.LazyFrame:
+    """Give each SKU one row; nothing is known of one that the price list describes differently."""
+    is_ambiguous = pl.col("sku_id").is_duplicated()
+    known = [name for name in skus.collect_schema() if name != "sku_id"]
+    return (
+        skus.unique(maintain_order=False)
+        .select("sku_id", pl.when(~is_ambiguous).then(pl.col(known)), is_ambiguous=is_ambiguous)
+        .unique(maintain_order=False)
     )
 
 
@@ -316,14 +327,17 @@ def _out_of_scope() -> pl.Expr:
         .then(pl.lit("savings_plan_usage=idle_capacity"))
         .when(pl.col("instance_type").is_not_null() & ~pl.col("in_scope"))
         .then(pl.lit("savings_plan_sku=out_of_scope_in_price_list"))
-        .when(pl.col("instance_type").is_null() & ~usage.str.contains(RUNNING))
+        .when(
+            pl.col("instance_type").is_null()
+            & ~pl.col("is_ambiguous").fill_null(False)
+            & ~usage.str.contains(RUNNING)
+        )
         .then(pl.lit("savings_plan_sku=not_a_running_machine"))
     )
 
 
 def _problems() -> list[Problem]:
     """List why a rate cannot be a price, the first that holds counting."""
-    plan_sku, sku_id = pl.col("plan_sku").fill_null("?"), pl.col("sku_id").fill_null("?")
     lacks_platform = pl.any_horizontal(
         pl.col("os", "software", "license_model", "tenancy").is_null()
     )
@@ -333,31 +347,37 @@ def _problems() -> list[Problem]:
             pl.col("plan_family").is_null(),
             "unknown_plan",
             "the file has no product {}",
-            (plan_sku,),
+            ("plan_sku",),
         ),
         Problem(
             pl.col("term_months").is_null() | pl.col("payment_option").is_null(),
             "unknown_term",
             "plan {} has an unknown term or payment",
-            (plan_sku,),
+            ("plan_sku",),
+        ),
+        Problem(
+            pl.col("is_ambiguous").fill_null(False),
+            "ambiguous_sku",
+            "the price list describes SKU {} in two ways",
+            ("sku_id",),
         ),
         Problem(
             pl.col("instance_type").is_null(),
             "unknown_sku",
             "the price list has no SKU {} ({})",
-            (sku_id, pl.col("usage_type").fill_null("?")),
+            ("sku_id", "usage_type"),
         ),
         Problem(
             pl.col("price").is_null() | (pl.col("price") < 0),
             "unreadable_price",
             "{} is no price",
-            (pl.col("price_text").fill_null("?"),),
+            ("price_text",),
         ),
         Problem(
             lacks_platform & ~is_host,
             "unknown_platform",
             "SKU {} has no platform in the price list",
-            (sku_id,),
+            ("sku_id",),
         ),
     ]
 
