@@ -3,7 +3,6 @@
 https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html
 """
 
-import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ from hwprices.landing.download import (
     check_same_host,
     public_url,
 )
+from hwprices.landing.json_bodies import read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
@@ -94,10 +94,15 @@ def _savings_plans(
         entries = _at(_json(context, index), index, "regions")
         if not isinstance(entries, list):
             raise _other_format(index, "regions")
-        return {
-            _region_name(_at(entry, index, "regionCode")): _source(host, index, entry, "versionUrl")
-            for entry in entries
-        }
+        files: dict[str, Source] = {}
+        for entry in entries:
+            code = _region_name(_at(entry, index, "regionCode"))
+            files[code] = (
+                {"error": f"{public_url(index)} lists {code} twice"}
+                if code in files
+                else _source(host, index, entry, "versionUrl")
+            )
+        return files
     except FetchError as error:
         return {code: {"error": error.message} for code in price_lists}
 
@@ -121,14 +126,7 @@ def _json(context: Context, url: str) -> Any:
     """Download an index. It is small and only names other files, so it is not landed."""
     with scratch_directory() as scratch:
         path = Path(scratch) / "body"
-        body = context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES)
-        content = body.read()
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FetchError(
-            f"{public_url(url)} is not JSON ({error})", "Check the endpoint setting."
-        ) from None
+        return read_json(context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES))
 
 
 def _at(body: Any, url: str, *path: str) -> Any:
