@@ -338,6 +338,16 @@ def test_regions_that_differ_do_not_make_two_types(tmp_path):
     assert types["os_support"].to_list() == [["linux"]]
 
 
+@pytest.mark.parametrize("region", ["ap-south-1", "us-east-1"])
+def test_of_two_descriptions_of_a_type_the_first_is_kept(tmp_path, region):
+    """Within a page, and from page to page of one region, be it the home region."""
+    sizes = [info("m5.large", memoryInfo={"sizeInMiB": mib}) for mib in (32768, 1024, 2048)]
+    landed = LandedPages(tmp_path)
+    pages = (described(*sizes[:2]), described(sizes[2]))
+    landed.add("instance_types", region, *pages, suffix="xml")
+    assert landed.table("instance_types")["memory_gib"].to_list() == [32.0]
+
+
 def test_without_credentials_the_price_list_tells(tmp_path):
     p3 = line(
         "12.24",

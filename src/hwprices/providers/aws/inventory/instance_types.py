@@ -81,20 +81,20 @@ def _column(name: str, values: list[Any], schema: Mapping[str, pl.DataType]) -> 
 def read_described_types(pages: Pages) -> dict[str, Description]:
     """Read all pages of DescribeInstanceTypes: instance type → description.
 
-    The first description of a type is kept, except that HOME_REGION's replaces it.
+    The first description of a type is kept; those of HOME_REGION come first.
     """
     described: dict[str, Description] = {}
-    for region in pages.regions(INSTANCE_TYPES):
+    for region in sorted(pages.regions(INSTANCE_TYPES), key=lambda name: name != HOME_REGION):
         for page in pages.of(INSTANCE_TYPES, region):
             with pages.leave_out(page):
-                types = _types_of_page(pages, page)
-                described = described | types if region == HOME_REGION else types | described
+                described = _types_of_page(pages, page) | described
     return described
 
 
 def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
+    """Read one page; of a type that it lists twice, the first description."""
     listed = ec2_xml.landed_items(pages, page, "instanceTypeSet", "instanceType")
-    return {info["instanceType"]: _from_api(info, page) for info in listed}
+    return {info["instanceType"]: _from_api(info, page) for info in reversed(listed)}
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:
