@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hwprices.providers.aws.inventory import ec2_xml
+from hwprices.providers.aws.inventory import ec2_xml, spec_words
 from hwprices.specs.accelerator_names import Match
-
-MIB_PER_GIB = 1024
 
 Matcher = Callable[[str | None, str], Match | None]
 """Finds the spec sheet of (vendor's device name or None, instance type). See
@@ -113,7 +111,7 @@ def _devices(device: Mapping[str, Any]) -> Devices:
     name = device.get("name") or None
     count = ec2_xml.number(device.get("count"))
     mib = ec2_xml.number(ec2_xml.group(device.get("memoryInfo")).get("sizeInMiB"))
-    memory = mib / MIB_PER_GIB if mib else None
+    memory = mib / spec_words.MIB_PER_GIB if mib else None
     share = ec2_xml.number(device.get("gpuPartitionSize"))
     slices = ec2_xml.number(device.get("logicalGpuCount"))
     if share and slices:

@@ -22,8 +22,6 @@ from hwprices.rows.lists import list_column
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import accelerator_matcher
 
-MIB_PER_GIB = 1024
-
 ARCHITECTURES = {"x86_64": "x86_64", "x86_64_mac": "x86_64", "arm64": "arm64", "arm64_mac": "arm64"}
 """i386 is left out on purpose: c1.medium lists it first, and runs 64-bit like all others."""
 
@@ -183,7 +181,7 @@ def _cpu_and_memory(info: Mapping[str, Any]) -> dict[str, Any]:
         "vcpus_billed": vcpus or None,
         "physical_cores": int(cores) if cores else None,
         "threads_per_core": int(threads) if threads else None,
-        "memory_gib": mib / MIB_PER_GIB if mib else None,
+        "memory_gib": mib / spec_words.MIB_PER_GIB if mib else None,
     }
 
 

@@ -18,7 +18,9 @@ _DISKS = re.compile(
 )
 _GENERATION = re.compile(r"[a-z]+(\d+)")
 
-GIB_PER = {"mib": 1 / 1024, "gib": 1.0, "tib": 1024.0}
+MIB_PER_GIB = 1024
+
+GIB_PER = {"mib": 1 / MIB_PER_GIB, "gib": 1.0, "tib": 1024.0}
 GIGABITS_PER = {"gigabit": 1.0, "gbps": 1.0, "megabit": 0.001, "mbps": 0.001}
 GIB_PER_GB = 1e9 / 2**30
 """Disk sizes are decimal: a 75 GB instance-store volume has 75e9 bytes.
