@@ -210,6 +210,7 @@ QUARANTINE_REASONS = Vocabulary(
     {
         "ambiguous_sku": "Two SKUs price one part differently, or one SKU has two descriptions.",
         "duplicate_key": "Several rows have the same key; none of them is published.",
+        "impossible_figure": "The machine has a figure that no machine has.",
         "no_currency": "The item names no currency.",
         "no_instance_type": "The line names no machine type.",
         "no_price": "The SKU states no price.",

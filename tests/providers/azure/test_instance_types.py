@@ -118,6 +118,30 @@ def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"vCPUsPerCore": "0"},
+        {"vCPUs": "NaN", "vCPUsAvailable": "NaN"},
+        {"vCPUs": "99999999999", "vCPUsAvailable": "2"},
+        {"vCPUs": "1e300", "vCPUsAvailable": "1e300"},
+        {"NvmeDiskSizeInMiB": "1000", "NvmeSizePerDiskInMiB": "0"},
+        {"MemoryGB": "inf"},
+        {"GPUs": "9" * 400},
+    ],
+)
+def test_a_size_with_an_impossible_figure_is_in_quarantine(
+    tmp_path: Path, figures: dict[str, str]
+) -> None:
+    landed = Landed(tmp_path).skus(sku("Standard_D2s_v3"), sku("Standard_D4s_v3", **figures))
+    part = landed.parts()["instance_types"]
+    assert frame(part)["instance_type"].to_list() == ["Standard_D2s_v3"]
+    assert part.refused is not None
+    assert part.refused.select("reason", "message").rows() == [
+        ("impossible_figure", "Standard_D4s_v3 has a figure that no machine has")
+    ]
+
+
 def test_the_api_goes_before_the_bundled_sizes(tmp_path: Path) -> None:
     bundled = {"bundled": "2026-08-31"}
     landed = Landed(tmp_path).skus(

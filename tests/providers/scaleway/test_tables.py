@@ -119,6 +119,16 @@ def test_memory_is_of_one_gpu_and_bytes_become_gib(sample: Read) -> None:
     assert (machine["memory_gib"], machine["accelerator_memory_gib"]) == (960, 640)
 
 
+@pytest.mark.parametrize("figures", [{"ncpus": 10**10}, {"ram": 10**40}, {"gpu": 10**20}])
+def test_a_machine_with_an_impossible_figure_is_in_quarantine(read, figures) -> None:
+    made = read(**{"H100-1-80G": {}, "H100-2-80G": figures})
+    assert made.tables["instance_types"]["instance_type"].to_list() == ["H100-1-80G"]
+    assert made.tables["prices"].height == 2
+    assert made.refused.select("reason", "message").rows() == [
+        ("impossible_figure", "H100-2-80G has a figure that no machine has")
+    ]
+
+
 def test_a_machine_without_gpus_has_none(sample: Read) -> None:
     machine = sample.machine("BASIC2-A2C-4G")
     assert (machine["arch"], machine["accelerators"], machine["accelerator_count"]) == (

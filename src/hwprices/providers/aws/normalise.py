@@ -47,7 +47,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("regions", region_rows(pages, price_lists))
     if pages.of(kinds.ZONES):
         yield Part("zones", zone_rows(pages))
-    yield Part("instance_types", instance_type_rows(pages, price_lists))
+    types, impossible = instance_type_rows(pages, price_lists)
+    yield Part("instance_types", types, refused=impossible)
     if pages.of(kinds.SPOT_ADVISOR):
         yield Part("spot_advice", _spot_advice(pages))
 

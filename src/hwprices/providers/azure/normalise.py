@@ -36,8 +36,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
     counts = {"out_of_scope:logical_or_test_location": others} if others else {}
     yield Part("regions", region_rows(locations, _regions_of(availability, items)), counts=counts)
     yield Part("zones", zone_rows(locations))
-    types = instance_type_rows(skus.machines, read_accelerator_sheet())
-    yield Part("instance_types", types, refused=skus.refused, counts=skus.counts)
+    types, impossible = instance_type_rows(skus.machines, read_accelerator_sheet())
+    refused = pl.concat([skus.refused, impossible])
+    yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)
     prices = rows_of_items(items, availability)
     yield Part("prices", prices.rows, refused=prices.refused, counts=prices.counts)

@@ -22,7 +22,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     """
     servers = read_servers(pages)
     yield Part("regions", region_rows(servers))
-    yield Part("instance_types", instance_type_rows(servers, accelerator_matcher("scaleway")))
+    types, refused = instance_type_rows(servers, accelerator_matcher("scaleway"))
+    yield Part("instance_types", types, refused=refused)
     yield Part("availability", availability_rows(servers))
     for zone in pages.regions(kinds.SERVERS):
         prices = read_prices(servers, zone)

@@ -348,6 +348,34 @@ def test_of_two_descriptions_of_a_type_the_first_is_kept(tmp_path, region):
     assert landed.table("instance_types")["memory_gib"].to_list() == [32.0]
 
 
+IMPOSSIBLE = {
+    "vcpus": {"vCpuInfo": {"defaultVCpus": 99999999999}},
+    "vcpus_of_309_digits": {"vCpuInfo": {"defaultVCpus": "1e308"}},
+    "memory": {"memoryInfo": {"sizeInMiB": "1e15"}},
+    "disks": {"instanceStorageInfo": {"disks": [{"count": "9e18", "sizeInGB": 1}]}},
+    "gpus": gpus(gpu("L4", 10**10, 22888)),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_a_type_with_an_impossible_figure_is_in_quarantine(tmp_path, name):
+    landed = LandedPages(tmp_path)
+    page = described(info("m5.large"), info("m5.xlarge", **IMPOSSIBLE[name]))
+    landed.add("instance_types", "us-east-1", page, suffix="xml")
+    assert landed.table("instance_types")["instance_type"].to_list() == ["m5.large"]
+    refused = landed.refused().select("table", "reason", "message").rows()
+    message = "m5.xlarge has a figure that no machine has"
+    assert refused == [("instance_types", "impossible_figure", message)]
+
+
+def test_an_impossible_figure_in_a_price_list_costs_no_other_type(tmp_path):
+    wrong = line(SKU="B", **{"Instance Type": "m5.xlarge", "vCPU": "99999999999"})
+    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line(), wrong]))
+    assert landed.table("instance_types")["instance_type"].to_list() == ["m5.large"]
+    assert landed.refused()["reason"].to_list() == ["impossible_figure"]
+    assert landed.table("prices").height == 2
+
+
 def test_without_credentials_the_price_list_tells(tmp_path):
     p3 = line(
         "12.24",

@@ -16,10 +16,11 @@ from hwprices.providers.aws.inventory import accelerators, ec2_xml, spec_words
 from hwprices.providers.aws.inventory.accelerators import Devices, Matcher, Stated
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.kinds import HOME_REGION, INSTANCE_TYPES
-from hwprices.rows import frames
+from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.lists import list_column
 from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import accelerator_matcher
 
 ARCHITECTURES = {"x86_64": "x86_64", "x86_64_mac": "x86_64", "arm64": "arm64", "arm64_mac": "arm64"}
@@ -47,8 +48,13 @@ class PriceListWords:
     systems: dict[str, set[str]] = field(default_factory=dict)
 
 
-def instance_type_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataFrame:
+def instance_type_rows(
+    pages: Pages, price_lists: Sequence[PriceListFacts]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Make the instance_types table from DescribeInstanceTypes and the price lists' attributes.
+
+    Returns:
+        its rows, and quarantine rows of types with figures that no machine has.
 
     Raises:
         HwpricesError: a page is not XML, or two rules of the accelerator sheet disagree.
@@ -56,15 +62,26 @@ def instance_type_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> p
     described = read_described_types(pages)
     words = read_price_list_words(price_lists)
     matcher = accelerator_matcher("aws")
-    rows = [
-        _row(name, described.get(name), words, matcher)
-        for name in sorted({*described, *words.descriptions})
+    names = sorted({*described, *words.descriptions})
+    descriptions = [described.get(name) or words.descriptions[name] for name in names]
+    made = [
+        (_row(name, description, words, matcher), description.page)
+        for name, description in zip(names, descriptions, strict=True)
+    ]
+    rows = [row for row, _ in made if not machine_figures.is_impossible(row)]
+    refused = [
+        machine_figures.refused_row(row, page)
+        for row, page in made
+        if machine_figures.is_impossible(row)
     ]
     totals = ("accelerator_count", "accelerator_memory_gib")
     schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
     columns = {name: _column(name, [row.get(name) for row in rows], schema) for name in schema}
     frame = pl.LazyFrame(columns).with_columns(accelerator_totals())
-    return frames.conform(frame, InstanceTypes).collect()
+    return (
+        frames.conform(frame, InstanceTypes).collect(),
+        pl.concat([frames.empty(Quarantine), *refused]),
+    )
 
 
 def _column(name: str, values: list[Any], schema: Mapping[str, pl.DataType]) -> pl.Series:
@@ -116,9 +133,8 @@ def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWor
 
 
 def _row(
-    name: str, described: Description | None, words: PriceListWords, matcher: Matcher
+    name: str, description: Description, words: PriceListWords, matcher: Matcher
 ) -> dict[str, Any]:
-    description = described or words.descriptions[name]
     models = sorted(words.cpu_models.get(name, set()))
     column = accelerators.accelerator_column(name, description.accelerators.devices, matcher)
     family = name.partition(".")[0]
@@ -137,7 +153,7 @@ def _row(
         "observed_at": description.page.retrieved_at,
         "raw_sha256": description.page.sha256,
     }
-    if models and not described:
+    if models and description.columns["spec_source"] == "price_list":
         row["cpu_vendor"] = spec_words.cpu_vendor(models[0])
         row["arch"] = spec_words.arch(models[0])
     return row

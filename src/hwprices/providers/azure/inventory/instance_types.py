@@ -15,7 +15,8 @@ from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory import accelerators, size_names
 from hwprices.providers.azure.inventory.accelerators import AcceleratorSheet
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
-from hwprices.rows import frames, quarantine
+from hwprices.rows import frames, machine_figures, quarantine
+from hwprices.rows.origin import ORIGIN
 from hwprices.schemas.inventory import InstanceTypes
 
 MACHINES = "virtualMachines"
@@ -133,11 +134,13 @@ def _refused(incomplete: pl.DataFrame) -> pl.DataFrame:
     ).collect()
 
 
-def instance_type_rows(skus: pl.DataFrame, sheet: AcceleratorSheet) -> pl.DataFrame:
-    """Make rows of instance_types, one a size. ``skus`` is ``Skus.machines``.
+def instance_type_rows(
+    skus: pl.DataFrame, sheet: AcceleratorSheet
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Make rows of instance_types, one a size, and quarantine rows of sizes that no machine has.
 
-    A size is as its first location in the alphabet describes it; the API goes before the bundled
-    table.
+    ``skus`` is ``Skus.machines``. A size is as its first location in the alphabet describes it; the
+    API goes before the bundled table.
     """
     locations = pl.col("locationInfo").list.eval(
         pl.element().struct.field("location").str.to_lowercase()
@@ -150,7 +153,15 @@ def instance_type_rows(skus: pl.DataFrame, sheet: AcceleratorSheet) -> pl.DataFr
     table = accelerators.with_accelerators(_with_capabilities(sizes), sheet).with_columns(
         _name_parts(sizes["name"].to_list())
     )
-    return frames.conform(_columns(table.lazy()), InstanceTypes).collect()
+    rows = _columns(table.lazy()).collect()
+    is_possible = rows.select(machine_figures.is_possible()).to_series()
+    figures = table.select(*ORIGIN).hstack(
+        rows.select("provider", "instance_type", *machine_figures.LARGEST)
+    )
+    # as text, because JSON has no infinity
+    shown = figures.filter(~is_possible).cast(dict.fromkeys(machine_figures.LARGEST, pl.String))
+    possible = frames.conform(rows.filter(is_possible).lazy(), InstanceTypes).collect()
+    return possible, machine_figures.refuse(shown.lazy())
 
 
 def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
@@ -230,16 +241,17 @@ def _cpus() -> list[pl.Expr]:
     """Make vcpus, vcpus_billed, physical_cores and threads_per_core.
 
     A constrained size has fewer vCPUs than the size it is made of, and costs what that size costs;
-    how many cores it uses is not published.
+    how many cores it uses is not published. The figures may be what no machine has, and are made
+    whole numbers later.
     """
     available, parent = _number("vCPUsAvailable"), _number("vCPUs")
     is_unconstrained = available.is_null() | (available == parent)
     threads = _number("vCPUsPerCore")
     return [
-        pl.coalesce(available, parent).cast(pl.Int32).alias("vcpus"),
+        pl.coalesce(available, parent).alias("vcpus"),
         parent.alias("vcpus_billed"),
-        pl.when(is_unconstrained).then((parent / threads).cast(pl.Int32)).alias("physical_cores"),
-        threads.cast(pl.Int32).alias("threads_per_core"),
+        pl.when(is_unconstrained).then(parent / threads).alias("physical_cores"),
+        threads.alias("threads_per_core"),
     ]
 
 
@@ -263,10 +275,7 @@ def _disks() -> list[pl.Expr]:
     )
     return [
         ((nvme + temporary) / 1024).alias("local_disk_gib"),
-        (nvme_count + (temporary > 0).cast(pl.Float64))
-        .round(0)
-        .cast(pl.Int32)
-        .alias("local_disk_count"),
+        (nvme_count + (temporary > 0).cast(pl.Float64)).round(0).alias("local_disk_count"),
         kind.alias("local_disk_kind"),
     ]
 

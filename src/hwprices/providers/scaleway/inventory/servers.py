@@ -13,11 +13,12 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.scaleway import kinds
-from hwprices.rows import frames
+from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin
 from hwprices.schemas.columns import Accelerators, Table, key
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import Matcher
 
 PLACES = {
@@ -95,17 +96,31 @@ def _region(zone: str) -> dict[str, Any]:
     }
 
 
-def instance_type_rows(servers: list[Server], match: Matcher) -> pl.DataFrame:
-    """Make a row of instance_types for each machine type, from the first zone that lists it."""
+def instance_type_rows(servers: list[Server], match: Matcher) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Make a row of instance_types for each machine type, and quarantine rows of what is none.
+
+    A type is as the first zone that lists it describes it.
+    """
     first = {server.name: server for server in reversed(servers)}
-    return _table(first.values(), lambda server: _machine(server, match), InstanceTypes)
+    rows = {name: _machine(server, match) for name, server in first.items()}
+    wrong = [
+        server for server in first.values() if machine_figures.is_impossible(rows[server.name])
+    ]
+    possible = [server for server in first.values() if server not in wrong]
+    refused = [machine_figures.refused_row(rows[server.name], server.page) for server in wrong]
+    return (
+        _table(possible, lambda server: rows[server.name], InstanceTypes),
+        pl.concat([frames.empty(Quarantine), *refused]),
+    )
 
 
 def _machine(server: Server, match: Matcher) -> dict[str, Any]:
+    """Make the row of a machine type, whatever its figures."""
     fields = server.fields
     accelerators = [_accelerator(server, match)] if fields.get("gpu") else []
     bandwidth = (fields.get("network") or {}).get("sum_internal_bandwidth")
     return {
+        "provider": "scaleway",
         "instance_type": server.name,
         "family": server.name.split("-")[0],
         "status": "retiring" if fields.get("end_of_service") is True else "current",
