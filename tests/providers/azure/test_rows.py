@@ -226,6 +226,15 @@ def test_a_size_that_the_region_does_not_offer_is_flagged(tmp_path: Path) -> Non
     }
 
 
+def test_of_two_spellings_of_a_size_the_first_in_the_alphabet_counts(tmp_path: Path) -> None:
+    """200 sizes: polars keeps any of the two where it is not told which."""
+    numbers = range(2, 202)
+    sizes = [sku(f"Standard_D{n}{s}_v3") for n in numbers for s in "sS"]
+    items = [item(0.1, armSkuName=f"standard_d{n}s_v3", meterId=str(n)) for n in numbers]
+    prices = Landed(tmp_path).retail(items).skus(*sizes).prices()
+    assert set(prices["instance_type"]) == {f"Standard_D{n}S_v3" for n in numbers}
+
+
 def test_currencies_are_kept_apart(tmp_path: Path) -> None:
     landed = (
         Landed(tmp_path)

@@ -45,12 +45,16 @@ def rows_of_items(items: Items, availability: pl.DataFrame) -> PriceRows:
 
 
 def _spell_sizes(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """Spell armSkuName as the list of sizes does; the two differ in case for some sizes."""
+    """Spell armSkuName as the list of sizes does; the two differ in case for some sizes.
+
+    Of several spellings in the list the first in the alphabet counts.
+    """
     spelling = (
         availability.select("instance_type")
         .unique()
         .with_columns(pl.col("instance_type").str.to_lowercase().alias("lower"))
-        .unique("lower", keep="first")
+        .sort("instance_type")
+        .unique("lower", keep="first", maintain_order=True)
     )
     return (
         items.with_columns(pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower"))

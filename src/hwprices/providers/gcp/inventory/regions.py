@@ -75,7 +75,7 @@ def read_zones(pages: Pages, machines: Machines) -> list[Place]:
         )
         for page, item in _items(pages, kinds.ZONES, "a list of zones")
     ]
-    offers = machines.offers.unique("zone", keep="first")
+    offers = machines.offers.unique("zone", keep="first", maintain_order=True)
     columns = ("zone", "region", "observed_at", "raw_sha256")
     return listed or [Place(**row) for row in offers.select(columns).iter_rows(named=True)]
 
