@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import polars as pl
-
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws import kinds
@@ -12,7 +10,7 @@ from hwprices.providers.aws.inventory.availability import availability_rows
 from hwprices.providers.aws.inventory.instance_types import instance_type_rows
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.inventory.regions import region_rows, zone_rows
-from hwprices.providers.aws.inventory.spot_advice import spot_advice_rows
+from hwprices.providers.aws.inventory.spot_advice import spot_advice
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
 from hwprices.providers.aws.prices.savings_plans import (
@@ -50,7 +48,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     types, impossible = instance_type_rows(pages, price_lists)
     yield Part("instance_types", types, refused=impossible)
     if pages.of(kinds.SPOT_ADVISOR):
-        yield Part("spot_advice", _spot_advice(pages))
+        yield _spot_advice(pages)
 
 
 def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> Part:
@@ -143,9 +141,9 @@ def _price_sources(
     return sources
 
 
-def _spot_advice(pages: Pages) -> pl.DataFrame:
+def _spot_advice(pages: Pages) -> Part:
     """Read the newest advisor file that can be read; no rows where there is none."""
     for page in reversed(pages.of(kinds.SPOT_ADVISOR)):
         with pages.leave_out(page):
-            return spot_advice_rows(pages, page)
-    return frames.empty(SpotAdvice)
+            return spot_advice(pages, page)
+    return Part("spot_advice", frames.empty(SpotAdvice))

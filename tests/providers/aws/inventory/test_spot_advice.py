@@ -20,15 +20,15 @@ def test_bands_and_savings_are_read_by_system(tmp_path):
             "us-east-1": {
                 "Linux": {"m5.large": {"s": 61, "r": 4}},
                 "Windows": {"m5.large": {"s": 40, "r": 0}},
+                "SUSE": {name: {"s": 40, "r": 0} for name in ("m5.large", "m5.xlarge")},
             }
         },
     }
-    table = (
-        LandedPages(tmp_path)
-        .add("spot_advisor", "global", json.dumps(body).encode(), suffix="json")
-        .table("spot_advice")
+    landed = LandedPages(tmp_path).add(
+        "spot_advisor", "global", json.dumps(body).encode(), suffix="json"
     )
-    assert table.select(
+    assert landed.counts() == {"out_of_scope:spot_advice_system=SUSE": 2}
+    assert landed.table("spot_advice").select(
         "os",
         "interruption_band",
         "interruption_percent_from",

@@ -55,6 +55,38 @@ def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
     assert sorted(landed.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
 
 
+@pytest.mark.parametrize(
+    ("missing", "reason", "message"),
+    [
+        ("spotPrice", "unreadable_price", "spot quote for Linux/UNIX at ?, 2021-02-08T23:58:38Z"),
+        (
+            "productDescription",
+            "unknown_platform",
+            "spot quote for ? at 0.04, 2021-02-08T23:58:38Z",
+        ),
+        ("timestamp", "unreadable_time", "spot quote for Linux/UNIX at 0.04, ?"),
+    ],
+)
+def test_a_quote_that_lacks_an_element_is_refused(tmp_path, missing, reason, message):
+    quote = ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2021-02-08T23:58:38Z")
+    other = ("us-east-1b", *quote[1:])
+    body = quotes(quote, other).decode()
+    whole = body.index(f"<{missing}>"), body.index(f"</{missing}>") + len(f"</{missing}>")
+    body = body[: whole[0]] + body[whole[1] :]
+    landed = LandedPages(tmp_path).add("spot", "us-east-1", body.encode(), suffix="xml")
+    assert landed.table("prices")["zone"].to_list() == ["us-east-1b"]
+    assert landed.refused().select("reason", "message").rows() == [(reason, message)]
+    assert landed.counts() == {}
+
+
+def test_a_quote_of_an_unreadable_time_does_not_count_as_superseded(tmp_path):
+    quote = ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2021-02-08T23:58:38Z")
+    prices, landed = spot(tmp_path, quote, (*quote[:3], "0.09", "yesterday"))
+    assert prices["hourly"].to_list() == [Decimal("0.04")]
+    assert landed.refused()["reason"].to_list() == ["unreadable_time"]
+    assert landed.counts() == {}
+
+
 def test_two_spot_prices_at_one_time_are_both_refused(tmp_path):
     """Networks have equal quotes. Where they differ, neither the cheaper nor the first is right."""
     at = "2026-07-01T00:00:00.000Z"

@@ -1,6 +1,7 @@
 """Make rows of the spot_advice table from the Spot Instance Advisor's file."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages
+from hwprices.providers import Pages, Part
 from hwprices.rows import frames
 from hwprices.schemas.spot import SpotAdvice
 
@@ -42,8 +43,8 @@ def read_band(label: str) -> Band:
     return Band(label, 0 if start == "<" else int(start.removesuffix("-")), figure)
 
 
-def spot_advice_rows(pages: Pages, page: Page) -> pl.DataFrame:
-    """Make the spot_advice table from an advisor file.
+def spot_advice(pages: Pages, page: Page) -> Part:
+    """Make the spot_advice table from an advisor file, and count the advice of other systems.
 
     ``ranges`` lists the bands of the rate of interruption;
     ``spot_advisor.<region>.<system>.<type>`` is ``{"r": band, "s": saving in percent}``.
@@ -52,8 +53,9 @@ def spot_advice_rows(pages: Pages, page: Page) -> pl.DataFrame:
         UnreadablePageError: the file has another shape.
     """
     with pages.parsing(page):
-        rows = _listed(pages.read_json(page), page)
-        return pl.DataFrame(rows, schema=frames.dtypes(SpotAdvice))
+        body = pages.read_json(page)
+        rows = pl.DataFrame(_listed(body, page), schema=frames.dtypes(SpotAdvice))
+        return Part("spot_advice", rows, counts=_other_systems(body["spot_advisor"]))
 
 
 def _listed(body: dict[str, Any], page: Page) -> list[dict[str, Any]]:
@@ -63,6 +65,14 @@ def _listed(body: dict[str, Any], page: Page) -> list[dict[str, Any]]:
         {**row, "provider": "aws", "observed_at": page.retrieved_at, "raw_sha256": page.sha256}
         for row in _rows(body["spot_advisor"], bands)
     ]
+
+
+def _other_systems(regions: dict[str, Any]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for systems in regions.values():
+        for system in set(systems) - set(SYSTEMS):
+            counts[f"out_of_scope:spot_advice_system={system}"] += len(systems[system])
+    return dict(sorted(counts.items()))
 
 
 def _rows(regions: dict[str, Any], bands: dict[int, Band]) -> Iterator[dict[str, Any]]:

@@ -107,11 +107,12 @@ def _region(zones: pl.Series) -> pl.Expr:
 
 
 def _problems() -> list[Problem]:
-    message, values = "spot quote for {} at {}", ("product", "price_text")
+    message, values = "spot quote for {} at {}, {}", ("product", "price_text", "timestamp")
     is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
     return [
         Problem(pl.col("os").is_null(), "unknown_platform", message, values),
         Problem(is_unreadable, "unreadable_price", message, values),
+        Problem(pl.col("effective_from").is_null(), "unreadable_time", message, values),
     ]
 
 
@@ -130,7 +131,7 @@ def _newest(quotes: pl.DataFrame) -> pl.DataFrame:
     One quote comes once for each network. Where the networks' prices differ, both rows stay: they
     have one key, and validation refuses both.
     """
-    is_newest = pl.col("effective_from").eq_missing(pl.col("effective_from").max().over(MARKET))
+    is_newest = pl.col("effective_from") == pl.col("effective_from").max().over(MARKET)
     newest = quotes.filter(is_newest)
     return newest.unique([*MARKET, "hourly"], keep="first", maintain_order=True)
 
