@@ -217,6 +217,7 @@ QUARANTINE_REASONS = Vocabulary(
         "no_region": "The item names no region.",
         "no_source": "The line lacks the day, the address or the license of its figure.",
         "no_size_name": "The item names no machine size.",
+        "no_topology": "The TPU slice has no topology, so the number of its chips is not known.",
         "not_usd": "The SKU is priced in another currency than the one requested.",
         "placeholder": "The price is one that the vendor uses where it has none.",
         "platform_disagrees": "The vendor's words and its operation code name different systems.",

@@ -1,9 +1,11 @@
 """All tables of the sample, and where rows say that they were read."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.helpers.gcp_pages import RETRIEVED_AT, Tables, normalise_sample
 
@@ -11,6 +13,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.instance_types import read_machines
+from hwprices.providers.gcp.inventory.regions import read_zones
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -45,21 +48,65 @@ def test_the_same_pages_give_the_same_rows_in_the_same_order(project: Path, samp
         )
 
 
-def test_pages_of_equal_content_keep_their_own_time_and_address(tmp_path: Path) -> None:
-    config = {"type": "V5LITE_POD", "topology": "4x4"}
-    body = {"acceleratorTypes": [{"type": "v5litepod-16", "acceleratorConfigs": [config]}]}
-    landing, unit = Landing(tmp_path), Unit("gcp", kinds.TPU_TYPES)
+def test_slices_without_topology_are_refused_and_unknown_generations_counted(
+    tmp_path: Path,
+) -> None:
+    known = [{"type": "V5LITE_POD", "topology": "4x4"}]
+    listed = [
+        {"type": "v5litepod-16", "acceleratorConfigs": known},
+        {"type": "v5litepod-32"},
+        {"type": "v9x-8", "acceleratorConfigs": known},
+        {"type": "v9x-16"},
+    ]
+    zones = ("us-west4-a", "us-west4-b")
+    pages = {zone: json.dumps({"acceleratorTypes": listed}).encode() for zone in zones}
+    machines = read_machines(tpu_pages(tmp_path, pages), Sheets.load())
+    assert [machine.name for machine in machines.types] == ["v5litepod-16"]
+    assert machines.refused.select("table", "reason", "message").rows() == [
+        ("instance_types", "no_topology", "the TPU slice v5litepod-32 has no topology")
+    ]
+    assert machines.counts == {"out_of_scope:tpu=v9x": 4}
+
+
+def tpu_pages(folder: Path, bodies: dict[str, bytes]) -> Pages:
+    """Land a page for each zone, a second apart."""
+    landing, unit = Landing(folder), Unit("gcp", kinds.TPU_TYPES)
     pages = tuple(
         landing.land_bytes(
             unit,
-            json.dumps(body).encode(),
+            body,
             url=f"https://tpu.test/{zone}",
             params={"location": zone},
             retrieved_at=RETRIEVED_AT + timedelta(seconds=number),
         )
-        for number, zone in enumerate(("us-west4-a", "us-west4-b"))
+        for number, (zone, body) in enumerate(bodies.items())
     )
     run = Run("r", "gcp", "live", RETRIEVED_AT, "1", (UnitResult(unit, "ok", pages),))
-    offers = read_machines(Pages(run, landing), Sheets.load()).offers
+    return Pages(run, landing)
+
+
+def test_without_a_list_of_zones_each_is_as_its_first_page_says(tmp_path: Path) -> None:
+    """Two pages of each of 500 zones: polars keeps any of them where it is not told which."""
+    made = {
+        "zone": [f"us-west{number % 500}-a" for number in range(1000)],
+        "observed_at": [RETRIEVED_AT + timedelta(seconds=number) for number in range(1000)],
+    }
+    offers = pl.DataFrame(made).with_columns(
+        region=pl.col("zone").str.head(-2), raw_sha256=pl.col("zone")
+    )
+    pages = tpu_pages(tmp_path, {})
+    empty = read_machines(pages, Sheets.load())
+    zones = read_zones(pages, replace(empty, offers=offers))
+    assert [place.zone for place in zones] == made["zone"][:500]
+    assert [place.observed_at for place in zones] == made["observed_at"][:500]
+
+
+def test_pages_of_equal_content_keep_their_own_time_and_address(tmp_path: Path) -> None:
+    config = {"type": "V5LITE_POD", "topology": "4x4"}
+    body = {"acceleratorTypes": [{"type": "v5litepod-16", "acceleratorConfigs": [config]}]}
+    zones = ("us-west4-a", "us-west4-b")
+    run_pages = tpu_pages(tmp_path, {zone: json.dumps(body).encode() for zone in zones})
+    pages = run_pages.of(kinds.TPU_TYPES)
+    offers = read_machines(run_pages, Sheets.load()).offers
     assert offers["source_url"].to_list() == [page.url for page in pages]
     assert offers["observed_at"].to_list() == [page.retrieved_at for page in pages]

@@ -36,7 +36,8 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     region_rows = regions.region_rows(listed, requested, sheets)
     yield Part("regions", region_rows)
     yield Part("zones", regions.zone_rows(zones, region_rows))
-    yield Part("instance_types", instance_types.instance_type_rows(machines, sheets))
+    types = instance_types.instance_type_rows(machines, sheets)
+    yield Part("instance_types", types, refused=machines.refused, counts=machines.counts)
     yield Part("availability", availability_rows(machines, requested))
 
     catalog = read_skus(pages)

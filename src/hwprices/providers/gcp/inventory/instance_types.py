@@ -125,7 +125,8 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
         if listed.name not in types:
             with pages.parsing(page):
                 types[listed.name] = _machine_type(listed, page, sheets)
-    for zone, tpu_slice in read_tpu_slices(pages, sheets):
+    tpus = read_tpu_slices(pages, sheets)
+    for zone, tpu_slice in tpus.offers:
         offers.append(_Offer(zone, tpu_slice.name, tpu_slice.page))
         types.setdefault(tpu_slice.name, tpu_slice)
     ordered = [types[name] for name in sorted(types)]
@@ -134,6 +135,8 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
         offers=_offers_frame(offers),
         parts=parts_frame(ordered, sheets),
         unsold=_unsold_frame(ordered, sheets),
+        refused=tpus.refused,
+        counts=tpus.counts,
     )
 
 

@@ -1,5 +1,6 @@
 """Describe a machine type or TPU slice, as it was read and before it becomes rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -45,10 +46,13 @@ class Machines:
     ``types`` is sorted by name. ``offers`` has one row for each type in each zone: zone, region,
     instance_type and the columns of ``rows.origin``. ``parts`` has one row for each part of each
     type, see ``machine_parts.PARTS_SCHEMA``. ``unsold`` has the pairs instance_type,
-    purchase_option that Google does not sell.
+    purchase_option that Google does not sell. ``refused`` has quarantine rows of types that are not
+    understood, ``counts`` how many others were left out, by reason.
     """
 
     types: list[MachineType]
     offers: pl.DataFrame
     parts: pl.DataFrame
     unsold: pl.DataFrame
+    refused: pl.DataFrame
+    counts: Mapping[str, int]

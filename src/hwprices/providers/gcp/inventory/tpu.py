@@ -10,10 +10,13 @@ on by the chip.
 
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 import msgspec
+import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
@@ -22,6 +25,8 @@ from hwprices.providers.gcp.inventory.accelerators import read_accelerator
 from hwprices.providers.gcp.inventory.machine_type import MachineType
 from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.sheets import Series, Sheets, Tpu
+from hwprices.rows import quarantine
+from hwprices.rows.origin import origin
 
 TOPOLOGY = re.compile(r"[1-9][0-9]{0,2}(x[1-9][0-9]{0,2}){0,2}")
 """Two or three sides of at most three digits: the largest slice today is 16x24x24."""
@@ -52,33 +57,71 @@ def count_chips(topology: str) -> int:
     return math.prod(int(side) for side in topology.split("x"))
 
 
-def read_tpu_slices(pages: Pages, sheets: Sheets) -> Iterator[tuple[str, MachineType]]:
-    """Yield (zone, slice) for every slice whose generation is listed in gcp_tpu.csv."""
+@dataclass(frozen=True)
+class TpuSlices:
+    """The slices of all zones.
+
+    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows of slices without a
+    topology, each once. ``counts`` says how many are of a generation that gcp_tpu.csv does not
+    list, by generation: nothing says what they are made of.
+    """
+
+    offers: list[tuple[str, MachineType]]
+    refused: pl.DataFrame
+    counts: Mapping[str, int]
+
+
+def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
+    """Read the slices of every zone whose page can be read."""
+    offers: list[tuple[str, MachineType]] = []
+    refused: dict[str, pl.DataFrame] = {}
+    counts: Counter[str] = Counter()
     for page in pages.of(kinds.TPU_TYPES):
         zone = page.params.get("location", "")
-        slices: list[MachineType] = []
         with pages.leave_out(page):
-            slices = _slices(pages, page, sheets)
-        yield from ((zone, tpu_slice) for tpu_slice in slices)
+            listed = _listed(pages, page)
+            offers += [(zone, one) for one in _slices(listed, page, sheets)]
+            for one in listed:
+                if sheets.tpu_of_slice(one.type) is None:
+                    counts[f"out_of_scope:tpu={one.type.rpartition('-')[0]}"] += 1
+                elif not one.accelerator_configs:
+                    refused.setdefault(one.type, _without_topology(one.type, page))
+    return TpuSlices(offers, quarantine.merge_refused(list(refused.values())), dict(counts))
 
 
-def _slices(pages: Pages, page: Page, sheets: Sheets) -> list[MachineType]:
-    """Read the slices of one page.
+def _listed(pages: Pages, page: Page) -> list[_Slice]:
+    """Read what one page lists.
 
     Raises:
         UnreadablePageError: it is not a list of accelerator types.
+    """
+    return decode(
+        pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
+    ).accelerator_types
+
+
+def _slices(listed: list[_Slice], page: Page, sheets: Sheets) -> list[MachineType]:
+    """Make the slices of one page whose generation and topology are known.
+
+    Raises:
         ValueError: a topology is not one.
     """
-    listing = decode(
-        pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
-    )
-    slices: list[MachineType] = []
-    for listed in listing.accelerator_types:
-        tpu = sheets.tpu_of_slice(listed.type)
-        if tpu is not None and listed.accelerator_configs:
-            chips = count_chips(listed.accelerator_configs[0].topology)
-            slices.append(_machine_type(listed.type, tpu, chips, page, sheets))
-    return slices
+    return [
+        _machine_type(one.type, tpu, count_chips(one.accelerator_configs[0].topology), page, sheets)
+        for one in listed
+        if (tpu := sheets.tpu_of_slice(one.type)) and one.accelerator_configs
+    ]
+
+
+def _without_topology(name: str, page: Page) -> pl.DataFrame:
+    """Refuse a slice that does not say how many chips it has."""
+    frame = pl.LazyFrame([{"provider": "gcp", "instance_type": name}])
+    return quarantine.refused(
+        frame.with_columns(*origin(page)),
+        table="instance_types",
+        reason="no_topology",
+        message=f"the TPU slice {name} has no topology",
+    ).collect()
 
 
 def _machine_type(name: str, tpu: Tpu, chips: int, page: Page, sheets: Sheets) -> MachineType:
