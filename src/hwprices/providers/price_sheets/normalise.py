@@ -45,7 +45,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("regions", _unique(sheets, _region, Regions, provider))
     machines = _frame(sheets, lambda line: _machine(line, match), {"accelerators": Accelerators})
     yield Part("instance_types", _instance_types(machines, provider))
-    prices = _prices(sheets, provider)
+    prices = _prices(sheets)
     rows = price_rows(prices.lazy(), provider=provider).collect()
     components = _components(rows, prices)
     yield Part("prices", rows, refused=_refused(sheets, provider))
@@ -176,7 +176,7 @@ def _price(line: Line) -> dict[str, Any]:
     }
 
 
-def _prices(sheets: Sequence[tuple[Page, Sheet]], provider: str) -> pl.DataFrame:
+def _prices(sheets: Sequence[tuple[Page, Sheet]]) -> pl.DataFrame:
     """Make the columns of PRICE_COLUMNS and of ``rows.origin``."""
     frame = _frame(sheets, _price, PRICE_COLUMNS)
     if not frame.is_empty():
