@@ -13,8 +13,9 @@ from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_
 from tests.helpers.landed import landed_contents
 
 from hwprices.landing.pages import Landing, Run
-from hwprices.providers.azure import bundled, kinds
+from hwprices.providers.azure import kinds
 from hwprices.schemas.tables import TABLES
+from hwprices.specs import bundled
 from hwprices.stage import validate
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -108,7 +109,7 @@ def test_every_accelerator_but_one_has_a_spec_sheet() -> None:
 def test_the_bundled_pages_are_those_of_the_sample() -> None:
     for kind in (kinds.SKUS, kinds.LOCATIONS):
         (page,) = sample_run().of(kind)
-        (copy,) = bundled.read_pages(kind)
+        (copy,) = bundled.read_pages("azure", kind)
         assert copy.content == Landing(SAMPLE).read(page)
         assert (copy.url, copy.retrieved_at) == (page.url, page.retrieved_at)
         assert copy.params == page.params

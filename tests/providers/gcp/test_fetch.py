@@ -13,12 +13,14 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import providers
 from hwprices.collect.collector import Collector
+from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
 from hwprices.providers.gcp.api import google_apis
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import load
+from hwprices.specs import bundled
 from hwprices.stage.stage import stage_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -358,6 +360,19 @@ def test_key_alone_gives_prices_with_the_bundled_machines(
     assert rows["c3-standard-4"]["price_reason"] == "core_sku_missing,ram_sku_missing"
     assert set(types["spec_source"]) == {"bundled"}
     assert types["observed_at"].unique().to_list() == [datetime(2026, 8, 17, tzinfo=UTC)]
+
+
+def test_damaged_or_missing_bundled_machines_are_named(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundled, "data_directory", lambda: tmp_path)
+    unit = Unit("gcp", "machine_types")
+    with pytest.raises(HwpricesError, match="bundled GCP machine table is missing"):
+        providers.get("gcp").fetch(context, unit)
+    bundled.directory("gcp").mkdir(parents=True)
+    (bundled.directory("gcp") / "pages.json").write_text("{}")
+    with pytest.raises(HwpricesError, match="are damaged"):
+        providers.get("gcp").fetch(context, unit)
 
 
 def test_with_a_project_machines_zones_and_tpus_are_live(

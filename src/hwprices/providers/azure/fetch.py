@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError, check_regions
-from hwprices.providers.azure import bundled, kinds
+from hwprices.providers.azure import kinds
 from hwprices.providers.azure.api import resource_manager, retail
+from hwprices.providers.azure.inventory.regions import bundled_regions
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import Settings as CommonSettings
+from hwprices.specs import bundled
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -48,11 +50,11 @@ def _listed_regions(context: Context) -> list[str]:
     fail later, each with the reason.
     """
     if not context.settings.azure_subscription_id:
-        return bundled.regions()
+        return bundled_regions()
     try:
         return resource_manager.read_regions(context)
     except FetchError:
-        return bundled.regions()
+        return bundled_regions()
 
 
 def _size_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
@@ -96,12 +98,13 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
 
     Raises:
         SkippedError: this installation has none.
+        HwpricesError: they are damaged.
     """
-    pages = bundled.read_pages(unit.kind)
+    pages = bundled.read_pages("azure", unit.kind)
     if not pages:
         raise SkippedError(
             "no subscription is set (AZURE_SUBSCRIPTION_ID) and"
-            f" {bundled.directory()} holds no {unit.kind}"
+            f" {bundled.directory('azure')} holds no {unit.kind}"
         )
     return [
         context.landing.land_bytes(

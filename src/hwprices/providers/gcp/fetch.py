@@ -5,10 +5,7 @@ credentials: machine types, zones, regions, accelerator and TPU types as they ar
 landed as they came.
 """
 
-import gzip
-import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -18,7 +15,7 @@ from hwprices.providers import Context
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.api.google_apis import PageCall, ReceivedPage, connect
 from hwprices.providers.gcp.settings import Settings
-from hwprices.specs import data_directory
+from hwprices.specs import bundled
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
 """Cloud Billing's id of Compute Engine,
@@ -63,10 +60,10 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     Raises:
         FetchError: no credentials, or a page could not be had after all tries; names the endpoint,
             never the key.
-        HwpricesError: there is no such kind, or the bundled machine types are missing.
+        HwpricesError: there is no such kind, or the bundled machine types cannot be read.
     """
     if unit.kind == kinds.MACHINE_TYPES and not context.settings.gcp_project:
-        return [_land_bundled(context, unit)]
+        return _land_bundled(context, unit)
     fetchers: dict[str, Callable[[Context, Unit], list[Page]]] = {
         kinds.SKUS: _fetch_skus,
         kinds.TPU_SKUS: _fetch_skus,
@@ -179,22 +176,25 @@ def _land(
     ]
 
 
-def _land_bundled(context: Context, unit: Unit) -> Page:
-    """Land the page of data/bundled/gcp for this kind, with the date it was collected."""
-    folder = data_directory() / "bundled" / "gcp"
-    index = folder / "pages.json"
-    pages = json.loads(index.read_bytes())["pages"] if index.is_file() else []
-    for page in pages:
-        packed = folder / page["file"]
-        if page["kind"] == unit.kind and packed.is_file():
-            return context.landing.land_bytes(
-                unit,
-                gzip.decompress(packed.read_bytes()),
-                url=page["url"],
-                retrieved_at=datetime.fromisoformat(page["retrieved_at"]),
-                params={**unit.params, **page["params"]},
-            )
-    raise HwpricesError(
-        "the bundled GCP machine table is missing",
-        "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
-    )
+def _land_bundled(context: Context, unit: Unit) -> list[Page]:
+    """Land the bundled pages of this kind, with the date they were collected.
+
+    Raises:
+        HwpricesError: there is none, or they are damaged.
+    """
+    pages = bundled.read_pages("gcp", unit.kind)
+    if not pages:
+        raise HwpricesError(
+            "the bundled GCP machine table is missing",
+            "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
+        )
+    return [
+        context.landing.land_bytes(
+            unit,
+            page.content,
+            url=page.url,
+            retrieved_at=page.retrieved_at,
+            params={**unit.params, **page.params},
+        )
+        for page in pages
+    ]

@@ -1,19 +1,18 @@
-"""Read the sizes and locations that come with the project, for those who have no Azure account.
+"""Read the bundled pages of a provider: answers for those who have no account with it.
 
-They are in ``data/bundled/azure``: the answers themselves (gzip), and ``pages.json`` with the
+They are in ``data/bundled/<provider>``: the answers themselves (gzip), and ``pages.json`` with the
 address, date and source of each.
 """
 
 import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.providers.azure import kinds
-from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.specs import data_directory
 
 
@@ -28,37 +27,27 @@ class BundledPage:
     params: dict[str, str]
 
 
-def directory() -> Path:
-    """Return the folder of Azure's bundled pages."""
-    return data_directory() / "bundled" / "azure"
+def directory(provider: str) -> Path:
+    """Return the folder of a provider's bundled pages."""
+    return data_directory() / "bundled" / provider
 
 
-def read_pages(kind: str) -> list[BundledPage]:
+def read_pages(provider: str, kind: str) -> list[BundledPage]:
     """Read the bundled pages of one kind, none where this installation has none.
 
     Raises:
-        HwpricesError: ``pages.json`` or a page that it names is damaged.
+        HwpricesError: ``pages.json`` or a page that it names is damaged or missing.
     """
-    index = directory() / "pages.json"
+    index = directory(provider) / "pages.json"
     if not index.is_file():
         return []
     try:
         entries = json.loads(index.read_text(encoding="utf-8"))["pages"]
         return [_page(index.parent, entry) for entry in entries if entry["kind"] == kind]
-    except (ValueError, KeyError, OSError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
         raise HwpricesError(
             f"the bundled pages in {index.parent} are damaged ({error!r})", "Reinstall hwprices."
         ) from None
-
-
-def regions() -> list[str]:
-    """List the public regions of the bundled locations, sorted."""
-    locations = [
-        location
-        for page in read_pages(kinds.LOCATIONS)
-        for location in json.loads(page.content)["value"]
-    ]
-    return sorted({v["name"].lower() for v in locations if is_public_location(v)})
 
 
 def _page(folder: Path, entry: dict[str, Any]) -> BundledPage:

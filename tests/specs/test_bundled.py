@@ -1,0 +1,62 @@
+"""Bundled pages: the answers of a provider, or one error that says what is wrong."""
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hwprices.errors import HwpricesError
+from hwprices.specs import bundled
+
+ENTRY = {
+    "kind": "machine_types",
+    "file": "machine_types.json.gz",
+    "url": "https://compute.test/machineTypes",
+    "retrieved_at": "2026-08-17T00:00:00+00:00",
+    "params": {"source": "bundled"},
+}
+BODY = gzip.compress(b'{"items": {}}')
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of bundled pages with one answer."""
+    monkeypatch.setattr(bundled, "data_directory", lambda: tmp_path)
+    folder = bundled.directory("gcp")
+    folder.mkdir(parents=True)
+    (folder / "pages.json").write_text(json.dumps({"pages": [ENTRY]}))
+    (folder / "machine_types.json.gz").write_bytes(BODY)
+    return folder
+
+
+def test_an_answer_has_its_address_and_its_day(folder: Path) -> None:
+    assert bundled.read_pages("gcp", "skus") == bundled.read_pages("azure", "machine_types") == []
+    (page,) = bundled.read_pages("gcp", "machine_types")
+    assert (page.content, page.url, page.params) == (
+        b'{"items": {}}',
+        ENTRY["url"],
+        ENTRY["params"],
+    )
+    assert page.retrieved_at == datetime(2026, 8, 17, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pages.json", b"{"),
+        ("pages.json", b"[]"),
+        ("pages.json", b'{"pages": [{"kind": "machine_types"}]}'),
+        ("machine_types.json.gz", None),
+        ("machine_types.json.gz", b"no gzip"),
+        ("machine_types.json.gz", BODY[:-9]),
+        ("machine_types.json.gz", BODY[:12] + b"\xff" * 4 + BODY[16:]),
+    ],
+)
+def test_damaged_pages_are_one_error(folder: Path, name: str, content: bytes | None) -> None:
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(HwpricesError, match="are damaged"):
+        bundled.read_pages("gcp", "machine_types")
