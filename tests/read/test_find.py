@@ -9,14 +9,18 @@ import polars as pl
 import pytest
 from click.testing import Result
 from rich.console import Console
+from tests.helpers.offer_rows import machine, price, prices, region, rows
+from tests.helpers.small_release import Release
 from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
+from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import offers, places, words
+from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
 
@@ -234,9 +238,85 @@ def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path)
     screen = run("compare", "g6.xlarge", "--equals", root=market).stdout
     marked = {line.split()[1] for line in screen.splitlines() if line.startswith("≠")}
     assert marked == {"cloud", "on"}
-    assert "No machine with 1 × nvidia-l4 and a price: azure." in screen
+    assert "No machine that is known to have 1 × nvidia-l4, and has a price: azure." in screen
     with pytest.raises(HwpricesError, match="nothing to compare"):
         data.compare("g6.xlarge")
+
+
+H100S = {"device": "nvidia-h100-sxm5-80gb", "count": 8, "gib": 80}
+SIZED = {"arch": "x86_64", "vcpus": 208, "memory_gib": 1872.0}
+
+CLOUDS = [
+    (machine("aws", P5, **H100S, arch="x86_64", vcpus=192, memory_gib=2048.0), "55.04"),
+    (machine("aws", "p5.16xlarge", **H100S, arch="x86_64", vcpus=384, memory_gib=4096.0), "60"),
+    (machine("gcp", "a3-edgegpu-8g", **H100S, **SIZED), None),
+    (machine("gcp", A3, **H100S, **SIZED), "88.49"),
+    (
+        machine("lambda", "8x NVIDIA H100 SXM 80 GB", **H100S, vcpus=208, memory_gib=1800.0),
+        "31.92",
+    ),
+    (machine("runpod", "8x of a cloud that states no sizes", **H100S), "26.32"),
+    (machine("nebius", "NVIDIA HGX H100", **(H100S | {"count": 1})), "3.85"),
+    (machine("digitalocean", "NVIDIA H100 (8x)", device=None, count=8), "35.28"),
+    (machine("coreweave", "NVIDIA A100", device=None, count=8), "21.60"),
+]
+"""Machines as the clouds state them, and their prices; lambda and others state no CPU."""
+
+
+def cloud_release() -> Release:
+    """Make a release of CLOUDS, as far as ``nearest`` reads it."""
+    types = [row for row, _ in CLOUDS]
+    costs = [price(row["provider"], "r", row["instance_type"], amount) for row, amount in CLOUDS]
+    places = [region(provider, "r") for provider in {row["provider"] for row in types}]
+    tables = {
+        "instance_types": rows("instance_types", *types),
+        "prices": prices(*costs).collect(),
+        "regions": rows("regions", *places),
+    }
+    return Release(tables)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "aws p5.48xlarge",
+        "lambda 8x NVIDIA H100 SXM 80 GB",
+        "runpod 8x of a cloud that states no sizes",
+    ],
+)
+def test_an_equal_may_leave_its_cpu_unstated_and_must_have_a_price(asked: str) -> None:
+    provider, _, name = asked.partition(" ")
+    found = comparing.nearest(cloud_release(), Machine(provider, name), Search())
+    equals = {
+        "aws": P5,
+        "gcp": A3,
+        "lambda": "8x NVIDIA H100 SXM 80 GB",
+        "runpod": "8x of a cloud that states no sizes",
+    }
+    del equals[provider]
+    assert {machine.provider: machine.instance_type for machine in found} == equals
+
+
+def test_a_machine_whose_sizes_are_known_goes_before_one_whose_are_not() -> None:
+    release = cloud_release()
+    types = release.tables["instance_types"].with_columns(
+        provider=pl.col("provider").replace("runpod", "lambda")
+    )
+    release.tables |= {
+        "instance_types": types,
+        "prices": release.tables["prices"].with_columns(
+            provider=pl.col("provider").replace("runpod", "lambda")
+        ),
+    }
+    found = comparing.nearest(release, Machine("aws", P5), Search())
+    assert Machine("lambda", "8x NVIDIA H100 SXM 80 GB") in found
+
+
+def test_an_accelerator_without_a_spec_sheet_has_no_equals() -> None:
+    """DigitalOcean's H100 is no CoreWeave A100, though neither has an id."""
+    asked = Machine("digitalocean", "NVIDIA H100 (8x)")
+    with pytest.raises(HwpricesError, match="no spec sheet says which accelerator"):
+        comparing.nearest(cloud_release(), asked, Search())
 
 
 def test_coverage_lists_regions_without_prices_too(data: Dataset, market: Path) -> None:

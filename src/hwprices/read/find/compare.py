@@ -1,6 +1,5 @@
 """Compare machine types side by side: what they have, and what they cost at best."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import machines, offers, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import Machine
+from hwprices.read.find.search import Search
+from hwprices.read.tables import Tables
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -33,6 +34,9 @@ SPECIFICATION = [
 
 SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"]
 """Columns of the accelerator's sheet, of one device."""
+
+SIZES = ["vcpus", "memory_gib"]
+"""What makes one machine with the same accelerators more like another."""
 
 WAYS = {
     "on_demand": pl.col("purchase_option") == "on_demand",
@@ -74,16 +78,16 @@ def compare(
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
     chosen = [machines.resolve(dataset, name) for name in names]
+    given = {name: value for name, value in options.items() if value is not None}
+    search = request.request(words.Vocabulary(dataset), **given)
     if equals:
-        chosen += nearest(dataset, chosen[0]) if chosen else []
+        chosen += nearest(dataset, chosen[0], search) if chosen else []
     chosen = list(dict.fromkeys(chosen))
     if len(chosen) < 2:
         raise HwpricesError(
             "there is nothing to compare", "Name two machine types or more, or one with --equals."
         )
     pairs = frozenset((machine.provider, machine.instance_type) for machine in chosen)
-    given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(words.Vocabulary(dataset), **given)
     search = replace(search, machines=pairs)
     answer = offers.run(dataset, search, overlays=overlays)
     prices = answer.rows
@@ -137,52 +141,89 @@ def _cheapest(prices: pl.DataFrame, way: str) -> pl.DataFrame:
     )
 
 
-def nearest(dataset: "Dataset", machine: Machine) -> list[Machine]:
+def nearest(dataset: Tables, machine: Machine, search: Search) -> list[Machine]:
     """Find the machine of every other provider that is most like this one.
 
     It has the same accelerators and as many (or none either) and the same instruction set; of those
     the one with the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of
-    memory, then the name. Only machines that have a price are looked at.
+    memory, then the smaller one, then the name. Clouds that sell accelerators often state neither:
+    there an unknown instruction set counts as the same, and a machine without vCPUs or memory comes
+    after those whose figures are known. Only machines with a known price of the operating system
+    and the tenancy that ``search`` asks for are looked at, in any region.
+
+    Raises:
+        HwpricesError: it has an accelerator, but no spec sheet says which.
     """
-    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    priced = dataset.scan("prices").select("provider", "instance_type").unique()
-    types = (
-        dataset.scan("instance_types")
-        .with_columns(accelerator_id=first.fill_null(""))
-        .select(
-            "provider",
-            "instance_type",
-            "arch",
-            "vcpus",
-            "memory_gib",
-            "accelerator_id",
-            "accelerator_count",
+    types = _comparable(dataset, search)
+    like = types.filter(provider=machine.provider, instance_type=machine.instance_type)
+    if like.is_empty():
+        return []
+    own = like.row(0, named=True)
+    if own["has_accelerator"] and own["accelerator_id"] is None:
+        raise HwpricesError(
+            f"no spec sheet says which accelerator {machine.instance_type} has",
+            "Name the machines to compare it with, without --equals.",
         )
-        .join(priced, on=["provider", "instance_type"], how="semi")
-        .sort("provider", "instance_type")
+    same_arch = pl.col("arch").eq_missing(own["arch"])
+    if own["has_accelerator"]:
+        same_arch |= pl.col("arch").is_null() | pl.lit(own["arch"] is None)
+    unknown = pl.sum_horizontal(~_known(name) for name in SIZES)
+    distance = pl.sum_horizontal(_distance(name, own[name]) for name in SIZES)
+    return [
+        Machine(provider, name)
+        for provider, name in types.filter(
+            "is_priced",
+            same_arch,
+            pl.col("provider") != machine.provider,
+            pl.col("has_accelerator") == own["has_accelerator"],
+            pl.col("accelerator_id").eq_missing(own["accelerator_id"]),
+            pl.col("accelerator_count").eq_missing(own["accelerator_count"]),
+        )
+        .with_columns(unknown=unknown, distance=distance)
+        .sort("provider", "unknown", "distance", *SIZES, "instance_type")
+        .unique("provider", keep="first", maintain_order=True)
+        .select("provider", "instance_type")
+        .iter_rows()
+    ]
+
+
+def _comparable(dataset: Tables, search: Search) -> pl.DataFrame:
+    """Give what machine types are compared by, and whether they have a price (``is_priced``)."""
+    anywhere = Search(
+        os=search.os,
+        software=search.software,
+        license_model=search.license_model,
+        tenancy=search.tenancy,
+    )
+    key = ["provider", "instance_type"]
+    sold = searching.find(dataset, anywhere).select(*key, is_priced=pl.lit(True)).unique()
+    devices = pl.col("accelerators").list.len().fill_null(0)
+    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
+    return (
+        dataset.scan("instance_types")
+        .select(
+            *key,
+            "arch",
+            *SIZES,
+            accelerator_id=pl.when(devices == 1).then(first),
+            accelerator_count=pl.col("accelerator_count").fill_null(0),
+            has_accelerator=devices > 0,
+        )
+        .join(sold, on=key, how="left")
+        .with_columns(pl.col("is_priced").fill_null(False))
         .collect()
     )
-    own = types.filter(provider=machine.provider, instance_type=machine.instance_type)
-    if own.is_empty():
-        return []
-    like = own.row(0, named=True)
-    others = types.filter(
-        pl.col("provider") != machine.provider,
-        pl.col("accelerator_id") == like["accelerator_id"],
-        pl.col("accelerator_count").fill_null(0) == (like["accelerator_count"] or 0),
-        pl.col("arch").eq_missing(like["arch"]),
-        pl.col("vcpus").is_not_null(),
-        pl.col("memory_gib").is_not_null(),
-    )
-    best: dict[str, tuple[float, Machine]] = {}
-    for row in others.iter_rows(named=True):
-        distance = sum(
-            abs(math.log2(row[name] / like[name])) for name in ("vcpus", "memory_gib") if like[name]
-        )
-        candidate = (distance, Machine(row["provider"], row["instance_type"]))
-        if row["provider"] not in best or distance < best[row["provider"]][0]:
-            best[row["provider"]] = candidate
-    return [found for _, found in best.values()]
+
+
+def _known(name: str) -> pl.Expr:
+    return (pl.col(name) > 0).fill_null(False)
+
+
+def _distance(name: str, own: float | None) -> pl.Expr:
+    """Compute |log2| of the ratio of a size to that of the machine; 0 where one is not known."""
+    if not own:
+        return pl.lit(0.0)
+    return pl.when(_known(name)).then((pl.col(name) / own).log(2).abs()).otherwise(0.0)
 
 
 def providers_without_equal(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
@@ -191,4 +232,6 @@ def providers_without_equal(dataset: "Dataset", compared: pl.DataFrame) -> list[
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
     has = f"{count:g} × {device}" if device else f"{first['arch']} and no accelerator"
-    return [f"No machine with {has} and a price: {', '.join(others)}."] if others else []
+    if not others:
+        return []
+    return [f"No machine that is known to have {has}, and has a price: {', '.join(others)}."]
