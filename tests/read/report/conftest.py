@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.helpers import make
-from tests.helpers.offer_rows import price, prices, rows
+from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import PRICES, REGIONS, TYPES
 
 import hwprices
@@ -22,7 +22,10 @@ from hwprices.storage.store import Store
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 """A name that would run a script. Publishing refuses it; a crafted dataset may have it anywhere."""
 
-PROVIDERS = ("aws", "gcp", "azure")
+PROVIDERS = ("aws", "gcp", "azure", "runpod")
+
+H100_AT_RUNPOD = "1x NVIDIA H100 80GB HBM3"
+"""Its figures are RunPod's of August 2026: 2.69 in private people's machines, 3.29 in its own."""
 
 EURO = {"currency": "EUR", "purchase_option": "on_demand"}
 
@@ -61,6 +64,18 @@ def world(provider: str, p5: str) -> dict[str, Any]:
         for row in PRICES
         if row["provider"] == provider
     ]
+    if provider == "runpod":
+        name = H100_AT_RUNPOD
+        return {
+            "regions": rows("regions", region(provider, "community"), region(provider, "secure")),
+            "instance_types": rows(
+                "instance_types",
+                machine(provider, name, device="nvidia-h100-sxm5-80gb", count=1, gib=80),
+            ),
+            "prices": prices(
+                price(provider, "community", name, "2.69"), price(provider, "secure", name, "3.29")
+            ).collect(),
+        }
     places = [row | POSITIONS[row["region"]] for row in REGIONS if row["provider"] == provider]
     if provider == "aws":
         plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from tests.helpers.nightly import NIGHTLY
 from tests.read.report import questions
-from tests.read.report.conftest import HOSTILE
+from tests.read.report.conftest import H100_AT_RUNPOD, HOSTILE
 
 import hwprices
 from hwprices.read.ownership import Ownership, owned
@@ -122,7 +122,7 @@ def test_filters_leave_the_offers_that_the_parquet_has(wide: Visit, offers: pl.D
     h100 = offers.filter(accelerator_id="nvidia-h100-sxm5-80gb")
     assert wide.found() == h100.height == len(wide.column("Machine"))
     page.locator("input[name=price_to]").fill("60")
-    assert wide.column("Machine") == ["p5.48xlarge"]
+    assert wide.column("Machine") == [H100_AT_RUNPOD, H100_AT_RUNPOD, "p5.48xlarge"]
     page.get_by_role("button", name="Clear all").click()
     page.locator("input[name=q]").fill("trainium2")
     assert wide.column("Machine") == ["trn2.48xlarge"]
@@ -243,6 +243,24 @@ def test_owning_costs_what_python_computes(wide: Visit, dataset: hwprices.Datase
         machine = owned(dataset, ownership).filter(device_id="nvidia-dgx-h100")
         expected = f"costs its owner ${float(machine['tco_usd_per_hour'][0]):,.2f} per hour"
         assert expected in page.locator(".chart", has_text="Owning against renting").inner_text()
+
+
+def test_the_cheapest_offers_are_those_of_data_centers(wide: Visit) -> None:
+    """RunPod's data centers ask 8 x 3.29 for as many H100 as a DGX has, private people 8 x 2.69."""
+    page = wide.go("charts?machine=nvidia-dgx-h100&device=nvidia-h100")
+    own = page.locator(".chart", has_text="Owning against renting").locator(".words").inner_text()
+    assert "against on demand at $26.32" in own
+    value = page.locator(".chart", has_text="computing against efficiency")
+    value.get_by_text("As a table").click()
+    h100 = value.locator("tr", has_text="H100 SXM5")
+    assert "$3.33" in h100.inner_text(), "3.29 USD over 989.4 TFLOPS"
+    rent = page.locator(".chart", has_text="What an hour of one").locator(".words").inner_text()
+    assert "RunPod $3.29 on demand" in rent
+    assert "RunPod, private people $2.69 on demand" in rent
+    lines = wide.go("accelerators?devices=nvidia-h100-sxm5-80gb").locator("table.compare tr")
+    shown = [" ".join(text.split()) for text in lines.all_inner_texts()]
+    assert "RunPod On demand $3.29" in shown
+    assert "RunPod, private people On demand $2.69" in shown
 
 
 QUESTIONS = 500 if NIGHTLY else 8

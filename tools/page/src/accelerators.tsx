@@ -2,10 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
-import { cheapest, lowest, WAYS, type Price } from "./cheapest";
+import { cheapest, cheapestOfPrivateHosts, lowest, WAYS, type Price } from "./cheapest";
 import { number, usd } from "./format";
 import { acceleratorPage } from "./links";
-import { offerKey, type Release, type Row } from "./release";
+import { offerKey, privateTitle, type Release, type Row } from "./release";
 import { Figure, sourceLine, useSource, type Source } from "./source";
 import { list, listText } from "./state";
 
@@ -226,19 +226,25 @@ function RateLine({ release, format, heading, rows, show }: LineProps & { format
 }
 
 function PriceLines({ release, rows, show }: LineProps) {
-  const prices = cheapest(release);
-  const lines = release.providerIds.flatMap((provider) =>
-    WAYS.map(({ column, heading }) => ({ provider, column, heading })).filter(({ column }) =>
+  const sellers = release.providerIds.flatMap((provider) => {
+    const title = release.providerTitle(provider);
+    return [
+      { provider, title, prices: cheapest(release) },
+      { provider, title: privateTitle(title), prices: cheapestOfPrivateHosts(release) },
+    ];
+  });
+  const lines = sellers.flatMap((seller) =>
+    WAYS.map(({ column, heading }) => ({ ...seller, column, heading })).filter(({ provider, prices, column }) =>
       rows.some((row) => prices.get(String(row.accelerator_id))?.get(provider)?.has(column)),
     ),
   );
   if (lines.length === 0) return <Nothing columns={rows.length} text="No cloud of this release sells one of them in USD." />;
   return (
     <>
-      {lines.map(({ provider, column, heading }) => (
-        <tr key={`${provider} ${column}`}>
+      {lines.map(({ provider, title, prices, column, heading }) => (
+        <tr key={`${title} ${column}`}>
           <th scope="row">
-            {release.providerTitle(provider)} <small>{heading}</small>
+            {title} <small>{heading}</small>
           </th>
           {rows.map((row) => {
             const price = prices.get(String(row.accelerator_id))?.get(provider)?.get(column);
@@ -364,7 +370,7 @@ function lowestOffer(release: Release, accelerator: string, name: string): Price
   const code = device.code(accelerator);
   let best: Price | null = null;
   for (const row of code > 0 ? release.deviceRows : []) {
-    if (device.codes[row] !== code) continue;
+    if (device.codes[row] !== code || release.isPrivateHost(row)) continue;
     const usd = column.number(row);
     if (usd !== null && (!best || usd < best.usd)) best = { usd, row };
   }

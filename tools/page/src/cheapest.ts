@@ -1,4 +1,7 @@
-/** The cheapest price of one accelerator for an hour, by provider and way to buy. */
+/**
+ * The cheapest price of one accelerator for an hour, by provider and way to buy. Machines of private
+ * people are apart, as in Python: the cheapest cloud offer is a data center's.
+ */
 
 import type { Release } from "./release";
 
@@ -18,25 +21,43 @@ export const WAYS = [
 
 export type ByProvider = Map<string, Map<string, Price>>;
 
-const known = new WeakMap<Release, Map<string, ByProvider>>();
+interface Cheapest {
+  dataCenters: Map<string, ByProvider>;
+  privateHosts: Map<string, ByProvider>;
+}
+
+const known = new WeakMap<Release, Cheapest>();
 
 /** By accelerator, provider and way to buy (every price column of offers). */
 export function cheapest(release: Release): Map<string, ByProvider> {
+  return both(release).dataCenters;
+}
+
+/** The same of machines that private people rent out. */
+export function cheapestOfPrivateHosts(release: Release): Map<string, ByProvider> {
+  return both(release).privateHosts;
+}
+
+function both(release: Release): Cheapest {
   let result = known.get(release);
   if (!result) {
-    result = compute(release);
+    const isPrivate = (row: number) => release.isPrivateHost(row);
+    result = {
+      dataCenters: compute(release, release.deviceRows.filter((row) => !isPrivate(row))),
+      privateHosts: compute(release, release.deviceRows.filter(isPrivate)),
+    };
     known.set(release, result);
   }
   return result;
 }
 
-function compute(release: Release): Map<string, ByProvider> {
+function compute(release: Release, rows: readonly number[]): Map<string, ByProvider> {
   const { offers } = release;
   const [device, provider] = [offers.column("accelerator_id"), offers.column("provider")];
   const count = offers.column("accelerator_count");
   const ways = WAYS.map(({ column }) => offers.column(column));
   const result = new Map<string, ByProvider>();
-  for (const row of release.deviceRows) {
+  for (const row of rows) {
     const devices = count.number(row);
     if (!devices) continue;
     const byProvider = entry(result, device.text(row), () => new Map());

@@ -108,6 +108,21 @@ export class Release {
     return this.providers.get(id)?.title ?? id;
   }
 
+  /** Whether a row of offers is a machine that private people rent out. */
+  isPrivateHost(row: number): boolean {
+    return this.isPrivatePlace(this.offers.column("provider").text(row), this.offers.column("region").text(row));
+  }
+
+  private isPrivatePlace(provider: string, region: string): boolean {
+    return this.knowledge.facts.constants.private_hosts.some(([host, place]) => host === provider && place === region);
+  }
+
+  /** Who rents out machines in a region: a provider, or private people by way of it. */
+  sellerTitle(provider: string, region: string): string {
+    const title = this.providerTitle(provider);
+    return this.isPrivatePlace(provider, region) ? privateTitle(title) : title;
+  }
+
   /** The providers in the order of the release; a provider's colour follows from its place. */
   get providerIds(): string[] {
     return [...this.providers.keys()];
@@ -135,6 +150,11 @@ export class Release {
   heading(column: string): string {
     return this.columns.get(column)?.heading ?? column.replaceAll("_", " ");
   }
+}
+
+/** What a provider's machines of private people are called. */
+export function privateTitle(provider: string): string {
+  return `${provider}, private people`;
 }
 
 /** A price in the currency of its offer, which is never converted. */

@@ -115,7 +115,7 @@ function intervalsOf(release: Release, history: Table, family: Family): Interval
     if (!family.ids.has(text("accelerator_id", row))) continue;
     const end = text("valid_to", row);
     intervals.push({
-      provider: release.providerTitle(text("provider", row)),
+      provider: release.sellerTitle(text("provider", row), text("region", row)),
       region: text("region", row),
       machine: text("instance_type", row),
       usd: history.column("usd").number(row)!,

@@ -156,7 +156,7 @@ function inWords(choice: Choice, ownership: Ownership): string {
   });
   return (
     `A ${choice.name} for ${usd(choice.price)} costs its owner ${usd(now)} per hour of use: the price spread over` +
-    ` ${ownership.lifetime_years} years, and electricity. Compared with the cheapest cloud offers of as many` +
-    ` accelerators, ${comparisons.join("; ")}. Space, people, network, repair and resale are left out.`
+    ` ${ownership.lifetime_years} years, and electricity. Compared with the cheapest offers of as many accelerators in` +
+    ` data centers, ${comparisons.join("; ")}. Space, people, network, repair and resale are left out.`
   );
 }

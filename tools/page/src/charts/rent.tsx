@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { offersOf, WAYS } from "../cheapest";
 import { BY_NAME, usd } from "../format";
-import type { Release } from "../release";
+import { privateTitle, type Release } from "../release";
 import { Chart, color } from "./chart";
 
 interface Point {
@@ -23,6 +23,10 @@ export interface Family {
   ids: Set<string>;
 }
 
+const LEAST_MARGIN = 150; // pixels, for the names of the lines
+const LETTER = 5.5; // pixels, about, of a letter of these names
+const TICK = 10; // pixels between a name and its line
+
 const MAX_POINTS = 1500; // dots of one chart; beyond that only the cheapest machine of each region
 
 export function RentChart({ release, parameters, change }: ViewProps) {
@@ -32,9 +36,10 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   if (!family) return null;
   const used = new Set(points.flatMap((point) => [point.way, line(point)]));
   const ways = WAYS.map(({ heading }) => heading).filter((way) => used.has(way));
-  const lines = release.providerIds.flatMap((id) =>
-    ways.map((way) => line({ provider: release.providerTitle(id), way })).filter((name) => used.has(name)),
-  );
+  const titles = release.providerIds.map((id) => release.providerTitle(id));
+  const lines = titles
+    .flatMap((title) => [title, privateTitle(title)])
+    .flatMap((provider) => ways.map((way) => line({ provider, way })).filter((name) => used.has(name)));
   return (
     <Chart
       title={`What an hour of one ${family.name} costs`}
@@ -49,7 +54,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
       }}
       plot={(width) => ({
         width,
-        marginLeft: 150,
+        marginLeft: Math.max(LEAST_MARGIN, ...lines.map(({ length }) => length * LETTER + TICK)),
         marginRight: 16,
         height: 60 + lines.length * 26,
         x: { label: "USD per accelerator and hour →", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
@@ -133,7 +138,7 @@ function pointsOf(release: Release, family: Family): Point[] {
       const price = offers.column(column).number(row);
       if (price === null) continue;
       points.push({
-        provider: release.providerTitle(text("provider", row)),
+        provider: release.sellerTitle(text("provider", row), text("region", row)),
         way: heading,
         usd: price / count!,
         region: text("region", row),
