@@ -11,6 +11,7 @@ from tests.helpers.small_release import Release
 
 from hwprices.read import summary
 from hwprices.read.terminal.tables import listing, money, number, table
+from hwprices.specs.sheets import load
 from hwprices.storage.release_manifest import (
     CollectionReport,
     TableEntry,
@@ -43,17 +44,36 @@ def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> Non
     name = "1x NVIDIA H100 80GB HBM3"
     h100 = machine("runpod", name, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
     tables = {
+        "accelerators": load("accelerators"),
         "instance_types": rows("instance_types", h100),
         "prices": prices(
             price("runpod", "community", name, "2.69"), price("runpod", "secure", name, "3.29")
         ).collect(),
     }
-    cheapest = summary.cheapest_per_accelerator(Release(tables))  # type: ignore[arg-type]
+    cheapest = summary.cheapest_per_accelerator(Release(tables))
     figures = cheapest.select("private_host", "per_accelerator_hour", "region").rows()
     assert figures == [
         (False, Decimal("3.29"), "secure"),
         (True, Decimal("2.69"), "community"),
     ]
+
+
+def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
+    """DigitalOcean does not say which H100 it rents out; its H200 is none."""
+    names = {"NVIDIA H100": ("4.41", 1), "NVIDIA H100 (8x)": ("35.28", 8), "NVIDIA H200": ("3", 1)}
+    machines = [machine("digitalocean", name, count=count) for name, (_, count) in names.items()]
+    for row in machines:
+        row["accelerators"][0]["vendor_name"] = row["instance_type"].removesuffix(" (8x)")
+    costs = [price("digitalocean", "global", name, amount) for name, (amount, _) in names.items()]
+    tables = {
+        "accelerators": load("accelerators"),
+        "instance_types": rows("instance_types", *machines),
+        "prices": prices(*costs).collect(),
+    }
+    cheapest = summary.cheapest_per_accelerator(Release(tables))
+    assert cheapest["per_accelerator_hour"].to_list() == [Decimal("4.41")]
+    shown = summary._gpu(cheapest)
+    assert shown[:3] == ["$4.41", "on demand", "NVIDIA H100"]
 
 
 def test_notes_tell_kept_figures_and_failed_units() -> None:

@@ -11,15 +11,17 @@ from rich.text import Text
 
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
+from hwprices.read.find import search, words
 from hwprices.read.history import news
 from hwprices.read.private_hosts import is_private_host
+from hwprices.read.tables import Tables
 from hwprices.read.terminal import next_steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.where_sold import PRIVATE
 from hwprices.storage.release_manifest import ReleaseManifest, UnmatchedAccelerator
 from hwprices.units import Money
 
-SHOWN_GPU = "nvidia-h100"  # every provider rents it out
+SHOWN_GPU = "h100"  # every provider rents it out
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
 
@@ -40,23 +42,31 @@ COUNTED = {
 GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand from"]
 
 
-def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.DataFrame:
+def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataFrame:
     """Find the cheapest prices of one accelerator for an hour.
 
+    As for ``find``, "h100" is every form of the H100, and what a vendor calls so without saying
+    which form it is.
+
     Returns one row per provider, purchase option and term: provider, private_host, purchase_option,
-    term_months, currency, per_accelerator_hour, accelerator_id, region, instance_type. Only Linux,
+    term_months, currency, per_accelerator_hour, accelerator_id (null where the form is not known),
+    vendor_name (of the accelerator), region, instance_type. Only Linux,
     shared tenancy, license included, and prices that are known and have no flag but those of
     HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without prices in
     USD has its own currency; machines of private people have rows of their own.
     """
+    names = words.Vocabulary(dataset)
+    ids = words.accelerators(name, names.accelerators)
+    without_id = search.pairs("instance_type", words.unknown_machines(name, names))
     accelerator = pl.col("accelerators").list.first().struct
     machines = (
         dataset.scan("instance_types")
-        .filter(pl.col("accelerators").list.len() == 1)
+        .filter(pl.col("accelerators").list.len() == 1, pl.col("accelerator_count") > 0)
         .select(
-            "provider", "instance_type", accelerator.field("accelerator_id"), "accelerator_count"
+            *("provider", "instance_type", "accelerator_count"),
+            accelerator.field("accelerator_id", "vendor_name"),
         )
-        .filter(pl.col("accelerator_id").str.starts_with(prefix), pl.col("accelerator_count") > 0)
+        .filter(pl.col("accelerator_id").is_in(ids) | without_id)
     )
     price = pl.col("effective_hourly") / pl.col("accelerator_count").cast(Money)
     option = ["provider", "private_host", "purchase_option", "term_months"]
@@ -76,7 +86,8 @@ def cheapest_per_accelerator(dataset: Dataset, prefix: str = SHOWN_GPU) -> pl.Da
         .unique(option, keep="first", maintain_order=True)
         .select(
             *option,
-            *("currency", "per_accelerator_hour", "accelerator_id", "region", "instance_type"),
+            *("currency", "per_accelerator_hour", "accelerator_id", "vendor_name"),
+            *("region", "instance_type"),
         )
         .sort(
             *("provider", "private_host", "per_accelerator_hour", "purchase_option", "term_months")
@@ -221,7 +232,7 @@ def _gpu(prices: pl.DataFrame) -> list[str]:
     return [
         _price(cheapest),
         _purchase(cheapest),
-        str(cheapest["accelerator_id"]).removeprefix("nvidia-"),
+        (cheapest["accelerator_id"] or cheapest["vendor_name"]).removeprefix("nvidia-"),
         cheapest["instance_type"],
         cheapest["region"],
         _price(on_demand[0]) if on_demand else "-",
