@@ -121,6 +121,14 @@ def test_diff_before_the_first_release_says_when_it_begins(release):
         diff.diff(release, datetime(2020, 1, 1, tzinfo=UTC), worlds.moment(1).at)
 
 
+def test_diff_with_a_day_to_come_is_refused(release):
+    """Nothing is known of its prices, which is not the same as that none differs."""
+    last = worlds.moment(3).at
+    with pytest.raises(HwpricesError, match="2027-01-01 23:59 UTC is after the release of"):
+        diff.diff(release, moment.instant("2027-01-01"), last)
+    assert diff.diff(release, last, last).is_empty()
+
+
 @pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "", "\x1b[31m"])
 def test_what_is_no_day_is_refused(when):
     with pytest.raises(HwpricesError, match="is no day, time or version"):

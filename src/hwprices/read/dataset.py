@@ -159,7 +159,8 @@ class Dataset:
         [('price_down', -44.0195)]
 
         Raises:
-            HwpricesError: the history does not go back so far, or there is no release before.
+            HwpricesError: the history does not go back so far, the time is after this release, or
+                there is no release before.
         """
         from hwprices.read.history import diff, moment
 

@@ -34,8 +34,13 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
         what came or went, what we restated, and what was collected for the first time.
 
     Raises:
-        HwpricesError: the history does not go back so far.
+        HwpricesError: ``since`` is after ``until``, or the history does not go back so far.
     """
+    if since > until:
+        raise HwpricesError(
+            f"{since:%Y-%m-%d %H:%M} UTC is after the release of {until:%Y-%m-%d %H:%M} UTC",
+            "Name an earlier day (a day counts until its end), or the earlier release first.",
+        )
     rows = intervals.table(tables)
     first = rows.select(pl.col("valid_from").min()).collect().item()
     if first is None or since < first:
