@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.market import publish as publish_market
-from tests.helpers.small_release import TYPES, Release, build, rows
+from tests.helpers.offer_rows import prices
+from tests.helpers.small_release import PRICES, TYPES, Release, build, rows
 
 
 @pytest.fixture(scope="session")
 def release() -> Release:
     """A small release with real prices; see tests/helpers/small_release.py."""
-    return Release({**build().tables, "instance_types": rows("instance_types", *TYPES)})
+    more = {
+        "instance_types": rows("instance_types", *TYPES),
+        "prices": prices(*PRICES).collect(),
+    }
+    return Release({**build().tables, **more})
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import fields
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, get_type_hints
 
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 from tests.helpers.asked_devices import DEVICE_IDS
+from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
@@ -106,6 +108,41 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     (line,) = [line for line in lines if "USD/h private" in line]
     assert "runpod/community" in line
+
+
+def test_a_price_has_its_own_day_and_not_that_of_other_ways_to_buy(release: Release) -> None:
+    """On demand of a3-highgpu-8g was seen a year after the oldest price of its offer."""
+    old = datetime(2025, 8, 16, tzinfo=UTC)
+    is_spot = pl.col("purchase_option") == "spot"
+    dated = release.tables["prices"].with_columns(
+        observed_at=pl.when(is_spot).then(old).otherwise("observed_at")
+    )
+    offers = release.tables["offers"].with_columns(
+        observed_at=pl.lit(old), spot_usd_per_hour=None, spot_usd_per_accelerator_hour=None
+    )
+    without_spot = Release({**release.tables, "prices": dated, "offers": offers})
+    row = answered(without_spot, "nvidia-h100-sxm5-80gb")
+    assert row["prices_observed"] == date(2026, 7, 30)
+    assert {cloud["seen"] for cloud in row["where_sold"]} == {date(2026, 7, 30)}
+    with_spot = Release({**release.tables, "prices": dated})
+    row = answered(with_spot, "nvidia-h100-sxm5-80gb")
+    assert row["prices_observed"] == date(2025, 8, 16), "the spot price is shown too"
+
+
+def test_a_commitment_has_the_day_of_its_own_price(release: Release) -> None:
+    """No id of it is in offers: it is found by its amount."""
+    old = datetime(2025, 8, 16, tzinfo=UTC)
+    committed = price("aws", "us-east-1", "g6.xlarge", "0.5", term_months=12, observed_at=old)
+    tables = release.tables
+    offers = tables["offers"].with_columns(
+        committed_use_1y_usd_per_hour=pl.when(instance_type="g6.xlarge")
+        .then(pl.lit(Decimal("0.5"), dtype=Money))
+        .otherwise("committed_use_1y_usd_per_hour")
+    )
+    both = pl.concat([tables["prices"], prices(committed).collect()])
+    row = answered(Release({**tables, "prices": both, "offers": offers}), "L4")
+    assert row["cheapest_offer"] == "aws/us-east-1/g6.xlarge: committed_use_1y"
+    assert row["prices_observed"] == date(2025, 8, 16)
 
 
 def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:

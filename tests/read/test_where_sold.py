@@ -25,7 +25,7 @@ OFFERS: list[dict[str, Any]] = [
         "accelerator_count": 8.0,
         "on_demand_hourly": Decimal("55.04"),
         "on_demand_usd_per_hour": Decimal("55.04"),
-        "observed_at": NEW,
+        "on_demand_observed_at": NEW,
     },
     {
         "provider": "coreweave",
@@ -35,7 +35,8 @@ OFFERS: list[dict[str, Any]] = [
         "on_demand_hourly": Decimal("49.24"),
         "on_demand_usd_per_hour": Decimal("49.24"),
         "spot_usd_per_hour": Decimal("19.51"),
-        "observed_at": OLD,
+        "on_demand_observed_at": NEW,
+        "spot_observed_at": OLD,
     },
     {
         "provider": "scaleway",
@@ -44,7 +45,7 @@ OFFERS: list[dict[str, Any]] = [
         "accelerator_count": 2.0,
         "currency": "EUR",
         "on_demand_hourly": Decimal("6.6198"),
-        "observed_at": NEW,
+        "on_demand_observed_at": NEW,
     },
     {
         "provider": "crusoe",
@@ -52,7 +53,7 @@ OFFERS: list[dict[str, Any]] = [
         "instance_type": "NVIDIA B200 180GB HGX",
         "accelerator_count": 1.0,
         "on_demand_reason": "contact_sales",
-        "observed_at": OLD,
+        "on_demand_observed_at": OLD,
     },
     {
         "provider": "runpod",
@@ -61,7 +62,7 @@ OFFERS: list[dict[str, Any]] = [
         "accelerator_count": 1.0,
         "on_demand_hourly": Decimal("2.69"),
         "on_demand_usd_per_hour": Decimal("2.69"),
-        "observed_at": NEW,
+        "on_demand_observed_at": NEW,
     },
     {
         "provider": "runpod",
@@ -70,13 +71,14 @@ OFFERS: list[dict[str, Any]] = [
         "accelerator_count": 1.0,
         "on_demand_hourly": Decimal("2.99"),
         "on_demand_usd_per_hour": Decimal("2.99"),
-        "observed_at": NEW,
+        "on_demand_observed_at": NEW,
     },
 ]
 
 
 def answered(rates: dict[str, Decimal] | None = None) -> list[dict[str, Any]]:
-    schema = frames.dtypes(Offers)
+    dates = dict.fromkeys(("on_demand_observed_at", "spot_observed_at"), pl.Datetime("us", "UTC"))
+    schema = {**frames.dtypes(Offers), **dates}
     rows = [{name: {"currency": "USD", **row}.get(name) for name in schema} for row in OFFERS]
     offers = offers_in_usd(pl.LazyFrame(rows, schema=schema), rates or {}).collect()
     return where_sold(offers, ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"], NOW)

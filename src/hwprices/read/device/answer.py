@@ -82,7 +82,7 @@ COLUMNS = {
         pl.String, "", "That offer: provider/region/instance_type: purchase option."
     ),
     "part_usd_per_hour": Column(Money, "USD/h", "Price of the device without the machine."),
-    "prices_observed": Column(pl.Date, "", "Day of the oldest of these prices."),
+    "prices_observed": Column(pl.Date, "", "Day of the oldest price but the part's."),
     "usd_per_year": Column(
         Money, "USD/year", "Cheapest way to have one for a year: always on, or committed."
     ),

@@ -20,6 +20,7 @@ from hwprices.read.device.answer import (
     Purchase,
     Rent,
 )
+from hwprices.read.device.price_dates import PriceDates
 from hwprices.read.device.where_sold import where_sold
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.tables import Tables
@@ -76,6 +77,8 @@ def _accelerator(
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
     own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
     offers = offers_in_usd(own_offers, rates).collect()
+    dates = PriceDates.of(dataset, offers)
+    offers = dates.add_to(offers)
     benchmarks = figures.newest_benchmarks(dataset, accelerator_id)
     rent = figures.rent(
         offers,
@@ -84,6 +87,7 @@ def _accelerator(
             spot="spot_usd_per_accelerator_hour",
             count="accelerator_count",
         ),
+        dates,
         part_usd_per_hour=row["min_part_usd_per_hour"],
     )
     return Answer(
@@ -164,10 +168,12 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
     with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
     own_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
     offers = offers_in_usd(own_offers, rates).collect()
-    without_accelerators = offers.filter(accelerator_kind="none")
+    dates = PriceDates.of(dataset, offers)
+    without_accelerators = dates.add_to(offers.filter(accelerator_kind="none"))
     rent = figures.rent(
         without_accelerators,
         figures.PriceColumns(on_demand="usd_per_vcpu_hour", spot=None, count="vcpus"),
+        dates,
     )
     one_vcpu = without_accelerators.with_columns(
         accelerator_count=pl.col("vcpus").cast(pl.Float64),

@@ -1,6 +1,6 @@
 """Compute the figures of one device: rent, speed, price of tokens, power, emissions, purchase."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -9,15 +9,13 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.device.price_dates import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
-
-OFFER_KEY = ["provider", "region", "instance_type"]
-"""Key of a row of offers."""
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""
@@ -35,6 +33,15 @@ class PriceColumns:
     count: str
 
 
+@dataclass(frozen=True)
+class Found:
+    """The lowest price of one unit, the offer that has it, and when it was seen."""
+
+    price: Decimal | None = None
+    offer: str | None = None
+    seen: datetime | None = None
+
+
 def regions(offers: pl.DataFrame) -> list[str]:
     """List every region with an offer, as provider/region."""
     region = pl.concat_str("provider", "region", separator="/")
@@ -42,48 +49,57 @@ def regions(offers: pl.DataFrame) -> list[str]:
 
 
 def rent(
-    offers: pl.DataFrame, columns: PriceColumns, part_usd_per_hour: Decimal | None = None
+    offers: pl.DataFrame,
+    columns: PriceColumns,
+    dates: PriceDates,
+    part_usd_per_hour: Decimal | None = None,
 ) -> Rent:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
 
     Prices of private people's machines are apart, and no price of a year.
+
+    Args:
+        offers: the offers, with the columns that ``dates`` adds.
+        columns: which of them have the prices of one unit.
+        dates: when the prices of these machine types were seen.
+        part_usd_per_hour: the price of the unit without a machine.
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
-    on_demand, on_demand_offer = _lowest(data_centers, columns.on_demand)
-    spot, spot_offer = _lowest(data_centers, columns.spot) if columns.spot else (None, None)
-    cheapest, cheapest_offer = _cheapest(data_centers, columns.count)
-    private_price, private_offer = _cheapest(private, columns.count)
-    per_hour = on_demand or part_usd_per_hour
-    per_year, year_basis = _year(data_centers, columns.count)
-    if per_year is None and per_hour is not None:
-        per_year, year_basis = per_hour * HOURS_PER_YEAR, "the part, always on"
+    on_demand = _lowest(data_centers, columns.on_demand, "on_demand")
+    spot = _lowest(data_centers, columns.spot, "spot") if columns.spot else Found()
+    cheapest = _cheapest(data_centers, columns.count, dates)
+    private_host = _cheapest(private, columns.count, dates)
+    per_hour = on_demand.price or part_usd_per_hour
+    year = _year(data_centers, columns.count, dates)
+    if year.price is None and per_hour is not None:
+        year = Found(per_hour * HOURS_PER_YEAR, "the part, always on")
     return Rent(
-        on_demand_usd_per_hour=on_demand,
-        on_demand_offer=on_demand_offer,
-        spot_usd_per_hour=spot,
-        spot_offer=spot_offer,
-        cheapest_usd_per_hour=cheapest,
-        cheapest_offer=cheapest_offer,
-        private_host_usd_per_hour=private_price,
-        private_host_offer=private_offer,
+        on_demand_usd_per_hour=on_demand.price,
+        on_demand_offer=on_demand.offer,
+        spot_usd_per_hour=spot.price,
+        spot_offer=spot.offer,
+        cheapest_usd_per_hour=cheapest.price,
+        cheapest_offer=cheapest.offer,
+        private_host_usd_per_hour=private_host.price,
+        private_host_offer=private_host.offer,
         part_usd_per_hour=part_usd_per_hour,
-        prices_observed=_observed(offers),
-        usd_per_year=per_year,
-        usd_per_year_basis=year_basis,
+        prices_observed=_oldest_day(on_demand, spot, cheapest, private_host, year),
+        usd_per_year=year.price,
+        usd_per_year_basis=year.offer,
     )
 
 
-def _observed(offers: pl.DataFrame) -> date | None:
-    """Give the day of the oldest price."""
-    oldest = offers["observed_at"].min() if "observed_at" in offers.columns else None
-    return oldest.date() if isinstance(oldest, datetime) else None
+def _oldest_day(*found: Found) -> date | None:
+    """Give the day on which the oldest of some prices was seen."""
+    times = [one.seen for one in found if one.seen is not None]
+    return min(times).date() if times else None
 
 
 LESS_THAN_A_YEAR = ("spot", "low_priority", "dev_test", "capacity_block", "dws_")
 MORE_THAN_A_YEAR = ("_3y", "_5y")
 
 
-def _year(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]:
+def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> Found:
     """Find the cheapest way to have one unit for a year: on demand, or committed for a year.
 
     The hourly price of a commitment includes what is paid upfront.
@@ -96,22 +112,24 @@ def _year(offers: pl.DataFrame, count: str) -> tuple[Decimal | None, str | None]
         and not name.startswith(("best_", *LESS_THAN_A_YEAR))
         and not any(term in name for term in MORE_THAN_A_YEAR)
     ]
-    hourly, offer = _cheapest(offers, count, options)
-    return (None, None) if hourly is None else (hourly * HOURS_PER_YEAR, offer)
+    hourly = _cheapest(offers, count, dates, options)
+    if hourly.price is None:
+        return hourly
+    return replace(hourly, price=hourly.price * HOURS_PER_YEAR)
 
 
-def _lowest(offers: pl.DataFrame, column: str) -> tuple[Decimal | None, str | None]:
-    """Find the lowest price of the column, and the offer that has it."""
+def _lowest(offers: pl.DataFrame, column: str, option: str) -> Found:
+    """Find the lowest price of the column, which is of that purchase option."""
     priced = offers.drop_nulls(column).sort(column, *OFFER_KEY)
     if priced.is_empty():
-        return None, None
-    price, offer = priced.select(column, pl.concat_str(*OFFER_KEY, separator="/")).row(0)
-    return price, offer
+        return Found()
+    offer = pl.concat_str(*OFFER_KEY, separator="/")
+    return Found(*priced.select(column, offer, f"{option}_observed_at").row(0))
 
 
 def _cheapest(
-    offers: pl.DataFrame, count: str, options: list[str] | None = None
-) -> tuple[Decimal | None, str | None]:
+    offers: pl.DataFrame, count: str, dates: PriceDates, options: list[str] | None = None
+) -> Found:
     """Find the lowest price of one unit by any purchase option, and the offer with that option.
 
     ``options``: columns of prices; without it all of them.
@@ -126,17 +144,25 @@ def _cheapest(
             for name in offers.columns
             if name.endswith(suffix) and not name.startswith("best_")
         ]
+    seen = [f"{option}_observed_at" for option in DATED]
     prices = offers.unpivot(
-        options, index=[*OFFER_KEY, count], variable_name="option", value_name="usd"
-    ).drop_nulls(["usd", count])
+        options, index=[*OFFER_KEY, count, *seen], variable_name="option", value_name="machine_usd"
+    ).drop_nulls(["machine_usd", count])
     if prices.is_empty():
-        return None, None
-    price_of_one = formulas.divide(pl.col("usd"), pl.col(count))
+        return Found()
+    price_of_one = formulas.divide(pl.col("machine_usd"), pl.col(count))
     best = (
         prices.with_columns(usd=price_of_one).sort("usd", *OFFER_KEY, "option").row(0, named=True)
     )
-    offer = "/".join(best[name] for name in OFFER_KEY)
-    return best["usd"], f"{offer}: {best['option'].removesuffix(suffix)}"
+    place = {name: best[name] for name in OFFER_KEY}
+    option = best["option"].removesuffix(suffix)
+    return Found(
+        best["usd"],
+        f"{'/'.join(place.values())}: {option}",
+        best[f"{option}_observed_at"]
+        if option in DATED
+        else dates.seen(place, best["machine_usd"]),
+    )
 
 
 def newest_benchmarks(dataset: Tables, accelerator_id: str | None = None) -> pl.DataFrame:

@@ -49,8 +49,8 @@ def where_sold(
     Private people's machines come after those of data centers.
 
     Args:
-        offers: the rows of offers with the device; those of other currencies converted, as far as
-            the reader gave a rate.
+        offers: the rows of offers with the device, with the columns that PriceDates adds; those of
+            other currencies converted, as far as the reader gave a rate.
         providers: the clouds that have it, some perhaps without an offer.
         now: what to measure age against; None for the present.
     """
@@ -71,24 +71,24 @@ def _cloud(
     row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
     seen = []
     for option, (native, usd) in PRICES.items():
-        cheapest = _cheapest(offers, native, usd)
+        cheapest = _cheapest(offers, native, usd, option)
         row[f"{option}_per_hour"] = cheapest.get("native")
         row[f"{option}_usd_per_hour"] = cheapest.get("usd")
         row[f"{option}_offer"] = cheapest.get("offer")
         row["currency"] = row["currency"] or cheapest.get("currency")
-        seen += [cheapest["observed_at"]] if cheapest else []
+        seen += [cheapest["seen"]] if cheapest.get("seen") else []
     row["reason"] = None if row["on_demand_per_hour"] is not None else _reason(offers)
     row["seen"] = min(seen).date() if seen else None
     row["stale"] = is_stale(min(seen), now) if seen else None
     return row
 
 
-def _cheapest(offers: pl.DataFrame, native: str, usd: str) -> dict[str, Any]:
+def _cheapest(offers: pl.DataFrame, native: str, usd: str, option: str) -> dict[str, Any]:
     """Find the lowest price of one device, in USD where one is known; empty without a price."""
     count = pl.col("accelerator_count")
     priced = offers.select(
         "currency",
-        "observed_at",
+        seen=f"{option}_observed_at",
         offer=pl.concat_str("region", "instance_type", separator="/"),
         native=formulas.divide(pl.col(native), count).cast(Money),
         usd=formulas.divide(pl.col(usd), count).cast(Money),
