@@ -182,6 +182,12 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
         Decimal("0.0408"),
         "aws/us-east-1/m7g.xlarge",
     )
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_device(device(release, "Graviton3")))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
+    assert len(money) == 4
+    assert [line for line in money if " per vCPU (" not in line] == []
 
 
 def test_s12_a_cpu_names_only_machines_that_have_it(release: Release) -> None:

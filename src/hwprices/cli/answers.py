@@ -34,8 +34,8 @@ def device(
     """Describe an accelerator, CPU or machine.
 
     Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast
-    it is and what it emits. Costs and emissions are of one device; "not known" says why a figure is
-    missing.
+    it is and what it emits. Costs and emissions are of one device, or of one vCPU of a CPU; "not
+    known" says why a figure is missing.
 
     Example:
 

@@ -84,7 +84,9 @@ COLUMNS = {
     "part_usd_per_hour": Column(Money, "USD/h", "Price of the device without the machine."),
     "prices_observed": Column(pl.Date, "", "Day of the oldest price but the part's."),
     "usd_per_year": Column(
-        Money, "USD/year", "Cheapest way to have one for a year: always on, or committed."
+        Money,
+        "USD/year",
+        "Cheapest way to have one device or vCPU for a year: always on, or committed.",
     ),
     "usd_per_year_basis": Column(pl.String, "", "That way: the offer and its option."),
     "launch_price_usd": Column(Money, "USD", "What the maker or reports said at launch."),
@@ -112,7 +114,9 @@ COLUMNS = {
     ),
     "tdp_w": Column(pl.Float64, "W", "The published TDP behind it."),
     "gco2e_per_hour": Column(
-        pl.Float64, "gCO2e/h", "Emissions of one device with its share of the machine."
+        pl.Float64,
+        "gCO2e/h",
+        "Emissions of one device with its share of the machine, or of one vCPU of a CPU.",
     ),
     "gco2e_basis": Column(pl.String, "", "What the emissions include, and the offer they are of."),
     "missing": Column(TEXTS, "", "Each question without an answer, with the reason."),

@@ -51,8 +51,8 @@ def device(
     ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
     family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
     tco_usd_per_hour, ``rates`` what other currencies are worth. The columns are those of
-    ``answer.COLUMNS``; costs and emissions are of one accelerator or CPU, and of a whole machine
-    where that is what is asked for.
+    ``answer.COLUMNS``; costs and emissions are of one accelerator or of one vCPU of a CPU, and of a
+    whole machine where that is what is asked for.
 
     >>> import hwprices
     >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()

@@ -48,23 +48,30 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 def _costs(row: Row) -> list[tuple[str, str]]:
     """Say what it costs to rent, to buy and to own."""
+
+    def rent(column: str, offer: str) -> str:
+        known = row[column] is not None
+        return with_remark(f"{money(row[column])}{_unit(row)}", row[offer]) if known else ""
+
     purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
     return [
-        ("USD/h", with_remark(money(row["on_demand_usd_per_hour"]), row["on_demand_offer"])),
-        ("USD/h spot", with_remark(money(row["spot_usd_per_hour"]), row["spot_offer"])),
-        ("USD/h cheapest", with_remark(money(row["cheapest_usd_per_hour"]), row["cheapest_offer"])),
-        (
-            "USD/h private",
-            with_remark(money(row["private_host_usd_per_hour"]), row["private_host_offer"]),
-        ),
+        ("USD/h", rent("on_demand_usd_per_hour", "on_demand_offer")),
+        ("USD/h spot", rent("spot_usd_per_hour", "spot_offer")),
+        ("USD/h cheapest", rent("cheapest_usd_per_hour", "cheapest_offer")),
+        ("USD/h private", rent("private_host_usd_per_hour", "private_host_offer")),
         ("USD/h as a part", money(row["part_usd_per_hour"])),
-        ("USD/year", with_remark(money(row["usd_per_year"]), row["usd_per_year_basis"])),
+        ("USD/year", rent("usd_per_year", "usd_per_year_basis")),
         ("prices of", str(row["prices_observed"] or "")),
         ("at launch", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
         ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
         ("USD/h owned", money(row["tco_usd_per_hour"])),
     ]
+
+
+def _unit(row: Row) -> str:
+    """Say what the cost and the emissions of a CPU are of; those of others are of one device."""
+    return " per vCPU" if row["type"] == "cpu" else ""
 
 
 def _performance(row: Row) -> list[tuple[str, str]]:
@@ -74,13 +81,15 @@ def _performance(row: Row) -> list[tuple[str, str]]:
         for price in row["usd_per_million_tokens"] or []
     ]
     efficiency = number(row["tflops_per_watt"])
+    emissions = number(row["gco2e_per_hour"])
+    emissions = f"{emissions}{_unit(row)}" if emissions else ""
     return [
         ("measured", "\n".join(_measurements(row))),
         ("USD/M tokens", "\n".join(token_prices)),
         ("USD/1000", "\n".join(_sample_prices(row))),
         ("power", with_remark(number(row["power_w"], "W"), row["power_basis"])),
         ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
-        ("gCO2e/h", with_remark(number(row["gco2e_per_hour"]), row["gco2e_basis"])),
+        ("gCO2e/h", with_remark(emissions, row["gco2e_basis"])),
     ]
 
 
