@@ -4,11 +4,18 @@
 sample (``make run``, then ROOT is data); ``--check`` compares. A test asks a release of its own.
 """
 
+import json
+import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
+from hwprices.read.recommend.job import FINE_TUNING_TOKENS
+from hwprices.read.recommend.measurements import TUNING_TOKENS
+from hwprices.units import HOURS_PER_YEAR
 from tools.generated import PROJECT, write_or_check
 
 TARGET = PROJECT / "docs" / "answers.md"
@@ -24,6 +31,12 @@ WIDTH = 160
 KEPT = {"recommend": 6, "device": 0, "tco": 5}
 """Lines of an answer that are shown; of a device those that begin with the question's words."""
 
+Answers = Callable[[str], Any]
+"""Runs a command and gives its answer as JSON values."""
+
+Why = str | Callable[[Answers], str]
+"""Why an answer is right. A text with figures of the release is made from its answers."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -31,20 +44,114 @@ class Question:
 
     question: str
     command: tuple[str, ...]
-    why: str
+    why: Why
     lines: tuple[str, ...] = ()
-    """Of a device: the lines that answer, by their first words."""
+    """Of a device: the lines that answer, by their first words or those after the heading."""
 
 
-def ask(question: str, command: str, why: str, *lines: str) -> Question:
+def ask(question: str, command: str, why: Why, *lines: str) -> Question:
     """Make a question; a part of the command in quotes is one argument."""
-    parts = command.split('"')
-    words = [
-        word
-        for number, part in enumerate(parts)
-        for word in ([part] if number % 2 else part.split())
+    return Question(question, tuple(shlex.split(command)), why, lines)
+
+
+def device_of(answers: Answers, name: str) -> dict[str, Any]:
+    """Give the answer of ``hwprices device``."""
+    rows: list[dict[str, Any]] = answers(f"device {shlex.quote(name)}")
+    return rows[0]
+
+
+def year_of_l4(answers: Answers) -> str:
+    """Compare the cheapest year with a year on demand."""
+    row = device_of(answers, "L4")
+    year, on_demand = float(row["usd_per_year"]), float(row["on_demand_usd_per_hour"])
+    return (
+        f"The cheapest way is {row['usd_per_year_basis']}, at {year / HOURS_PER_YEAR:.4f} USD/h;"
+        f" a year at the cheapest on-demand price, {on_demand:.4f} USD/h, would be"
+        f" {on_demand * HOURS_PER_YEAR:,.0f} USD."
+    )
+
+
+def efficiency_of_dgx(answers: Answers) -> str:
+    """Divide the rate of its GPUs by the watts of the machine."""
+    row = device_of(answers, "DGX H100")
+    (rate,) = [rate["rate"] for rate in row["dense_rates"] if rate["dtype"] == "bf16"]
+    watts = row["power_w"]
+    return (
+        f"Eight GPUs over the {watts:,.0f} W of the whole machine: {rate:,.0f} / {watts:,.0f}"
+        " TFLOPS/W."
+    )
+
+
+def prices_of_4090(answers: Answers) -> str:
+    """Tell the card's price from that of the machine."""
+    row = device_of(answers, "RTX 4090")
+    launch, share = float(row["launch_price_usd"]), float(row["machine_share_usd"])
+    return f"The card was {launch:,.0f} USD at launch; {share:,.0f} is a whole PC with one."
+
+
+def image_on_l4(answers: Answers) -> str:
+    """Give the measured rate and the price behind that of an image."""
+    row = device_of(answers, "L4")
+    (rate,) = [
+        one["per_accelerator"]
+        for one in row["measured"]
+        if (one["model"], one["scenario"]) == ("stable-diffusion-xl", "Offline")
     ]
-    return Question(question, tuple(words), why, lines)
+    price = float(row["on_demand_usd_per_hour"])
+    return f"{rate:.4f} images a second at {price:.4f} USD/h."
+
+
+def cost_of_lora(answers: Answers) -> str:
+    """Give the range of what the shown machines cost."""
+    costs = [float(row["usd"]) for row in answers("recommend --model 7B --workload lora --top 3")]
+    return (
+        f"One GPU for some hours and {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
+        " listed apart, the cheapest first."
+    )
+
+
+LORA_AS_MEASURED = (
+    "recommend --model llama-2-70b --workload lora --where cloud --provider aws --top 3"
+)
+
+
+def measured_lora(answers: Answers) -> str:
+    """Say how many minutes the tokens that are assumed take at the speed of eight B200."""
+    rows = answers(LORA_AS_MEASURED)
+    (hours,) = [row["hours"] for row in rows if row["machine"] == "p6-b200.48xlarge"]
+    return (
+        f"MLPerf's result of eight B200 is for {TUNING_TOKENS / 1e6:.0f} million tokens; at that"
+        f" speed {FINE_TUNING_TOKENS / 1e6:.0f} million take {hours * 60:.0f} minutes."
+    )
+
+
+def price_on_cpus(answers: Answers) -> str:
+    """Compare the cheapest CPU with the cheapest accelerator, both filled."""
+    model = "recommend --model llama-3.1-8b --where cloud --top 1"
+    cpu, gpu = (
+        float(answers(f"{model} --machines {kind}")[0]["usd_per_million_tokens"])
+        for kind in ("cpus", "accelerators")
+    )
+    return (
+        f"{cpu:.2f} USD per million tokens on the cheapest, from runs of vLLM and llama.cpp on"
+        f" these CPUs: {cpu / gpu:.0f} times the {gpu:.4f} USD of a full GPU."
+    )
+
+
+def small_model_on_cpus(answers: Answers) -> str:
+    """Compare the hourly price of the cheapest CPU with that of the cheapest accelerator."""
+    model = (
+        "recommend --model llama-3.2-3b --where cloud --users 1 --min-tokens-per-second 5"
+        " --objective hourly --top 1"
+    )
+    cpu, gpu = (
+        float(answers(f"{model} --machines {kind}")[0]["usd_per_hour"])
+        for kind in ("cpus", "accelerators")
+    )
+    return (
+        f"No: 2 GB of weights in four bits run on one vCPU of today, for {cpu:.4f} USD/h; the"
+        f" cheapest GPU is {gpu:.4f}."
+    )
 
 
 QUESTIONS = [
@@ -60,7 +167,7 @@ QUESTIONS = [
     ask(
         "And an L4 for a year?",
         "device L4",
-        "A commitment of one year at 0.4438 USD/h is 3,888 USD; on demand it would be 6,172.",
+        year_of_l4,
         "USD/h ",
         "USD/year",
     ),
@@ -79,7 +186,7 @@ QUESTIONS = [
     ask(
         "How efficient is a DGX H100, and what does a token cost its owner?",
         'device "DGX H100"',
-        "Eight GPUs over the 10,200 W of the whole machine: 7,915 / 10,200 TFLOPS/W.",
+        efficiency_of_dgx,
         "memory",
         "TFLOPS/W",
         "USD/M tokens",
@@ -87,7 +194,7 @@ QUESTIONS = [
     ask(
         "What does an RTX 4090 cost to buy?",
         'device "RTX 4090"',
-        "The card was 1,599 USD at launch; 2,599 is a whole PC with one.",
+        prices_of_4090,
         "at launch",
         "in a machine",
     ),
@@ -95,25 +202,25 @@ QUESTIONS = [
         "How fast is a MacBook with M3 Max for one user?",
         "device M3-Max",
         "Measured with llama.cpp; Apple publishes no rate.",
-        "measured",
+        "llama3-70b SingleUser",
+        "llama3-8b SingleUser",
     ),
     ask(
         "What does an image of SDXL cost on an L4?",
         "device L4",
-        "0.2516 images a second at 0.7045 USD/h.",
+        image_on_l4,
         "USD/1000",
     ),
     ask(
         "Where is Graviton4 sold?",
         "device Graviton4",
         "On AWS alone: other clouds' Neoverse V2 is another CPU.",
-        "clouds",
+        "regions",
     ),
     ask(
         "Which machine for LoRA of a 7B model?",
         "recommend --model 7B --workload lora --top 3",
-        "One GPU for some hours and 5 to 10 USD; machines to buy are listed apart, the cheapest"
-        " first.",
+        cost_of_lora,
     ),
     ask(
         "And with 5 USD?",
@@ -127,8 +234,8 @@ QUESTIONS = [
     ),
     ask(
         "LoRA of Llama 2 70B, as MLPerf measured it?",
-        "recommend --model llama-2-70b --workload lora --where cloud --provider aws --top 3",
-        "Eight B200 took 9.6 minutes for 25 million tokens, so 100 million take 38.",
+        LORA_AS_MEASURED,
+        measured_lora,
     ),
     ask(
         "Full fine-tuning of 8B with 128k tokens?",
@@ -237,8 +344,7 @@ QUESTIONS = [
     ask(
         "What does Llama 3.1 8B cost on CPUs?",
         "recommend --model llama-3.1-8b --machines cpus --top 3",
-        "Some ten USD per million tokens, from runs of vLLM and llama.cpp on these CPUs: a hundred"
-        " times the price on a full GPU.",
+        price_on_cpus,
     ),
     ask(
         "And for one user: is a small GPU cheaper?",
@@ -251,8 +357,7 @@ QUESTIONS = [
         "And a model of 3B?",
         "recommend --model llama-3.2-3b --machines all --where cloud --users 1"
         " --min-tokens-per-second 5 --objective hourly --top 3",
-        "No: 2 GB of weights in four bits run on one vCPU of today, for a quarter of the smallest"
-        " GPU's price of an hour.",
+        small_model_on_cpus,
     ),
     ask(
         "Images of SDXL?",
@@ -282,27 +387,56 @@ def section(question: Question, root: str) -> str:
     """Ask a question, and write its section.
 
     Raises:
-        RuntimeError: the command failed with anything but an error in one line.
+        RuntimeError: the command failed with anything but an error in one line, or its answer lacks
+            a line that the question asks for.
     """
-    from hwprices.cli import app
-
-    result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, [*question.command, "--root", root])
-    if result.exit_code not in (0, 2):
-        raise RuntimeError(f"{question.command}: {result.exception!r}")
+    result = _run([*question.command, "--root", root])
     output = result.stdout if result.exit_code == 0 else result.stderr
     shown = "\n".join(line.rstrip() for line in _shown(question, output.splitlines()))
     words = " ".join(f'"{word}"' if " " in word else word for word in question.command)
-    return (
-        f"## {question.question}\n\n```console\n$ hwprices {words}\n{shown}\n```\n\n"
-        f"{question.why}\n"
-    )
+    why = question.why
+    if not isinstance(why, str):
+        why = why(lambda command: _json(command, root))
+    return f"## {question.question}\n\n```console\n$ hwprices {words}\n{shown}\n```\n\n{why}\n"
+
+
+def _run(arguments: list[str]) -> Result:
+    from hwprices.cli import app
+
+    result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, arguments)
+    if result.exit_code not in (0, 2):
+        raise RuntimeError(f"{arguments}: {result.exception!r}")
+    return result
+
+
+def _json(command: str, root: str) -> Any:
+    result = _run([*shlex.split(command), "--json", "--root", root])
+    if result.exit_code:
+        raise RuntimeError(f"{command}: {result.stderr}")
+    return json.loads(result.stdout)
 
 
 def _shown(question: Question, lines: list[str]) -> list[str]:
-    """Choose the lines of an answer that are shown."""
+    """Choose the lines of an answer that are shown.
+
+    Raises:
+        RuntimeError: there is none, or none with some of the question's words.
+    """
     if not question.lines:
-        return [line for line in lines if line.strip()][: KEPT[question.command[0]] or 3]
-    return [line for line in lines if any(f"{line} ".startswith(words) for words in question.lines)]
+        shown = [line for line in lines if line.strip()][: KEPT[question.command[0]] or 3]
+    else:
+        shown = [line for line in lines if any(_has(line, words) for words in question.lines)]
+        for words in question.lines:
+            if not any(_has(line, words) for line in shown):
+                raise RuntimeError(f"{question.question}: no line of the answer begins {words!r}")
+    if not shown:
+        raise RuntimeError(f"{question.question}: the answer has no line")
+    return shown
+
+
+def _has(line: str, words: str) -> bool:
+    """Tell whether a line begins with words, or continues an answer with them."""
+    return f"{line} ".startswith(words) or line.strip().startswith(words)
 
 
 def page(root: str) -> str:

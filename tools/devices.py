@@ -144,7 +144,11 @@ def tokens(row: Row) -> str:
 
 def not_rented(row: Row) -> str:
     """Say why there is no price of an hour in a data center."""
-    return "no price in the sample" if row["providers"] else "no cloud here rents it"
+    if not row["providers"]:
+        return "no cloud here rents it"
+    native = [cloud["currency"] for cloud in row["where_sold"] if cloud["on_demand_per_hour"]]
+    others = sorted(set(native) - {"USD"})
+    return f"price in {', '.join(others)} alone" if others else "no price in the sample"
 
 
 def no_tokens(row: Row) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 from tests.helpers.asked_devices import DEVICE_IDS
 from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
+from tools import devices
 
 from hwprices.errors import HwpricesError
 from hwprices.read.device import answer, lookup
@@ -243,6 +244,18 @@ def test_a_price_in_euro_is_shown_without_a_rate(release: Release) -> None:
         "EUR",
         None,
     )
+
+
+def test_a_price_in_euro_alone_is_not_called_no_price(release: Release) -> None:
+    """Scaleway rents out a P100 for 1.22 EUR."""
+    own = release.tables["offers"].filter(instance_type="g6.xlarge")
+    in_euro = own.with_columns(
+        pl.lit(None, Money).alias(name) for name in own.columns if "usd" in name
+    ).with_columns(currency=pl.lit("EUR"), on_demand_hourly=pl.lit(Decimal("1.22"), Money))
+    row = answered(Release({**release.tables, "offers": in_euro}), "L4")
+    assert row["where_sold"][0]["on_demand_per_hour"] == Decimal("1.22")
+    assert "hourly cost: no price in USD" in row["missing"]
+    assert devices.not_rented(row) == "price in EUR alone"
 
 
 @pytest.mark.parametrize(

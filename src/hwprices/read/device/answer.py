@@ -167,6 +167,13 @@ class Availability:
     local_devices: list[str] | None = None
     sold_locally: bool | None = None
 
+    def is_priced_in_other_currency(self) -> bool:
+        """Tell whether a cloud has a price that no exchange rate turned into USD."""
+        return any(
+            row["on_demand_per_hour"] is not None and row["on_demand_usd_per_hour"] is None
+            for row in self.where_sold
+        )
+
 
 @dataclass(frozen=True)
 class Rent:
@@ -248,11 +255,12 @@ class Answer:
         """List each question without an answer, with the reason."""
         rentable = bool(self.availability.providers)
         rented_only = rentable and self.availability.sold_locally is False
-        no_rent = (
-            "no price in this release"
-            if rentable
-            else "no cloud here sells it, and no machine to buy has a price and a power"
-        )
+        if self.availability.is_priced_in_other_currency():
+            no_rent = "no price in USD"
+        elif rentable:
+            no_rent = "no price in this release"
+        else:
+            no_rent = "no cloud here sells it, and no machine to buy has a price and a power"
         no_price = "it is rented only" if rented_only else "no price is known"
         any_hourly_cost = (
             self.rent.cheapest_usd_per_hour
