@@ -1,7 +1,9 @@
 """The sheets cover what they must, and fit together."""
 
+import re
 from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -154,6 +156,29 @@ def test_local_hardware(sheets: Sheets) -> None:
         cluster["cpu_cores"],
         cluster["memory_gib"],
     ) == ("3820.0000000000", "EUR", 80, 160)
+
+
+def test_a_machine_does_not_have_the_embodied_emissions_of_its_board(sheets: Sheets) -> None:
+    """NVIDIA's 1,312 kgCO2e is of an HGX H100, without the host that a DGX H100 has."""
+    known = sheets["local_hardware"].filter(pl.col("embodied_kgco2e").is_not_null())
+    assert set(known["device_id"]) == {"nvidia-hgx-h100", "nvidia-hgx-b200"}
+    assert not known["complete"].any()
+
+
+def test_the_readme_names_every_embodied_emission(sheets: Sheets, project: Path) -> None:
+    known = sheets["accelerators"]["embodied_kgco2e"].drop_nulls()
+    readme = " ".join((project / "data/specs/README.md").read_text(encoding="utf-8").split())
+    begins = readme.index("Six accelerators have a figure.")
+    text = readme[begins : readme.index("For the others none", begins)]
+    named = re.findall(r"\(([\d.]+)(?: kgCO2e)?\)", text)
+    assert sorted(map(float, named)) == known.sort().to_list()
+    assert len(named) == 6
+
+
+def test_a_port_belongs_to_the_price(sheets: Sheets) -> None:
+    """At 2,199 USD the Mac mini M4 Pro has Gigabit Ethernet; 10 Gb is an option."""
+    minis = sheets["local_hardware"].filter(pl.col("device_id").str.contains("mac-mini"))
+    assert minis["network_gbps"].to_list() == [1.0, 1.0]
 
 
 def test_memory_of_machines_is_that_of_their_accelerators(sheets: Sheets) -> None:
