@@ -15,6 +15,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures
+from hwprices.read.private_hosts import is_private_host
 from hwprices.read.report import columns, payload
 from hwprices.read.report.journey import Explained, fields
 from hwprices.read.report.templates import render
@@ -241,20 +242,24 @@ OWN = ("on_demand_hourly", "on_demand_reason")
 def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
     """Find the cheapest prices of one accelerator by provider, in each of PRICE_HEADINGS.
 
-    ``offers`` are those of machines with the accelerator. Returns a dict for each provider:
-    ``provider``, and ``prices`` with a price or None for each heading. A price has ``amount`` for
-    one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where the
-    provider has one in USD; otherwise on demand in the first other currency.
+    ``offers`` are those of machines with the accelerator. Returns a dict for each provider, and
+    one of its own for its machines of private people: ``provider``, ``private_host`` (whether it is
+    of such machines), and ``prices`` with a price or None for each heading. A price has ``amount``
+    for one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where
+    the provider has one in USD; otherwise on demand in the first other currency.
     """
     with_accelerators = offers.filter(pl.col("accelerator_count") > 0)
     return [
         {
             "provider": provider,
+            "private_host": private_host,
             "prices": {
                 heading: _cheapest(own, column) for column, heading in PRICE_HEADINGS.items()
             },
         }
-        for (provider,), own in with_accelerators.group_by("provider", maintain_order=True)
+        for (provider, private_host), own in with_accelerators.group_by(
+            "provider", is_private_host().alias("private_host"), maintain_order=True
+        )
     ]
 
 
