@@ -102,6 +102,12 @@ def test_words_and_options_give_the_same_offers(data: Dataset) -> None:
     assert words == options == [("europe-west4", A3, "committed_use", "62.5")]
 
 
+@pytest.mark.parametrize("amount", ["=16GB", "16-16 gib", "16GB-16GB", "16GiB..16"])
+def test_memory_may_have_its_unit(data: Dataset, amount: str) -> None:
+    assert found(data, memory=amount) == found(data, memory="=16")
+    assert found(data, "l4", accelerator_memory=amount.replace("16", "24")) == found(data, "l4")
+
+
 def test_several_places_widen_the_search_and_options_narrow_it(data: Dataset) -> None:
     assert {row[0] for row in found(data, "l4 us-east-1 europe")} == {"us-east-1", "europe-west4"}
     assert found(data, "l4 us-east-1 europe", provider="aws") == [
@@ -177,6 +183,9 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
         ({"option": "spto"}, "Did you mean spot"),
         ({"term": "2y"}, "no vendor sells this term"),
         ({"vcpus": "many"}, "Write 16 for at least 16"),
+        ({"memory": "64-10"}, "--memory 64-10: 64 is more than 10. Write the smaller .* 10-64"),
+        ({"accelerator_memory": "80MB"}, "this is no amount"),
+        ({"vcpus": "4GB"}, "this is no amount"),
         ({"max_price": "cheap"}, "this is no number"),
         ({"usd_per": {"EURO": 1}}, "no exchange rate"),
         ({"country": "germny"}, "Did you mean"),

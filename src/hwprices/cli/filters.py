@@ -32,7 +32,9 @@ Count = Annotated[
 ]
 AcceleratorMemory = Annotated[
     str | None,
-    typer.Option(help="GiB of one accelerator: 80 is at least 80; 40-80 a range; =80 exactly."),
+    typer.Option(
+        help="GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly."
+    ),
 ]
 Vcpus = Annotated[str | None, typer.Option(help="vCPUs, in the same form.")]
 Memory = Annotated[str | None, typer.Option(help="GiB of main memory, in the same form.")]

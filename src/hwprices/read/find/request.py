@@ -27,6 +27,9 @@ from hwprices.schemas.vocabulary import (
 
 _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 
+_GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
+"""The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -40,7 +43,7 @@ class Options:
     count: float | None = None
     """Accelerators of the machine, exactly."""
     accelerator_memory: str | float | None = None
-    """GiB of one accelerator: 80 is at least 80, 80-96 a range, =80 exactly."""
+    """GiB of one accelerator: 80 or 80GB is at least 80, 80-96 a range, =80 exactly."""
     vcpus: str | float | None = None
     """In the same form."""
     memory: str | float | None = None
@@ -109,9 +112,9 @@ def _figures(options: Options) -> dict[str, Any]:
     count, limit = options.count, options.max_price
     fields = {
         "accelerator_count": None if count is None else Range(float(count), float(count)),
-        "accelerator_gib": _range("accelerator-memory", options.accelerator_memory),
+        "accelerator_gib": _gib("accelerator-memory", options.accelerator_memory),
         "vcpus": _range("vcpus", options.vcpus),
-        "memory_gib": _range("memory", options.memory),
+        "memory_gib": _gib("memory", options.memory),
         "arch": _code("arch", options.arch, ARCHITECTURES),
         "max_price": None if limit is None else _decimal("max-price", limit),
         "usd_per": _rates(options.usd_per),
@@ -147,7 +150,16 @@ def _decimal(name: str, value: object) -> Decimal:
     return amount
 
 
+def _gib(name: str, value: str | float | None) -> Range | None:
+    return _range(name, value if value is None else _GIB.sub("", str(value)))
+
+
 def _range(name: str, value: str | float | None) -> Range | None:
+    """Read an amount: 16 for at least 16, 16-32, =16.
+
+    Raises:
+        HwpricesError: the text has another form, or the range ends before it begins.
+    """
     if value is None:
         return None
     match = _RANGE.fullmatch(str(value).strip())
@@ -159,6 +171,11 @@ def _range(name: str, value: str | float | None) -> Range | None:
     exactly, least, last = match.groups()
     if exactly:
         return Range(float(last), float(last))
+    if least and float(least) > float(last):
+        raise HwpricesError(
+            f"--{name} {value}: {least} is more than {last}",
+            f"Write the smaller amount first: {last}-{least}.",
+        )
     return Range(float(least), float(last)) if least else Range(least=float(last))
 
 
