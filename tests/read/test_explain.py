@@ -173,6 +173,8 @@ def test_a_missing_page_is_reported(dataset: hwprices.Dataset) -> None:
 def test_a_price_that_does_not_exist_suggests_where_to_look(dataset: hwprices.Dataset) -> None:
     with pytest.raises(HwpricesError, match=r"no price of m5\.large with .*mars.*in us-east-1"):
         explain.find_prices(dataset, "m5.large", region="mars")
+    with pytest.raises(HwpricesError, match=r"with provider gcp\. It has prices in us-east-1"):
+        explain.find_prices(dataset, "m5.large", "GCP")
     with pytest.raises(HwpricesError, match="hwprices coverage"):
         explain.find_prices(dataset, "z9.none")
 

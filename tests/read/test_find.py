@@ -102,6 +102,39 @@ def test_words_and_options_give_the_same_offers(data: Dataset) -> None:
     assert words == options == [("europe-west4", A3, "committed_use", "62.5")]
 
 
+def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
+    """Of two --provider the last one alone counted."""
+
+    def names(*options: str) -> set[tuple[str, str, str]]:
+        rows = json.loads(run("find", "--json", *options, root=market).stdout)
+        return {(row["provider"], row["instance_type"], row["region"]) for row in rows}
+
+    both = names("--provider", "aws", "--provider", "google")
+    assert both == names("--provider", "aws,gcp") == names("--provider", "AWS", "gcp")
+    assert {provider for provider, *_ in both} == {"aws", "gcp"}
+    assert {name for _, name, _ in names("--gpu", "h200", "--gpu", "l4", "--region", "us-east")} | {
+        name for _, name, _ in names("--type", "p5en", "--type", "g6.xlarge")
+    } == {"p5en.48xlarge", "g6.xlarge"}
+    places = names("--country", "US", "--country", "NL", "--os", "linux")
+    assert {region for *_, region in places} == {region for *_, region in names()}
+    rows = json.loads(
+        run("price", P5, "--option", "spot", "--option", "on_demand", "--json", root=market).stdout
+    )
+    assert len(rows) == 2
+    covered = run("coverage", "--provider", "google", "--provider", "azure", root=market).stdout
+    assert "us-east4" in covered
+    assert "us-east-1" not in covered
+    twice = run("find", "--os", "linux", "--os", "windows", root=market)
+    assert twice.exit_code == 2
+    assert "--os is given 2 times: linux, windows." in twice.stderr
+
+
+def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
+    listed = found(data, accelerator=["h100", "l4"], provider=["aws", "azure"], term=["1y", "0m"])
+    assert listed == found(data, accelerator="h100,l4", provider="aws,azure", term="1y,0m")
+    assert {row[1] for row in listed} == {P5, "g6.xlarge"}
+
+
 @pytest.mark.parametrize("amount", ["=16GB", "16-16 gib", "16GB-16GB", "16GiB..16"])
 def test_memory_may_have_its_unit(data: Dataset, amount: str) -> None:
     assert found(data, memory=amount) == found(data, memory="=16")
@@ -180,6 +213,7 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
         ({"accelerator": "h10"}, None),
         ({"accelerator": "voodoo"}, "no machine of this release has an accelerator"),
         ({"provider": "aw"}, "There are: aws, azure, gcp"),
+        ({"provider": ["aws", "aw"]}, "no provider 'aw' is in this release"),
         ({"option": "spto"}, "Did you mean spot"),
         ({"term": "2y"}, "no vendor sells this term"),
         ({"vcpus": "many"}, "Write 16 for at least 16"),

@@ -10,76 +10,99 @@ import typer
 
 from hwprices.cli import completion
 from hwprices.cli.common import UsdPer
+from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
+
+SEVERAL = "Several with commas, or with the option again."
+
+TEXT = "<str>"
+"""How the help writes an option of ``TAKE_ONE``."""
 
 Words = Annotated[
     list[str] | None,
     typer.Argument(help="In words: 8xH100 europe spot; 16vcpu 64gb arm64; d4s_v5 germany."),
 ]
 Accelerator = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--accelerator",
         "--gpu",
-        help="An accelerator: h100, l40s, 'a100 80gb'. Several with commas, as everywhere.",
+        help=f"An accelerator: h100, l40s, 'a100 80gb'. {SEVERAL}",
         autocompletion=completion.accelerators,
     ),
 ]
 Count = Annotated[
-    float | None, typer.Option("--count", min=0, help="Accelerators of the machine, exactly.")
+    list[float] | None,
+    typer.Option("--count", min=0, metavar="<float>", help="Accelerators of the machine, exactly."),
 ]
 AcceleratorMemory = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly."
+        metavar=TEXT,
+        help="GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly.",
     ),
 ]
-Vcpus = Annotated[str | None, typer.Option(help="vCPUs, in the same form.")]
-Memory = Annotated[str | None, typer.Option(help="GiB of main memory, in the same form.")]
-Arch = Annotated[str | None, typer.Option(help="x86_64 or arm64.")]
+Vcpus = Annotated[list[str] | None, typer.Option(metavar=TEXT, help="vCPUs: 16, 16-32 or =16.")]
+Memory = Annotated[
+    list[str] | None, typer.Option(metavar=TEXT, help="GiB of main memory: 64, 64GB, 64-128.")
+]
+Arch = Annotated[list[str] | None, typer.Option(metavar=TEXT, help="x86_64 or arm64.")]
 Type = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--type",
-        help="A machine type or family: g6.xlarge, p5, d4s_v5.",
+        help=f"A machine type or family: g6.xlarge, p5, d4s_v5. {SEVERAL}",
         autocompletion=completion.machines,
     ),
 ]
-Provider = Annotated[str | None, typer.Option(help="A cloud.", autocompletion=completion.providers)]
+Provider = Annotated[
+    list[str] | None,
+    typer.Option(help=f"A cloud: aws, google. {SEVERAL}", autocompletion=completion.providers),
+]
 Region = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="A region, or a direction: us-east-1, us-east, westeurope.",
+        help=f"A region, or a direction: us-east-1, us-east, westeurope. {SEVERAL}",
         autocompletion=completion.regions,
     ),
 ]
-Country = Annotated[str | None, typer.Option(help="A country: DE, germany.")]
-Continent = Annotated[str | None, typer.Option(help="A continent: europe, north_america.")]
+Country = Annotated[list[str] | None, typer.Option(help=f"A country: DE, germany. {SEVERAL}")]
+Continent = Annotated[
+    list[str] | None, typer.Option(help=f"A continent: europe, north_america. {SEVERAL}")
+]
 PurchaseOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--option",
         "--purchase-option",
-        help="on_demand, spot, reserved …; commitment is every option with a term.",
+        help=f"on_demand, spot, reserved …; commitment is every option with a term. {SEVERAL}",
         autocompletion=completion.options,
     ),
 ]
-Term = Annotated[str | None, typer.Option(help="Length of the commitment: 1y, 3y.")]
+Term = Annotated[list[str] | None, typer.Option(help=f"Length of commitment: 1y, 3y. {SEVERAL}")]
 System = Annotated[
-    str | None,
-    typer.Option("--os", help="linux (the default), windows, rhel …; any for all."),
+    list[str] | None,
+    typer.Option("--os", metavar=TEXT, help="linux (the default), windows, rhel …; any for all."),
 ]
 License = Annotated[
-    str | None, typer.Option("--license", help="included (the default), byol or any.")
+    list[str] | None,
+    typer.Option("--license", metavar=TEXT, help="included (the default), byol or any."),
 ]
 Software = Annotated[
-    str | None,
-    typer.Option(help="Software in the price: none (the default), sql_server … or any."),
+    list[str] | None,
+    typer.Option(
+        metavar=TEXT, help="Software in the price: none (the default), sql_server … or any."
+    ),
 ]
-Tenancy = Annotated[str | None, typer.Option(help="shared (the default), dedicated, host or any.")]
-MaxPrice = Annotated[str | None, typer.Option(help="At most so many USD for an hour.")]
+Tenancy = Annotated[
+    list[str] | None,
+    typer.Option(metavar=TEXT, help="shared (the default), dedicated, host or any."),
+]
+MaxPrice = Annotated[
+    list[str] | None, typer.Option(metavar=TEXT, help="At most so many USD for an hour.")
+]
 OverlayFile = Annotated[
     Path | None,
     typer.Option(
@@ -127,6 +150,20 @@ OPTIONS: Mapping[str, Any] = {
 }
 """The options that commands share, by the keyword that ``read.find`` takes each under."""
 
+TAKE_ONE = {
+    "count",
+    "accelerator_memory",
+    "vcpus",
+    "memory",
+    "arch",
+    "os",
+    "software",
+    "license",
+    "tenancy",
+    "max_price",
+}
+"""Options with one value. Typer collects it as a list, so that a second one is not lost."""
+
 Options = Mapping[str, Any]
 """Values of shared options, as keywords of ``read.find``."""
 
@@ -140,7 +177,7 @@ def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: Any) -> None:
-            options = {name: values.pop(name) for name in names}
+            options = {name: _given(name, values.pop(name)) for name in names}
             if "usd_per" in options:
                 options["usd_per"] = usd_rates(options["usd_per"])
             if "overlays" in options:
@@ -162,6 +199,22 @@ def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
         return run
 
     return with_options
+
+
+def _given(name: str, value: Any) -> Any:
+    """Give what was written for an option; None for nothing.
+
+    Raises:
+        HwpricesError: an option with one value has two.
+    """
+    if name not in TAKE_ONE:
+        return value or None
+    if value and len(value) > 1:
+        raise HwpricesError(
+            f"--{name.replace('_', '-')} is given {len(value)} times: {', '.join(map(str, value))}",
+            "It takes one value.",
+        )
+    return value[0] if value else None
 
 
 def load_overlays(file: Path | None) -> "Overlays | None":

@@ -10,7 +10,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read import landed
 from hwprices.read.dataset import Dataset
-from hwprices.read.find import machines
+from hwprices.read.find import machines, request, words
 from hwprices.read.landed import Trace
 from hwprices.units import HOURS_PER_MONTH
 
@@ -38,18 +38,25 @@ class Explanation:
     traces: tuple[Trace, ...]
 
 
-def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFrame:
+def find_prices(
+    dataset: Dataset, name: str, provider: request.Names = None, **filters: str | None
+) -> pl.DataFrame:
     """Find the rows of prices with that price_id or instance type.
 
-    ``filters`` are columns and the value each must have (provider, region, os …); None filters
-    nothing.
+    ``provider`` names clouds as ``find`` does. ``filters`` are columns and the value each must have
+    (region, os …); None filters nothing.
 
     Raises:
-        HwpricesError: there is no such price; the line says where the type has prices.
+        HwpricesError: there is no such price (the line says where the type has prices), or no such
+            provider.
     """
-    same_name = _of_name(dataset, name, filters.get("provider"))
+    clouds = request.providers(words.vocabulary(dataset), provider)
+    same_name = _of_name(dataset, name, clouds)
     active = {key: value for key, value in filters.items() if value is not None}
-    prices = same_name.filter(*(pl.col(key) == value for key, value in active.items())).collect()
+    conditions = [pl.col(key) == value for key, value in active.items()]
+    if clouds:
+        conditions.append(pl.col("provider").is_in(sorted(clouds)))
+    prices = same_name.filter(*conditions).collect()
     if prices.is_empty():
         regions = same_name.select(pl.col("region").unique().sort()).collect()["region"].to_list()
         hint = (
@@ -57,12 +64,13 @@ def find_prices(dataset: Dataset, name: str, **filters: str | None) -> pl.DataFr
             if regions
             else f"hwprices price {quote(name)} says where it is offered."
         )
-        wanted = ", ".join(f"{key} {value}" for key, value in active.items())
+        asked = {"provider": "/".join(sorted(clouds)), **active}
+        wanted = ", ".join(f"{key} {value}" for key, value in asked.items() if value)
         raise HwpricesError(f"no price of {name}" + (f" with {wanted}" if wanted else ""), hint)
     return prices.sort(PRICE_ORDER)
 
 
-def _of_name(dataset: Dataset, name: str, provider: str | None) -> pl.LazyFrame:
+def _of_name(dataset: Dataset, name: str, providers: frozenset[str]) -> pl.LazyFrame:
     """Give the prices with that id, or of that machine type: without case or vendor's prefix.
 
     Raises:
@@ -75,7 +83,7 @@ def _of_name(dataset: Dataset, name: str, provider: str | None) -> pl.LazyFrame:
     exact = prices.filter(instance_type=name)
     if not exact.head(1).collect().is_empty():
         return exact
-    machine = machines.resolve(dataset, name, provider)
+    machine = machines.resolve(dataset, name, providers)
     return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 

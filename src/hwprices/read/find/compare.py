@@ -79,7 +79,7 @@ def compare(
     """
     chosen = [machines.resolve(dataset, name) for name in names]
     given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(words.Vocabulary(dataset), **given)
+    search = request.request(words.vocabulary(dataset), **given)
     if equals:
         chosen += nearest(dataset, chosen[0], search) if chosen else []
     chosen = list(dict.fromkeys(chosen))

@@ -32,7 +32,7 @@ def answer(
     dataset: "Dataset",
     name: str,
     *,
-    provider: str | None = None,
+    provider: request.Names = None,
     overlays: "Overlays | None" = None,
     **options: Any,
 ) -> MachineAnswer:
@@ -44,8 +44,9 @@ def answer(
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
     """
-    machine = machines.resolve(dataset, name, provider)
-    search = _search(dataset, machine, options)
+    names = words.vocabulary(dataset)
+    machine = machines.resolve(dataset, name, request.providers(names, provider))
+    search = _search(names, machine, options)
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
     if overlays is not None:
@@ -58,8 +59,7 @@ def answer(
     return MachineAnswer(machine, specification(dataset, machine), rows, notes)
 
 
-def _search(dataset: "Dataset", machine: machines.Machine, options: dict[str, Any]) -> Search:
-    names = words.Vocabulary(dataset)
+def _search(names: words.Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
     everything = {"os": "any", "license": "any", "tenancy": "any", "software": "any"}
     given = {name: value for name, value in options.items() if value is not None}
     search = request.request(names, **{**everything, **given})

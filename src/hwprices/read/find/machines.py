@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,14 +97,16 @@ def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
     ]
 
 
-def resolve(dataset: Tables, name: str, provider: str | None = None) -> Machine:
+def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Machine:
     """Give the one machine type of that name, before which its provider may stand.
+
+    ``providers``: the only ones that are looked through; empty for all.
 
     Raises:
         HwpricesError: no machine type has the name (the line names near ones), or those of several
             providers do.
     """
-    choices = [m for m in machines(dataset) if provider is None or m.provider == provider]
+    choices = [m for m in machines(dataset) if not providers or m.provider in providers]
     matches = find_machines(choices, name) or _after_provider(choices, name)
     if len(matches) == 1:
         return matches[0]

@@ -76,8 +76,7 @@ def answer(
     Raises:
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.
     """
-    titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-    search = request.request(words.Vocabulary(dataset, titles), text, **options)
+    search = request.request(words.vocabulary(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -31,14 +31,18 @@ _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
 
+Names = str | Iterable[str] | None
+"""One name, several with commas, or a list of either."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What a question may ask for besides its words. None asks for nothing.
 
-    Options of names take several with commas, as on the command line.
+    Options of names take several: with commas, as on the command line, or as a list.
     """
 
-    accelerator: str | None = None
+    accelerator: Names = None
     """An accelerator, by id or name: h100, l40s."""
     count: float | None = None
     """Accelerators of the machine, exactly."""
@@ -50,17 +54,17 @@ class Options:
     """GiB of main memory, in the same form."""
     arch: str | None = None
     """x86_64 or arm64."""
-    type: str | None = None
+    type: Names = None
     """Machine types or families."""
-    provider: str | None = None
-    region: str | None = None
+    provider: Names = None
+    region: Names = None
     """Regions, or directions such as us-east."""
-    country: str | None = None
+    country: Names = None
     """Countries, by code or English name."""
-    continent: str | None = None
-    option: str | None = None
+    continent: Names = None
+    option: Names = None
     """Purchase options; "commitment" stands for all that have a term."""
-    term: str | int | None = None
+    term: Names | int = None
     """1y, 3y, or months."""
     os: str | None = None
     """An operating system, or "any"."""
@@ -179,8 +183,14 @@ def _range(name: str, value: str | float | None) -> Range | None:
     return Range(float(least), float(last)) if least else Range(least=float(last))
 
 
-def _split(value: str | None) -> list[str]:
-    return [part.strip() for part in (value or "").split(",") if part.strip()]
+def split(value: Names) -> list[str]:
+    """List the names of an option that takes several.
+
+    >>> split("aws, gcp"), split(["aws,gcp", "azure"]), split(None)
+    (['aws', 'gcp'], ['aws', 'gcp', 'azure'], [])
+    """
+    texts = [value] if isinstance(value, str) else value or []
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def _code(name: str, value: str | None, known: Any) -> str | None:
@@ -198,11 +208,11 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     return code
 
 
-def _purchase_options(option: str | None, term: str | int | None) -> dict[str, Any]:
+def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
     """Read the purchase options and terms."""
     known = [*PURCHASE_OPTIONS, COMMITMENT]
-    options = [str(_code("option", part, known)) for part in _split(option)]
-    terms = [_months(part) for part in _split(None if term is None else str(term))]
+    options = [str(_code("option", part, known)) for part in split(option)]
+    terms = [_months(part) for part in split(str(term) if isinstance(term, int) else term)]
     return {"purchase_options": frozenset(options), "terms": frozenset(terms)}
 
 
@@ -221,17 +231,16 @@ def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
     if options.accelerator:
-        ids = [key for part in _split(options.accelerator) for key in _accelerators(names, part)]
-        unknown = (
-            words.unknown_machines(part.lower(), names) for part in _split(options.accelerator)
-        )
+        asked = split(options.accelerator)
+        ids = [key for part in asked for key in _accelerators(names, part)]
+        unknown = (words.unknown_machines(part.lower(), names) for part in asked)
         named["accelerators"] = frozenset(ids)
         named["unknown_accelerators"] = frozenset().union(*unknown)
     if options.type:
-        found = [pair for part in _split(options.type) for pair in _machines(names, part)]
+        found = [pair for part in split(options.type) for pair in _machines(names, part)]
         named["machines"] = frozenset(found)
     if options.provider:
-        named["providers"] = frozenset(_provider(names, part) for part in _split(options.provider))
+        named["providers"] = providers(names, options.provider)
     return named
 
 
@@ -260,22 +269,31 @@ def _machines(names: Vocabulary, text: str) -> list[tuple[str, str]]:
     return [(machine.provider, machine.instance_type) for machine in chosen]
 
 
-def _provider(names: Vocabulary, text: str) -> str:
-    for provider, title in names.providers.items():
-        if text.lower() in (provider, title.lower()):
-            return provider
-    raise HwpricesError(
-        f"no provider {text!r} is in this release", f"There are: {', '.join(names.providers)}."
-    )
+def providers(names: Vocabulary, value: Names) -> frozenset[str]:
+    """Look up clouds by name, as the words of a question name them: aws, google.
+
+    Raises:
+        HwpricesError: the release has no such provider.
+    """
+    found: frozenset[str] = frozenset()
+    for text in split(value):
+        chosen = words.providers(text.lower(), names)
+        if not chosen:
+            raise HwpricesError(
+                f"no provider {text!r} is in this release",
+                f"There are: {', '.join(names.providers)}.",
+            )
+        found |= chosen
+    return found
 
 
-def _placed(names: Vocabulary, **options: str | None) -> dict[str, Any]:
+def _placed(names: Vocabulary, **options: Names) -> dict[str, Any]:
     """Look up region, country and continent; several kinds must all hold."""
     chosen: frozenset[tuple[str, str]] | None = None
     for kind, value in options.items():
-        if value is None:
+        if not value:
             continue
-        found = frozenset(pair for part in _split(value) for pair in _place(names, kind, part))
+        found = frozenset(pair for part in split(value) for pair in _place(names, kind, part))
         chosen = found if chosen is None else chosen & found
     return {} if chosen is None else {"regions": chosen}
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -25,6 +26,9 @@ from hwprices.schemas.vocabulary import (
     OPERATING_SYSTEMS,
     PURCHASE_OPTIONS,
 )
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
@@ -124,6 +128,12 @@ class Vocabulary:
             .select("provider", "instance_type", "accelerator_id", "vendor_name")
             .collect()
         )
+
+
+def vocabulary(dataset: "Dataset") -> Vocabulary:
+    """Give what words may mean in a release, with its providers' names for people."""
+    titles = {name: entry.title for name, entry in dataset.release.providers.items()}
+    return Vocabulary(dataset, titles)
 
 
 @dataclass(frozen=True)
@@ -246,12 +256,18 @@ def _code(text: str) -> Meaning | None:
 
 
 def _provider(text: str, names: Vocabulary) -> Meaning | None:
+    chosen = providers(text, names)
+    return Meaning("provider", {"providers": chosen}) if chosen else None
+
+
+def providers(text: str, names: Vocabulary) -> frozenset[str]:
+    """Find the provider of a name: its code, its name for people, or the first word of that."""
     matches = [
         provider
         for provider, title in names.providers.items()
         if text == provider or text in (title.lower(), title.lower().split()[0])
     ]
-    return Meaning("provider", {"providers": frozenset(matches)}) if len(matches) == 1 else None
+    return frozenset(matches) if len(matches) == 1 else frozenset()
 
 
 def _machines(phrase: str, names: Vocabulary) -> Meaning | None:
