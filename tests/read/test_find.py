@@ -62,6 +62,18 @@ def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, s
         ("p5", [P5, P5]),
         ("nvidia l4 ashburn", []),
         ("g6.xlarge, g2-standard-4", ["g2-standard-4", "g6.xlarge"]),
+        ("8 h100", [P5, P5, A3, A3, A3]),
+        ("1 h100", []),
+        ("4 h100 80gb", []),
+        ("8 x h100 sxm europe", [A3, A3]),
+        ("8 nvidia gpus ashburn", [A3]),
+        ("h100 80 ashburn", [A3]),
+        ("gpu netherlands", ["g2-standard-4", "g2-standard-8", A3, A3]),
+        ("gcp gpus us-east", [A3]),
+        ("8xgpu spot", [P5]),
+        ("1 gpu 24gb", ["g2-standard-4", "g2-standard-8", "g6.xlarge"]),
+        ("cpu netherlands", [D4S, "Standard_D4s_v6"]),
+        ("4 cpus 16 gb westeurope", [D4S, "Standard_D4s_v6"]),
     ],
 )
 def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: list[str]) -> None:
@@ -127,6 +139,24 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
     twice = run("find", "--os", "linux", "--os", "windows", root=market)
     assert twice.exit_code == 2
     assert "--os is given 2 times: linux, windows." in twice.stderr
+
+
+def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
+    assert found(data, accelerator="gpu", count=1) == found(data, "1 gpu") == found(data, "l4")
+    with pytest.raises(HwpricesError, match="no machine of this release has an accelerator 'cpu'"):
+        data.find(accelerator="cpu")
+
+
+def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
+    """A word that is the name of a machine and of its accelerator; and a cloud that makes TPUs."""
+    names = words.Vocabulary(data, {"gcp": "Google Cloud"})
+    own = words.machine_names.Machine("aws", "NVIDIA H100")
+    names.__dict__["machines"] = [*names.machines, own]
+    with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100', --type 'NVIDIA H100'"):
+        words.understand("NVIDIA H100", names, Search())
+    names.__dict__["accelerators"] = {**names.accelerators, "google-tpu-v5e": "Google TPU v5e"}
+    search = words.understand("google h100", names, Search())
+    assert (search.providers, search.accelerators) == ({"gcp"}, {"nvidia-h100-sxm5-80gb"})
 
 
 def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
@@ -199,6 +229,11 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
         ("m7g.larg", "Did you mean m7g.large"),
         ("spott", "Did you mean spot"),
         ("blue", "Name an accelerator"),
+        ("8", "'8' is not understood. Write behind it what it counts: 8 h100, 8 gpus"),
+        ("h100 8", "'8' is not understood"),
+        ("8 europe", "'8' is not understood"),
+        ("8 h100 1 l4", "more than one number of accelerators"),
+        ("h100 cpu", "'cpu' asks for machines without accelerators"),
     ],
 )
 def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, message: str) -> None:

@@ -22,14 +22,16 @@ TEXT = "<str>"
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(help="In words: 8xH100 europe spot; 16vcpu 64gb arm64; d4s_v5 germany."),
+    typer.Argument(
+        help="In words: 8xH100 europe spot; 4 gpus 80gb; 16vcpu 64gb arm64; d4s_v5 germany."
+    ),
 ]
 Accelerator = Annotated[
     list[str] | None,
     typer.Option(
         "--accelerator",
         "--gpu",
-        help=f"An accelerator: h100, l40s, 'a100 80gb'. {SEVERAL}",
+        help=f"An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga. {SEVERAL}",
         autocompletion=completion.accelerators,
     ),
 ]

@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find import machines, places, words
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.search import ANY, COMMITMENT, Range, Search
+from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.words import Vocabulary
 from hwprices.schemas.vocabulary import (
@@ -43,7 +43,7 @@ class Options:
     """
 
     accelerator: Names = None
-    """An accelerator, by id or name: h100, l40s."""
+    """An accelerator, by id or name: h100, l40s; or a kind: gpu, tpu, fpga."""
     count: float | None = None
     """Accelerators of the machine, exactly."""
     accelerator_memory: str | float | None = None
@@ -231,11 +231,16 @@ def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
     if options.accelerator:
-        asked = split(options.accelerator)
-        ids = [key for part in asked for key in _accelerators(names, part)]
-        unknown = (words.unknown_machines(part.lower(), names) for part in asked)
-        named["accelerators"] = frozenset(ids)
+        asked = [part.lower() for part in split(options.accelerator)]
+        kinds = {part: words.KINDS[part] for part in asked if part in words.KINDS}
+        kinds = {part: kind for part, kind in kinds.items() if kind != NO_ACCELERATOR}
+        devices = [part for part in asked if part not in kinds]
+        unknown = (words.unknown_machines(part, names) for part in devices)
+        named["accelerators"] = frozenset(
+            key for part in devices for key in _accelerators(names, part)
+        )
         named["unknown_accelerators"] = frozenset().union(*unknown)
+        named["accelerator_kinds"] = frozenset(kinds.values())
     if options.type:
         found = [pair for part in split(options.type) for pair in _machines(names, part)]
         named["machines"] = frozenset(found)

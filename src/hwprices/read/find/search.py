@@ -19,6 +19,9 @@ ANY = "any"
 COMMITMENT = "commitment"
 """Stands for every purchase option with a term: reservations, savings plans, committed use."""
 
+NO_ACCELERATOR = "none"
+"""The accelerator_kind of machines that have none."""
+
 SORTABLE = {
     "price": "usd_per_hour",
     "price_per_accelerator": "usd_per_accelerator_hour",
@@ -86,13 +89,15 @@ class Search:
     """What to look for. A field that is None or empty asks for nothing.
 
     ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has
-    no id, but a name of the vendor's that fits. ``accelerator_gib`` is the memory of one of them.
+    no id, but a name of the vendor's that fits. ``accelerator_kinds`` are kinds of which any will
+    do, NO_ACCELERATOR among them. ``accelerator_gib`` is the memory of one accelerator.
     ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
     ``purchase_options`` may have ``commitment``. ``max_price`` is USD for an hour of the machine.
     """
 
     accelerators: frozenset[str] = frozenset()
     unknown_accelerators: frozenset[tuple[str, str]] = frozenset()
+    accelerator_kinds: frozenset[str] = frozenset()
     accelerator_count: Range | None = None
     accelerator_gib: Range | None = None
     vcpus: Range | None = None
@@ -219,10 +224,11 @@ def _purchase(options: frozenset[str]) -> pl.Expr:
 def of_machines(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table instance_types."""
     conditions = [pl.lit(True)]
-    if search.accelerators or search.unknown_accelerators:
+    if search.accelerators or search.unknown_accelerators or search.accelerator_kinds:
         ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
         known = pl.col("accelerators").list.eval(ids.fill_null(False)).list.any()
-        conditions.append(known | pairs("instance_type", search.unknown_accelerators))
+        kind = pl.col("accelerator_kind").is_in(sorted(search.accelerator_kinds)).fill_null(False)
+        conditions.append(known | kind | pairs("instance_type", search.unknown_accelerators))
     if search.accelerator_gib is not None:
         size = pl.col("accelerators").list.first().struct.field("memory_gib")
         conditions.append(search.accelerator_gib.holds(size))

@@ -1,14 +1,16 @@
 """Understand a question in a few words: "8xH100 europe spot", "16vcpu 64gb arm64 frankfurt".
 
 Each word, or up to three words together, must mean exactly one kind of thing: an accelerator, a
-machine type or family, a place, a way to buy, an operating system, an amount. A word that means
-none, or two kinds of things, is an error that says what to write.
+machine type or family, a place, a way to buy, an operating system, an amount. A number before an
+accelerator counts it: "8 h100" is 8xH100. A word that means none, or two kinds of things, is an
+error that says what to write.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,7 +19,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.search import COMMITMENT, Range, Search
+from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search, pairs
 from hwprices.read.find.suggestions import near
 from hwprices.read.tables import Tables
 from hwprices.schemas.vocabulary import (
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
-_SKIPPED = """a all and at by cheapest cloud clouds cost costs for from gpu gpus in instance
+_SKIPPED = """a all and at by cheapest cloud clouds cost costs for from in instance
 instances lowest machine machines of on or per price prices the what which with"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing."""
@@ -53,6 +55,37 @@ OTHER_NAMES = {
 }
 """Other names that people use: kind of thing and code."""
 
+KINDS = {
+    "gpu": "gpu",
+    "gpus": "gpu",
+    "tpu": "tpu",
+    "tpus": "tpu",
+    "fpga": "fpga",
+    "fpgas": "fpga",
+    "cpu": NO_ACCELERATOR,
+    "cpus": NO_ACCELERATOR,
+}
+"""Words that mean every accelerator of a kind, or a machine with none."""
+
+ANY_ACCELERATOR = "gpu"
+"""The kind that people mean by it: "trainium gpus" asks for Trainium."""
+
+OPTION_OF = {"place": "region"}
+"""Kind of thing: the option that understands it, where it has another name."""
+
+ONE_VALUE = {
+    "accelerator_count": "number of accelerators",
+    "accelerator_gib": "memory of an accelerator",
+    "vcpus": "number of vCPUs",
+    "memory_gib": "amount of memory",
+    "arch": "instruction set",
+    "os": "operating system",
+}
+"""Part of a search that holds one value: its name in an error."""
+
+# a number of four digits before other words is a model: 4090, 6000
+_NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]", re.IGNORECASE)
+_TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
@@ -111,6 +144,14 @@ class Vocabulary:
         ).select("provider", "instance_type", "vendor_name")
         return {(provider, name): device for provider, name, device in unknown.iter_rows()}
 
+    def kinds_of(
+        self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]
+    ) -> set[str]:
+        """Give the kinds of accelerators, by their ids and by the machines that have them."""
+        named = pl.col("accelerator_id").is_in(sorted(accelerators)).fill_null(False)
+        rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
+        return set(rows["accelerator_kind"])
+
     @cached_property
     def countries(self) -> set[str]:
         """Codes of the countries that have a region."""
@@ -122,10 +163,12 @@ class Vocabulary:
         return (
             self._dataset.scan("instance_types")
             .filter(pl.col("accelerators").list.len() > 0)
-            .select("provider", "instance_type", "accelerators")
+            .select("provider", "instance_type", "accelerator_kind", "accelerators")
             .explode("accelerators")
             .unnest("accelerators")
-            .select("provider", "instance_type", "accelerator_id", "vendor_name")
+            .select(
+                "provider", "instance_type", "accelerator_kind", "accelerator_id", "vendor_name"
+            )
             .collect()
         )
 
@@ -152,11 +195,67 @@ def understand(text: str, names: Vocabulary, search: Search) -> Search:
     """
     words = [word for word in re.split(r"[\s,;]+", text.strip()) if word]
     while words:
-        used, meaning = _first_meaning(words, names, search)
+        number = _NUMBER.fullmatch(words[0])
+        first = _counted_ahead(number, words, names, search) if number else None
+        used, meaning = first or _first_meaning(words, names, search)
         words = words[used:]
         if meaning is not None:
             search = _merge(search, meaning)
-    return search
+    return _with_kinds(search, names) if search.accelerator_kinds else search
+
+
+def _with_kinds(search: Search, names: Vocabulary) -> Search:
+    """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100.
+
+    Raises:
+        HwpricesError: machines without accelerators are asked for, and accelerators too.
+    """
+    named = search.accelerators or search.unknown_accelerators
+    others = search.accelerator_kinds - {NO_ACCELERATOR}
+    if others != search.accelerator_kinds and (named or others or search.accelerator_count):
+        raise HwpricesError(
+            "'cpu' asks for machines without accelerators, and another word for accelerators",
+            "Leave one of them out; 16cpu asks for 16 vCPUs.",
+        )
+    if not named:
+        return search
+    kinds = names.kinds_of(search.accelerators, search.unknown_accelerators)
+    return replace(search, accelerator_kinds=others - kinds - {ANY_ACCELERATOR})
+
+
+def _counted_ahead(
+    number: re.Match[str], words: list[str], names: Vocabulary, search: Search
+) -> tuple[int, Meaning]:
+    """Understand "8 h100", "8 x h100" or "8 gpus": a number before an accelerator counts it.
+
+    "8x" may stand alone, of which the accelerator follows later.
+
+    Raises:
+        HwpricesError: a bare number counts nothing.
+    """
+    amount = _amount(" ".join(words[:2]).lower(), search)  # "16 vcpu", "64 gb"
+    if amount is not None:
+        return 2, amount
+    count = float(number[1] or number[2])
+    is_times = not number[1]
+    used = 1
+    if not is_times and words[1:] and words[1].lower() in _TIMES:
+        is_times, used = True, 2
+    ahead = words[used : used + MAX_WORDS]
+    for length in range(len(ahead), 0, -1):
+        phrase = " ".join(ahead[:length])
+        if phrase.lower() in SKIPPED:
+            continue
+        for meaning in meanings_of(phrase, names, search):
+            if meaning.kind == "accelerator":
+                return used + length, _exactly(count, meaning)
+    if is_times:
+        return used, _exactly(count, Meaning("accelerator"))
+    raise HwpricesError(
+        f"{words[0]!r} is not understood",
+        f"Write behind it what it counts: {words[0]} h100, {words[0]} gpus, {words[0]}vcpu,"
+        f" {words[0]}gb.",
+    )
 
 
 def _first_meaning(
@@ -170,7 +269,7 @@ def _first_meaning(
         if len(kinds) > 1:
             raise HwpricesError(
                 f"{phrase!r} may be {' or '.join(sorted(kinds))}",
-                f"Say which: {', '.join(f'--{kind} {phrase}' for kind in sorted(kinds))}.",
+                f"Say which: {', '.join(_as_option(kind, phrase) for kind in sorted(kinds))}.",
             )
         if meanings:
             return count, meanings[0]
@@ -179,31 +278,53 @@ def _first_meaning(
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
 
 
+def _as_option(kind: str, phrase: str) -> str:
+    """Write the option that asks for a phrase as one kind of thing, to copy into a shell."""
+    return f"--{OPTION_OF.get(kind, kind)} {quote(phrase)}"
+
+
 def meanings_of(phrase: str, names: Vocabulary, search: Search) -> list[Meaning]:
     """List everything that a phrase may mean, at most one of each kind of thing.
 
     The beginning of a name counts only where no complete name fits.
     """
     text = phrase.lower()
-    amount = _amount(text, search)
+    amount = _amount(text, search) or _kind(text)
     if amount is not None:
         return [amount]
     counted = _COUNTED.fullmatch(text)
     if counted:
         return _counted(float(counted[1]), counted[2], names)
     complete = [_code(text), _provider(text, names), _machines(phrase, names)]
-    complete += [_accelerator(text, names), _place(text, names)]
+    complete += [_named_accelerator(text, names), _place(text, names)]
     meanings = _without_same([found for found in complete if found is not None], text, names)
-    begun = None if meanings else _accelerator(text, names, start=True)
+    begun = None if meanings else _named_accelerator(text, names, start=True)
     return [begun] if begun else meanings
 
 
+def _named_accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning | None:
+    """Understand the name of an accelerator; of several words the last ones may be begun.
+
+    "h100 sxm" is the H100 SXM5, though a cloud has a family of machines with that name. Words of a
+    sentence end a name, though some names have such words in brackets: "google gpus", "gb200 on".
+    """
+    words = text.split()
+    if any(word in SKIPPED or KINDS.get(word) == ANY_ACCELERATOR for word in words):
+        return None
+    complete = _accelerator(text, names)
+    may_be_begun = start or (len(words) > 1 and _accelerator(words[0], names))
+    return complete or (_accelerator(text, names, start=True) if may_be_begun else None)
+
+
 def _without_same(meanings: list[Meaning], text: str, names: Vocabulary) -> list[Meaning]:
-    """Take a word that is an accelerator and only a part of machines' names for the accelerator.
+    """Leave out meanings that a word cannot have beside its others.
 
     h100-380 and "NVIDIA H100" are names of machines: "h100" means all machines with an H100.
+    "google" is a cloud and the maker of TPUs: it means the cloud.
     """
     kinds = {meaning.kind for meaning in meanings}
+    if {"accelerator", "provider"} <= kinds:
+        return [meaning for meaning in meanings if meaning.kind != "accelerator"]
     exact = any(machine.instance_type.lower() == text for machine in names.machines)
     if exact or not {"accelerator", "type"} <= kinds:
         return meanings
@@ -224,18 +345,27 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("vcpus", {"vcpus": Range(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
-        field_name = "accelerator_gib" if search.accelerators else "memory_gib"
+        of_accelerator = search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR}
+        field_name = "accelerator_gib" if of_accelerator else "memory_gib"
         return Meaning("memory", {field_name: Range(least=float(memory[1]))})
     return None
 
 
+def _kind(text: str) -> Meaning | None:
+    """Understand a word that means every accelerator of a kind, or none."""
+    kind = KINDS.get(text)
+    return Meaning("accelerator", {"accelerator_kinds": frozenset({kind})}) if kind else None
+
+
 def _counted(count: float, name: str, names: Vocabulary) -> list[Meaning]:
-    """Understand "8xh100", or "8x" alone, of which the accelerator follows."""
-    exactly = {"accelerator_count": Range(count, count)}
-    if not name:
-        return [Meaning("accelerator", exactly)]
-    meaning = _accelerator(name, names) or _accelerator(name, names, start=True)
-    return [Meaning("accelerator", {**meaning.change, **exactly})] if meaning else []
+    """Understand "8xh100" or "8xgpu"."""
+    meaning = _kind(name) or _accelerator(name, names) or _accelerator(name, names, start=True)
+    return [_exactly(count, meaning)] if meaning else []
+
+
+def _exactly(count: float, meaning: Meaning) -> Meaning:
+    """Ask for so many accelerators."""
+    return Meaning(meaning.kind, {**meaning.change, "accelerator_count": Range(count, count)})
 
 
 def _code(text: str) -> Meaning | None:
@@ -289,9 +419,10 @@ def _accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning |
 
 def unknown_machines(text: str, names: Vocabulary) -> frozenset[tuple[str, str]]:
     """Find machines whose accelerator has no id but is called so by the vendor."""
-    matches = accelerators(text, {str(i): name for i, name in enumerate(names.unknown.values())})
-    machines = list(names.unknown)
-    return frozenset(machines[int(index)] for index in matches)
+    asked = _asked_words(text)
+    return frozenset(
+        machine for machine, device in names.unknown.items() if _has_words(device, asked)
+    )
 
 
 def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) -> list[str]:
@@ -302,13 +433,17 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
     """
     if text in names:
         return [text]
-    asked = [re.sub(r"[^a-z0-9]", "", word) for word in re.split(r"[\s_-]+", text.lower())]
-    asked = [word for word in asked if word]
-    return [
-        key
-        for key, name in names.items()
-        if asked and all(_has_word(f"{key} {name}", word, start=start) for word in asked)
-    ]
+    asked = _asked_words(text)
+    return [key for key, name in names.items() if _has_words(f"{key} {name}", asked, start=start)]
+
+
+def _asked_words(text: str) -> list[str]:
+    squeezed = (re.sub(r"[^a-z0-9]", "", word) for word in re.split(r"[\s_-]+", text.lower()))
+    return [word for word in squeezed if word]
+
+
+def _has_words(name: str, asked: list[str], *, start: bool = False) -> bool:
+    return bool(asked) and all(_has_word(name, word, start=start) for word in asked)
 
 
 def short_names(ids: Iterable[str]) -> list[str]:
@@ -318,17 +453,25 @@ def short_names(ids: Iterable[str]) -> list[str]:
 
 
 def _has_word(name: str, word: str, *, start: bool) -> bool:
-    """Tell whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e"."""
+    """Tell whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e".
+
+    With ``start`` the word may be the beginning of one, but a number never that of a larger one:
+    "40" is in "40gb" and "4" is not.
+    """
     parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
     for first in range(len(parts)):
         joined = ""
         for part in parts[first:]:
             joined += part
-            if joined == word or (start and joined.startswith(word)):
+            if joined == word or (start and _begins(joined, word)):
                 return True
             if len(joined) >= len(word):
                 break
     return False
+
+
+def _begins(text: str, start: str) -> bool:
+    return text.startswith(start) and not (start.isdigit() and text[len(start)].isdigit())
 
 
 def _place(text: str, names: Vocabulary) -> Meaning | None:
@@ -360,10 +503,18 @@ def _pairs(chosen: Iterable[place_names.Place]) -> frozenset[tuple[str, str]]:
 
 
 def _merge(search: Search, meaning: Meaning) -> Search:
-    """Add a meaning to the search: a second region or provider widens it."""
+    """Add a meaning to the search: a second region or provider widens it.
+
+    Raises:
+        HwpricesError: the search has another value of something that it holds one of.
+    """
     changes: dict[str, object] = {}
     for name, value in meaning.change.items():
         before = getattr(search, name)
+        if name in ONE_VALUE and before not in (value, getattr(Search(), name)):
+            raise HwpricesError(
+                f"more than one {ONE_VALUE[name]} is asked for", "Ask for one at a time."
+            )
         changes[name] = before | value if isinstance(value, frozenset) and before else value
     return replace(search, **changes)  # type: ignore[arg-type]
 
