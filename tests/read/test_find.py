@@ -19,7 +19,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
-from hwprices.read.find import offers, places, words
+from hwprices.read.find import offers, places, search, words
 from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
@@ -155,8 +155,8 @@ def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100', --type 'NVIDIA H100'"):
         words.understand("NVIDIA H100", names, Search())
     names.__dict__["accelerators"] = {**names.accelerators, "google-tpu-v5e": "Google TPU v5e"}
-    search = words.understand("google h100", names, Search())
-    assert (search.providers, search.accelerators) == ({"gcp"}, {"nvidia-h100-sxm5-80gb"})
+    asked = words.understand("google h100", names, Search())
+    assert (asked.providers, asked.accelerators) == ({"gcp"}, {"nvidia-h100-sxm5-80gb"})
 
 
 def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
@@ -219,6 +219,50 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2
+
+
+def test_other_currencies_are_sorted_by_their_own_price() -> None:
+    """OVH's cheapest machine came after its GPUs, and China's prices in no order."""
+    rows = pl.DataFrame(
+        [
+            ("ovh", "a10-45", "EUR", "0.76", None, None, 1),
+            ("ovh", "l40s-180", "EUR", "2.80", None, None, 2),
+            ("ovh", "l40s-90", "EUR", "1.45", None, None, 1),
+            ("ovh", "s1-2", "EUR", "0.0088", None, None, 0),
+            ("aws", "t3.nano", "CNY", "4.22", None, None, 0),
+            ("aws", "t4g.nano", "CNY", "1.05", None, None, 0),
+            ("aws", "g6.xlarge", "USD", "0.8048", "0.8048", "0.8048", 1),
+            ("aws", "m7g.large", "USD", "0.0816", "0.0816", None, 0),
+        ],
+        schema={
+            "provider": pl.String,
+            "instance_type": pl.String,
+            "currency": pl.String,
+            "effective_hourly": pl.String,
+            "usd_per_hour": pl.String,
+            "usd_per_accelerator_hour": pl.String,
+            "accelerator_count": pl.Float64,
+        },
+        orient="row",
+    ).with_columns(pl.col("^.*hour.*$").cast(pl.Decimal(38, 10)))
+    usd, euros = ["m7g.large", "g6.xlarge"], ["s1-2", "a10-45", "l40s-90", "l40s-180"]
+    order = search.sort(rows, "price")["instance_type"].to_list()
+    assert order == [*usd, "t4g.nano", "t3.nano", *euros]
+    order = search.sort(rows, "price", descending=True)["instance_type"].to_list()
+    assert order == [*usd[::-1], "t3.nano", "t4g.nano", *euros[::-1]]
+    order = search.sort(rows, "price_per_accelerator")["instance_type"].to_list()
+    assert order[:4] == ["g6.xlarge", "a10-45", "l40s-180", "l40s-90"]
+
+
+def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
+    """It denied that there are such prices."""
+    left_out = "1 price in EUR left out: --max-price is in USD and needs --usd-per EUR=… for them."
+    nothing = offers.answer(data, "d4s_v6", max_price=1)
+    assert nothing.notes == (left_out, "There are 1 at any price.")
+    some = offers.answer(data, "4vcpu westeurope", max_price=1)
+    assert (some.rows["instance_type"].to_list(), some.notes) == ([D4S], (left_out,))
+    compared = offers.answer(data, "d4s_v6", max_price=1, usd_per={"EUR": "1.08"})
+    assert (compared.rows.height, compared.notes) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -426,6 +470,16 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
         text = console.export_text()
         assert max(map(len, text.splitlines())) <= width
         assert "…" not in text.replace("--usd-per", "")
+
+
+def test_a_price_is_never_cut(data: Dataset) -> None:
+    """EUR was cut off under the heading USD/h."""
+    drawn = drawing.render_offers(offers.answer(data, "4vcpu westeurope"), None)
+    console = Console(width=40, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(drawn)
+    text = console.export_text()
+    assert "0.2000 EUR" in text
+    assert "…" not in text.replace("--usd-per EUR=…", "")
 
 
 def test_a_pipe_has_no_colour_and_cuts_nothing(market: Path) -> None:

@@ -48,8 +48,18 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
     reason = why_not_sold(dataset, machines, regions, covered)
     if reason is not None:
         return [reason, *_without(dataset, search)]
-    sentences = list(_not_known(dataset, search)) or ["The release has no such price."]
+    unsure = [*not_compared(dataset, search), *_not_known(dataset, search)]
+    sentences = unsure or ["The release has no such price."]
     return [*sentences, *_without(dataset, search)]
+
+
+def not_compared(dataset: Tables, search: Search) -> list[str]:
+    """Say which prices max_price leaves out because they have none in USD."""
+    return [
+        f"{counted(count, 'price')} in {currency} left out:"
+        f" --max-price is in USD and needs --usd-per {currency}=… for them."
+        for currency, count in searching.not_compared(dataset, search).items()
+    ]
 
 
 def _asked_regions(

@@ -115,7 +115,7 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
         f"{counted(count, 'price')} in {currency} cannot be compared without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
-    return [*currencies, *sheet_notes(dataset, rows)]
+    return [*currencies, *absence.not_compared(dataset, search), *sheet_notes(dataset, rows)]
 
 
 def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:

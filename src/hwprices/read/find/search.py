@@ -1,6 +1,6 @@
 """Find prices by what a machine has, where it stands and how it is bought."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -35,6 +35,9 @@ SORTABLE = {
     "carbon": "gco2e_per_hour",
 }
 """Short names of the figures that people sort by: column of the answer."""
+
+PER_PART = {"usd_per_accelerator_hour": "accelerator_count", "usd_per_vcpu_hour": "vcpus"}
+"""Price of a part of the machine: the number of those parts."""
 
 MACHINE_COLUMNS = [
     "provider",
@@ -146,8 +149,7 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
     """Add the price in USD and the prices per part to rows of ``prices``; filter by max_price."""
     usd = currency.to_usd(pl.col("effective_hourly"), pl.col("currency"), search.usd_per)
     per_part = rows.with_columns(usd_per_hour=usd).with_columns(
-        usd_per_accelerator_hour=_per("accelerator_count"),
-        usd_per_vcpu_hour=_per("vcpus"),
+        _per(part, "usd_per_hour").alias(figure) for figure, part in PER_PART.items()
     )
     if search.max_price is not None:
         limit = pl.lit(search.max_price).cast(Money)
@@ -155,13 +157,25 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
     return per_part
 
 
-def _per(column: str) -> pl.Expr:
-    divisor = pl.when(pl.col(column) > 0).then(pl.col(column)).cast(WideMoney)
-    return (pl.col("usd_per_hour").cast(WideMoney) / divisor).cast(Money)
+def _per(part: str, price: str) -> pl.Expr:
+    divisor = pl.when(pl.col(part) > 0).then(pl.col(part)).cast(WideMoney)
+    return (pl.col(price).cast(WideMoney) / divisor).cast(Money)
+
+
+def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
+    """Count by currency the prices that max_price leaves out because it cannot compare them."""
+    if search.max_price is None:
+        return {}
+    others = ~pl.col("currency").is_in([currency.USD, *search.usd_per])
+    rows = find(dataset, replace(search, max_price=None)).filter(others)
+    counts = rows.group_by("currency").len().sort("currency").collect()
+    return dict(counts.iter_rows())
 
 
 def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFrame:
     """Sort an answer by a figure; what is not known comes last.
+
+    Prices without one in USD come after the others: by currency, and by the figure in it.
 
     Raises:
         HwpricesError: the answer has no such column.
@@ -175,9 +189,28 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
             did_you_mean(name, choices) or f"There are: {', '.join(SORTABLE)}.",
         )
     ties = [name for name in TIE_BREAKERS if name in rows.columns and name != column]
+    by_currency = _in_currency(column)
     return rows.sort(
-        [column, *ties], descending=[descending, *([False] * len(ties))], nulls_last=True
+        [column, *by_currency, *ties],
+        descending=[descending, *[False, descending][: len(by_currency)], *([False] * len(ties))],
+        nulls_last=True,
     )
+
+
+def _in_currency(column: str) -> list[pl.Expr]:
+    """Give the currency of rows without a figure in USD, and the figure in that currency.
+
+    Both are null in the other rows and where the machine has no such figure; empty for a column
+    that is not in USD.
+    """
+    if column == "usd_per_hour":
+        native = pl.col("effective_hourly")
+    elif column in PER_PART:
+        native = _per(PER_PART[column], "effective_hourly")
+    else:
+        return []
+    figure = pl.when(pl.col(column).is_null()).then(native)
+    return [pl.when(figure.is_not_null()).then(pl.col("currency")), figure]
 
 
 def _of_prices(search: Search) -> list[pl.Expr]:

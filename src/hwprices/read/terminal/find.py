@@ -93,13 +93,22 @@ def _offer(row: Mapping[str, Any], headings: Sequence[str]) -> list[str]:
         "accelerators": devices(row),
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
-        "USD/acc·h": money(row["usd_per_accelerator_hour"]),
+        "USD/acc·h": money(row["usd_per_accelerator_hour"]) or _per_accelerator(row),
         "cloud": row["provider"],
         "note": ", ".join(row["flags"]).replace("_", " "),
         "list": amount(row, "list_effective_hourly") if row.get("overlay") else "",
         "rule": row.get("overlay") or "",
     }
     return [cells[heading] for heading in headings]
+
+
+def _per_accelerator(row: Mapping[str, Any]) -> str:
+    """Write the price of one accelerator in the row's own currency."""
+    if not row["accelerator_count"]:
+        return ""
+    return amount(
+        {**row, "each": row["effective_hourly"] / Decimal(row["accelerator_count"])}, "each"
+    )
 
 
 SPECIFICATION = {

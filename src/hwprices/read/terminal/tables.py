@@ -19,6 +19,8 @@ MILLICENT = Decimal("0.00001")
 
 ROOM_FOR_WORDS = 24  # columns that a text broken into lines has at least
 
+ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
+
 MAX_LISTED = 8  # regions or machines shown before "and n more"
 
 
@@ -59,7 +61,8 @@ class FittingTable(Table):
     """A table that leaves out its least important columns where the terminal is too narrow.
 
     ``least``: headings of columns that may be left out, the first one first. What was left out is
-    said below the table.
+    said below the table. Where that is not enough, text is broken into lines and figures are kept
+    whole, as long as they have room.
     """
 
     least: tuple[str, ...] = ()
@@ -72,6 +75,9 @@ class FittingTable(Table):
                 break
             hidden.append(heading)
             drawn = self.without(hidden)
+        if drawn.width_needed > options.max_width:
+            narrow = drawn.with_broken_text()
+            drawn = narrow if narrow.width_needed <= options.max_width else drawn
         yield from super(FittingTable, drawn).__rich_console__(console, options)
 
     @property
@@ -94,14 +100,32 @@ class FittingTable(Table):
         fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
         return fewer
 
+    def with_broken_text(self) -> "FittingTable":
+        """Give the same table with all text but that of figures broken where a line ends."""
+        narrow = copy.copy(self)
+        narrow.columns = [
+            copy.copy(column) if column.justify == "right" else _broken(column)
+            for column in self.columns
+        ]
+        return narrow
+
     @property
     def headings(self) -> list[str]:
         """The headings, from left to right."""
         return [str(column.header) for column in self.columns]
 
 
+def _broken(column: Column) -> Column:
+    """Give a column whose text is broken into lines wherever they end."""
+    broken = dataclasses.replace(column, no_wrap=False, overflow="fold")
+    broken._cells = column._cells
+    return broken
+
+
 def _column_width(column: Column) -> int:
     """Measure how wide a column is at least. Text that may be broken needs a few words' room."""
+    if column.overflow == "fold":
+        return ROOM_FOR_BROKEN
     texts = [str(cell) for cell in (column.header, *column._cells)]
     longest = max(cell_len(line) for text in texts for line in text.split("\n"))
     return longest if column.no_wrap else min(longest, ROOM_FOR_WORDS)
