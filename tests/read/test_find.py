@@ -165,6 +165,35 @@ def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
     assert {row[1] for row in listed} == {P5, "g6.xlarge"}
 
 
+def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(
+    data: Dataset,
+) -> None:
+    """Nebius names an H100 SXM and not its 80 GB: --accelerator-memory 80 left its machines out."""
+
+    class NoMemory(CountingTables):
+        def scan(self, table: str) -> pl.LazyFrame:
+            rows = super().scan(table)
+            if table != "instance_types":
+                return rows
+            fields = pl.element().struct
+            unknown = fields.with_fields(memory_gib=pl.lit(None, pl.Float64))
+            return rows.with_columns(
+                pl.col("accelerators").list.eval(unknown),
+                accelerator_memory_gib=pl.lit(None, pl.Float64),
+            )
+
+    def sold(tables: CountingTables | Dataset, least: float) -> list[tuple[str, float]]:
+        asked = Search(accelerator_gib=search.Range(least=least))
+        rows = search.find(tables, asked).collect()
+        return sorted(set(rows.select("instance_type", "accelerator_memory_gib").rows()))
+
+    tables = NoMemory(data)
+    assert sold(tables, 80) == sold(data, 80) == [(A3, 640), (P5, 640), ("p5en.48xlarge", 1128)]
+    assert sold(tables, 81) == [("p5en.48xlarge", 1128)]
+    types = search.machine_types(tables).filter(instance_type="m7g.large").collect()
+    assert types["accelerator_memory_gib"].to_list() == [None]
+
+
 @pytest.mark.parametrize("amount", ["=16GB", "16-16 gib", "16GB-16GB", "16GiB..16"])
 def test_memory_may_have_its_unit(data: Dataset, amount: str) -> None:
     assert found(data, memory=amount) == found(data, memory="=16")

@@ -145,7 +145,7 @@ def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
         conditions.append(pl.col("provider").is_in(sorted(search.providers)))
     if search.machines is not None:
         conditions.append(searching.pairs("instance_type", search.machines))
-    types = dataset.scan("instance_types").filter(conditions).select("provider", "instance_type")
+    types = searching.machine_types(dataset).filter(conditions).select("provider", "instance_type")
     found = types.collect()
     if found.is_empty() and search.machines is not None and len(conditions) == 2:  # prices alone
         rows = sorted(search.machines)

@@ -115,7 +115,7 @@ def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.
     """Give the specification of each machine, and the rates of its accelerator."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     types = (
-        dataset.scan("instance_types")
+        searching.machine_types(dataset)
         .filter(searching.pairs("instance_type", pairs))
         .with_columns(accelerator_id=pl.when(pl.col("accelerators").list.len() == 1).then(first))
         .select(SPECIFICATION)

@@ -77,9 +77,9 @@ def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tup
 
 
 def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, Any] | None:
-    """Give the row of instance_types; None where the release has a price but no specification."""
+    """Give the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
-        dataset.scan("instance_types")
+        searching.machine_types(dataset)
         .filter(provider=machine.provider, instance_type=machine.instance_type)
         .collect()
     )

@@ -136,13 +136,35 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     """Give the rows of prices that the search asks for, with machine and region, known or not."""
     rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(_of_prices(search))
-    machines = dataset.scan("instance_types").select(MACHINE_COLUMNS).filter(of_machines(search))
+    machines = machine_types(dataset).filter(of_machines(search)).select(MACHINE_COLUMNS)
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
     keep_all: Literal["left", "inner"] = "left" if _any_machine(search) else "inner"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
+
+
+def machine_types(dataset: Tables) -> pl.LazyFrame:
+    """Give instance_types, with the memory of accelerators from their sheet if no vendor states it.
+
+    ``accelerator_gib`` is added: the memory of one accelerator. Sheets have GB where makers mean
+    2^30 bytes, as vendors do who state it.
+    """
+    first = pl.col("accelerators").list.first().struct
+    sheet = dataset.scan("accelerators").select("accelerator_id", _sheet_gib="memory_gb")
+    one = pl.coalesce(first.field("memory_gib"), "_sheet_gib")
+    is_one_kind = pl.col("accelerators").list.len() == 1
+    total = pl.when(is_one_kind).then(one * first.field("count"))
+    return (
+        dataset.scan("instance_types")
+        .with_columns(_first_id=first.field("accelerator_id"))
+        .join(sheet, left_on="_first_id", right_on="accelerator_id", how="left")
+        .with_columns(
+            accelerator_gib=one, accelerator_memory_gib=pl.coalesce("accelerator_memory_gib", total)
+        )
+        .drop("_first_id", "_sheet_gib")
+    )
 
 
 def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
@@ -255,18 +277,16 @@ def _purchase(options: frozenset[str]) -> pl.Expr:
 
 
 def of_machines(search: Search) -> list[pl.Expr]:
-    """Write the conditions on the table instance_types."""
+    """Write the conditions on the columns of ``machine_types``."""
     conditions = [pl.lit(True)]
     if search.accelerators or search.unknown_accelerators or search.accelerator_kinds:
         ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
         known = pl.col("accelerators").list.eval(ids.fill_null(False)).list.any()
         kind = pl.col("accelerator_kind").is_in(sorted(search.accelerator_kinds)).fill_null(False)
         conditions.append(known | kind | pairs("instance_type", search.unknown_accelerators))
-    if search.accelerator_gib is not None:
-        size = pl.col("accelerators").list.first().struct.field("memory_gib")
-        conditions.append(search.accelerator_gib.holds(size))
     for wanted, column in (
         (search.accelerator_count, "accelerator_count"),
+        (search.accelerator_gib, "accelerator_gib"),
         (search.vcpus, "vcpus"),
         (search.memory_gib, "memory_gib"),
     ):
