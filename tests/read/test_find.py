@@ -141,6 +141,25 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
     assert "--os is given 2 times: linux, windows." in twice.stderr
 
 
+def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset) -> None:
+    """price H100 showed the one machine of that name as if it were all H100s."""
+    names = words.Vocabulary(data)
+    own = words.machine_names.Machine("digitalocean", "NVIDIA H100")
+    names.__dict__["machines"] = [*names.machines, own]
+    note = (
+        "nvidia h100 is also the name of an accelerator: hwprices find --accelerator 'nvidia h100'"
+        " lists every machine with one, hwprices device nvidia-h100-sxm5-80gb shows one."
+    )
+    assert words.resolve_machines(names, ["nvidia h100"]) == ([own], [note])
+    assert words.resolve_machines(names, ["NVIDIA H100"]) == ([own], [])
+    with pytest.raises(HwpricesError, match=r"no machine type 'L4' .*--accelerator L4 lists every"):
+        data.price("L4")
+    with pytest.raises(
+        HwpricesError, match=r"'H100' is in .* H100, h200 are also names of acceler"
+    ):
+        data.compare("H100", "h200")
+
+
 def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
     assert found(data, accelerator="gpu", count=1) == found(data, "1 gpu") == found(data, "l4")
     with pytest.raises(HwpricesError, match="no machine of this release has an accelerator 'cpu'"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import machines, offers, request, words
+from hwprices.read.find import offers, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
@@ -77,9 +77,10 @@ def compare(
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
-    chosen = [machines.resolve(dataset, name) for name in names]
+    vocabulary = words.vocabulary(dataset)
+    chosen, named = words.resolve_machines(vocabulary, names)
     given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(words.vocabulary(dataset), **given)
+    search = request.request(vocabulary, **given)
     if equals:
         chosen += nearest(dataset, chosen[0], search) if chosen else []
     chosen = list(dict.fromkeys(chosen))
@@ -107,7 +108,7 @@ def compare(
         table = table.join(
             cheapest, on=["provider", "instance_type"], how="left", maintain_order="left"
         )
-    notes = [*answer.notes, *(providers_without_equal(dataset, table) if equals else [])]
+    notes = [*named, *answer.notes, *(providers_without_equal(dataset, table) if equals else [])]
     return Comparison(table, tuple(notes))
 
 

@@ -45,7 +45,8 @@ def answer(
         HwpricesError: there is no such machine type, or an option is not understood.
     """
     names = words.vocabulary(dataset)
-    machine = machines.resolve(dataset, name, request.providers(names, provider))
+    providers = request.providers(names, provider)
+    (machine,), named = words.resolve_machines(names, [name], providers)
     search = _search(names, machine, options)
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
@@ -56,7 +57,7 @@ def answer(
     rows = searching.sort(found, "price")
     empty = rows.is_empty()
     notes = _notes(dataset, machine, search) if empty else sheet_notes(dataset, rows)
-    return MachineAnswer(machine, specification(dataset, machine), rows, notes)
+    return MachineAnswer(machine, specification(dataset, machine), rows, (*named, *notes))
 
 
 def _search(names: words.Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:

@@ -103,10 +103,19 @@ def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Mach
     ``providers``: the only ones that are looked through; empty for all.
 
     Raises:
-        HwpricesError: no machine type has the name (the line names near ones), or those of several
-            providers do.
+        HwpricesError: see ``one_of``.
     """
     choices = [m for m in machines(dataset) if not providers or m.provider in providers]
+    return one_of(choices, name)
+
+
+def one_of(choices: list[Machine], name: str) -> Machine:
+    """Give the one machine type of that name among those, before which its provider may stand.
+
+    Raises:
+        HwpricesError: none has the name (the line names near ones), or those of several providers
+            do.
+    """
     matches = find_machines(choices, name) or _after_provider(choices, name)
     if len(matches) == 1:
         return matches[0]

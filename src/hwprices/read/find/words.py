@@ -7,7 +7,7 @@ error that says what to write.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
@@ -177,6 +177,43 @@ def vocabulary(dataset: "Dataset") -> Vocabulary:
     """Give what words may mean in a release, with its providers' names for people."""
     titles = {name: entry.title for name, entry in dataset.release.providers.items()}
     return Vocabulary(dataset, titles)
+
+
+def resolve_machines(
+    names: Vocabulary, texts: Sequence[str], providers: Collection[str] = ()
+) -> tuple[list[machine_names.Machine], list[str]]:
+    """Give the machine type of each name, and a note about those that are accelerators as well.
+
+    "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
+
+    Raises:
+        HwpricesError: see ``machines.one_of``; the line has the note too.
+    """
+    notes = _accelerator_notes(names, texts)
+    choices = [m for m in names.machines if not providers or m.provider in providers]
+    try:
+        return [machine_names.one_of(choices, text) for text in texts], notes
+    except HwpricesError as error:
+        raise HwpricesError(error.message, " ".join([error.remedy, *notes])) from None
+
+
+def _accelerator_notes(names: Vocabulary, texts: Sequence[str]) -> list[str]:
+    """Say which names are those of accelerators too, and what shows them; empty for none."""
+    types = {machine.instance_type for machine in names.machines}
+    found = {
+        text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types
+    }
+    both = [text for text, ids in found.items() if ids]
+    if not both:
+        return []
+    ids = [key for text in both for key in found[text]]
+    others = f" (or {', '.join(ids[1:])})" if ids[1:] else ""
+    kind = "also the name of an accelerator" if len(both) == 1 else "also names of accelerators"
+    return [
+        f"{', '.join(both)} {'is' if len(both) == 1 else 'are'} {kind}:"
+        f" hwprices find --accelerator {quote(','.join(both))} lists every machine with one,"
+        f" hwprices device {ids[0]} shows one{others}."
+    ]
 
 
 @dataclass(frozen=True)
