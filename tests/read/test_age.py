@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
-from tests.helpers.manifests import provider_entry
+import polars as pl
+from tests.helpers.manifests import provider_entry, release_manifest
 
+from hwprices.read import age
 from hwprices.read.age import sheet_notes
 
 READ = "2026-08-22T00:00:00+00:00"
@@ -26,3 +28,35 @@ def test_an_answer_says_how_old_its_price_sheets_are() -> None:
 
 def test_prices_that_are_collected_have_no_note() -> None:
     assert sheet_notes(ENTRIES, ["aws"], datetime(2026, 11, 21, tzinfo=UTC)) == ()
+
+
+class Release:
+    """What ``age.stale`` reads of a dataset: aws and lambda of the sample, ovh collected."""
+
+    release = release_manifest(
+        {
+            "aws": provider_entry(origin="sample"),
+            "lambda": provider_entry(origin="sample", price_sheet=True),
+            "ovh": provider_entry(),
+        }
+    )
+
+    def scan(self, _: str) -> pl.LazyFrame:
+        """Give prices: the release is of 2026-08-01."""
+        days = {
+            "aws": (datetime(2021, 2, 9, tzinfo=UTC), datetime(2026, 4, 20, tzinfo=UTC)),
+            "lambda": (datetime(2026, 4, 20, tzinfo=UTC),),
+            "ovh": (datetime(2026, 4, 20, tzinfo=UTC), datetime(2026, 7, 31, tzinfo=UTC)),
+        }
+        rows = [(name, day) for name, seen in days.items() for day in seen]
+        return pl.LazyFrame(rows, schema=["provider", "observed_at"], orient="row")
+
+
+def test_a_price_is_stale_by_its_release_and_a_recording_by_the_newest_of_its_provider() -> None:
+    release = Release()
+    rows = release.scan("prices").with_columns(stale=age.stale(release)).collect()  # type: ignore[arg-type]
+    assert rows["stale"].to_list() == [True, False, True, True, False]
+    assert age.stale_notes(rows, ["lambda"]) == (
+        "aws: 1 price stale, seen on 2021-02-09.",
+        "ovh: 1 price stale, seen on 2026-04-20.",
+    )

@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 from click.testing import Result
-from rich.console import Console
+from rich.console import Console, RenderableType
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release
 from typer.testing import CliRunner
@@ -401,6 +402,45 @@ def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, marke
     assert "0.4140" in screen
 
 
+def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
+    """The sample's spot prices of 2021 stood beside those of 2026 without a word."""
+
+    class Older(Dataset):
+        def scan(self, table: str) -> pl.LazyFrame:
+            rows = super().scan(table)
+            if table != "prices":
+                return rows
+            seen = datetime(2021, 2, 9, 1, 40, tzinfo=UTC)
+            spot = pl.col("purchase_option") == "spot"
+            return rows.with_columns(
+                observed_at=pl.when(spot).then(pl.lit(seen)).otherwise("observed_at")
+            )
+
+    older = Older(data.store, "latest")
+    assert older.find("p5").select("purchase_option", "stale").rows() == [
+        ("spot", True),
+        ("on_demand", False),
+    ]
+    assert not data.find("p5")["stale"].any()
+    note = "aws: 1 price stale, seen on 2021-02-09."
+    answer = offers.answer(older, "p5")
+    assert answer.notes == (note,)
+    assert "stale: 2021-02-09" in drawn(drawing.render_offers(answer, None))
+    price = one_machine.answer(older, P5)
+    assert (price.notes, price.rows["stale"].to_list()) == ((note,), [True, False])
+    screen = drawn(drawing.render_machine(price, None))
+    assert "stale: 2021-02-09" in screen
+    assert " 31.46*" in screen
+    assert "55.04*" not in screen
+
+
+def drawn(renderable: RenderableType, width: int = 200) -> str:
+    """What a terminal of that width shows."""
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(renderable)
+    return console.export_text()
+
+
 def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path) -> None:
     table = data.compare("g6.xlarge", equals=True)
     assert table["instance_type"].to_list() == ["g6.xlarge", "g2-standard-4"]
@@ -505,27 +545,22 @@ def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
-    drawn = [
+    shown = [
         drawing.render_offers(offers.answer(data, "h100"), None),
         drawing.render_machine(one_machine.answer(data, P5), None),
         drawing.render_comparison(data.compare(P5, A3)),
         drawing.render_coverage(data.coverage(), None),
         drawing.render_quarantine(data.refused(), None),
     ]
-    for renderable in drawn:
-        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-        console.print(renderable)
-        text = console.export_text()
+    for renderable in shown:
+        text = drawn(renderable, width)
         assert max(map(len, text.splitlines())) <= width
         assert "…" not in text.replace("--usd-per", "")
 
 
 def test_a_price_is_never_cut(data: Dataset) -> None:
     """EUR was cut off under the heading USD/h."""
-    drawn = drawing.render_offers(offers.answer(data, "4vcpu westeurope"), None)
-    console = Console(width=40, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(drawn)
-    text = console.export_text()
+    text = drawn(drawing.render_offers(offers.answer(data, "4vcpu westeurope"), None), 40)
     assert "0.2000 EUR" in text
     assert "…" not in text.replace("--usd-per EUR=…", "")
 

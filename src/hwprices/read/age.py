@@ -1,15 +1,23 @@
 """Say how old a figure is, and from when on it is stale.
 
 Prices that a person read from a web page grow old until the page is read again; the others are as
-old as the last collection. The rule is the same for all: after STALE_AFTER a price is shown, with
-the word stale.
+old as the last collection, or older where a collection failed and earlier pages were kept. The rule
+is the same for all: after STALE_AFTER a price is shown, with the word stale.
+
+A price sheet as a whole is judged by the clock. A single price is judged by the release that it is
+in, so that the same release always gives the same answer.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from hwprices.read.wording import counted
+
 if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
     from hwprices.storage.release_manifest import ProviderEntry
 
 STALE_AFTER = timedelta(days=90)
@@ -27,6 +35,60 @@ def seen_words(seen: datetime, now: datetime) -> str:
     if not is_stale(seen, now):
         return f"{seen:%Y-%m-%d}"
     return f"{seen:%Y-%m-%d}, {(now - seen).days} days ago: stale"
+
+
+def stale(dataset: "Dataset") -> pl.Expr:
+    """Tell of rows with ``provider`` and ``observed_at`` whether they are stale in their release.
+
+    A price is stale if it was seen more than STALE_AFTER before the release was made. Recordings of
+    the sample are of many days, and all older than its release: they are judged by the newest price
+    of their provider. Null where the provider is not in the release's manifest.
+    """
+    times = _times(dataset)
+    oldest = pl.Series(list(times.values()), dtype=pl.Datetime("us", "UTC")) - STALE_AFTER
+    limit = pl.col("provider").replace_strict(list(times), oldest, default=None)
+    return pl.col("observed_at") < limit
+
+
+def _times(dataset: "Dataset") -> dict[str, datetime]:
+    """Give the time by which the prices of each provider are judged."""
+    entries = dataset.release.providers
+    made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
+    times = dict.fromkeys(entries, made)
+    read_by_hand = sheets(dataset)
+    recorded = [n for n, e in entries.items() if e.origin == "sample" and n not in read_by_hand]
+    if recorded:
+        newest = (
+            dataset.scan("prices")
+            .filter(pl.col("provider").is_in(recorded))
+            .group_by("provider")
+            .agg(pl.col("observed_at").max())
+            .collect()
+        )
+        times |= dict(newest.iter_rows())
+    return times
+
+
+def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
+    """Count the stale prices of an answer, one line for each provider.
+
+    Args:
+        rows: with ``provider``, ``observed_at`` and ``stale``.
+        sheets: providers with a price sheet, whose age ``sheet_notes`` tells.
+    """
+    old = rows.filter(pl.col("stale"), ~pl.col("provider").is_in(list(sheets)))
+    day = pl.col("observed_at").dt.strftime("%Y-%m-%d")
+    counts = old.group_by("provider").agg(pl.len(), first=day.min(), last=day.max())
+    return tuple(
+        f"{provider}: {counted(count, 'price')} stale, seen "
+        + (f"on {first}." if first == last else f"from {first} to {last}.")
+        for provider, count, first, last in counts.sort("provider").iter_rows()
+    )
+
+
+def sheets(dataset: "Dataset") -> list[str]:
+    """List the providers whose prices are those of a sheet."""
+    return [name for name, entry in dataset.release.providers.items() if entry.price_sheet]
 
 
 def sheet_seen(entry: "ProviderEntry") -> datetime | None:

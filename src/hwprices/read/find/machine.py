@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read import age
 from hwprices.read.find import absence, machines, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, sheet_notes
+from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
 from hwprices.schemas.keys import PURCHASE_KEY
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MachineAnswer:
-    """A machine type with its specification (None if the release has none) and its prices."""
+    """A machine type with its specification (None if the release has none) and its prices.
+
+    ``is_sheet``: they are those of a price sheet, whose age the notes tell.
+    """
 
     machine: machines.Machine
     specification: dict[str, Any] | None
     rows: pl.DataFrame
     notes: tuple[str, ...]
+    is_sheet: bool = False
 
 
 def answer(
@@ -53,11 +58,14 @@ def answer(
     if overlays is not None:
         listed = apply.apply(listed, overlays)
         columns += OVERLAY_COLUMNS
-    found = searching.priced(listed, search).select(*columns, "price_reason").collect()
+    marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
+    found = marked.select(*columns, "price_reason").collect()
     rows = searching.sort(found, "price")
     empty = rows.is_empty()
-    notes = _notes(dataset, machine, search) if empty else sheet_notes(dataset, rows)
-    return MachineAnswer(machine, specification(dataset, machine), rows, (*named, *notes))
+    notes = _notes(dataset, machine, search) if empty else age_notes(dataset, rows)
+    is_sheet = machine.provider in age.sheets(dataset)
+    has = specification(dataset, machine)
+    return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
 
 
 def _search(names: words.Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
@@ -91,7 +99,8 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
     """Sum up the prices of a machine over its regions: one row for each way to buy it.
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
-    in the row's currency, and ``region`` and ``price_id`` of the lowest.
+    in the row's currency, ``region`` and ``price_id`` of the lowest, ``prices`` (how many), how
+    many of them are ``stale``, and when the oldest of those was seen.
     """
     known = rows.filter(pl.col("effective_hourly").is_not_null()).sort(
         "effective_hourly", "region", "price_id"
@@ -104,6 +113,9 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
             highest=pl.col("effective_hourly").last(),
             region=pl.col("region").first(),
             price_id=pl.col("price_id").first(),
+            prices=pl.len(),
+            stale=pl.col("stale").sum(),
+            stale_since=pl.col("observed_at").filter("stale").min(),
         )
         .sort("lowest", *PURCHASE_KEY, nulls_last=True)
     )

@@ -46,6 +46,7 @@ COLUMNS = [
     "gco2e_per_hour",
     "flags",
     "observed_at",
+    "stale",
     "price_id",
 ]
 
@@ -55,11 +56,15 @@ OVERLAY_COLUMNS = ["list_effective_hourly", "overlay"]
 
 @dataclass(frozen=True)
 class Answer:
-    """The offers found, sorted; what to know about them; and the search as it was understood."""
+    """The offers found, sorted; what to know about them; and the search as it was understood.
+
+    ``sheets``: providers with a price sheet, whose age the notes tell for all their rows.
+    """
 
     rows: pl.DataFrame
     notes: tuple[str, ...]
     search: Search
+    sheets: tuple[str, ...] = ()
 
 
 def answer(
@@ -96,17 +101,17 @@ def run(
     if overlays is not None:
         listed = apply.apply(listed, overlays)
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
-    rows = searching.priced(listed, search)
+    rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     carbon = dataset.scan("offers").select("provider", "region", "instance_type", "gco2e_per_hour")
     place = ["provider", "region", "instance_type"]
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
     notes = _notes(dataset, search, ordered)
-    return Answer(ordered, tuple(notes), search)
+    return Answer(ordered, tuple(notes), search, tuple(age.sheets(dataset)))
 
 
 def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
-    """Say why there is nothing, which rows cannot be compared, and how old price sheets are."""
+    """Say why there is nothing, which rows cannot be compared, and what is old."""
     if rows.is_empty():
         return absence.why_nothing(dataset, search)
     other = rows.filter(pl.col("usd_per_hour").is_null())
@@ -115,7 +120,12 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
         f"{counted(count, 'price')} in {currency} cannot be compared without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
-    return [*currencies, *absence.not_compared(dataset, search), *sheet_notes(dataset, rows)]
+    return [*currencies, *absence.not_compared(dataset, search), *age_notes(dataset, rows)]
+
+
+def age_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
+    """Say which rows are stale, and how old the price sheets behind the others are."""
+    return (*age.stale_notes(rows, age.sheets(dataset)), *sheet_notes(dataset, rows))
 
 
 def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:

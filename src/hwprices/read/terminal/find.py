@@ -1,6 +1,6 @@
 """Draw what find, price, compare, coverage and quarantine answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -54,21 +54,21 @@ def render_offers(answer: Answer, limit: int | None, hint: str = "") -> Renderab
     shown = answer.rows.head(limit or SCREENFUL)
     parts: list[RenderableType] = []
     if shown.height:
-        parts.append(_offers(shown, answer.rows.height))
+        parts.append(_offers(shown, answer.rows.height, answer.sheets))
     parts += [Text(note, "yellow" if not shown.height else "") for note in answer.notes]
     if hint and shown.height:
         parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)
 
 
-def _offers(shown: pl.DataFrame, total: int) -> Table:
+def _offers(shown: pl.DataFrame, total: int, sheets: Collection[str]) -> Table:
     overlaid = "overlay" in shown.columns
     more = f"the first {shown.height} of {total:,} (--limit {total} shows all)"
     extra = ["list", "rule"] if overlaid else []
     alone = shown["accelerator_count"].fill_null(0).max() == 0
     hidden = {"accelerators", "USD/acc·h"} if alone else set()
     headings = [name for name in (*OFFER_HEADINGS, *extra) if name not in hidden]
-    rows = [_offer(row, headings) for row in shown.iter_rows(named=True)]
+    rows = [_offer(row, headings, sheets) for row in shown.iter_rows(named=True)]
     empty = {h for i, h in enumerate(headings) if h == "note" and not any(r[i] for r in rows)}
     keep = [index for index, heading in enumerate(headings) if heading not in empty]
     return table(
@@ -81,10 +81,13 @@ def _offers(shown: pl.DataFrame, total: int) -> Table:
     )
 
 
-def _offer(row: Mapping[str, Any], headings: Sequence[str]) -> list[str]:
+def _offer(row: Mapping[str, Any], headings: Sequence[str], sheets: Collection[str]) -> list[str]:
     price = money(row["usd_per_hour"]) or amount(row)
     os_name = system(row)
     how = purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}"
+    remarks = [flag.replace("_", " ") for flag in row["flags"]]
+    if row["stale"] and row["provider"] not in sheets:
+        remarks.append(f"stale: {row['observed_at']:%Y-%m-%d}")
     cells = {
         "USD/h": price,
         "machine": row["instance_type"],
@@ -95,7 +98,7 @@ def _offer(row: Mapping[str, Any], headings: Sequence[str]) -> list[str]:
         "GiB": number(row["memory_gib"]),
         "USD/acc·h": money(row["usd_per_accelerator_hour"]) or _per_accelerator(row),
         "cloud": row["provider"],
-        "note": ", ".join(row["flags"]).replace("_", " "),
+        "note": ", ".join(remarks),
         "list": amount(row, "list_effective_hourly") if row.get("overlay") else "",
         "rule": row.get("overlay") or "",
     }
@@ -129,6 +132,8 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
     """Draw a machine: what it has, every way to buy it, and its prices by region."""
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
     known = answer.rows.filter(pl.col("effective_hourly").is_not_null())
+    if answer.is_sheet:
+        known = known.with_columns(stale=False)
     if known.height:
         parts += [_price_ranges(known, limit), *_matrices(known, limit)]
     parts += [Text(note, "yellow") for note in answer.notes]
@@ -184,9 +189,13 @@ def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
             purchase(row),
             row["region"],
             str(row["regions"]),
+            _stale(row),
         ]
         for row in shown.iter_rows(named=True)
     ]
+    headings = ["per hour", "up to", "system", "how", "cheapest in", "regions", "note"]
+    if not any(row[-1] for row in rows):
+        headings, rows = headings[:-1], [row[:-1] for row in rows]
     remarks = []
     if ranges.height > shown.height:
         remarks.append(f"and {ranges.height - shown.height} more: --limit {ranges.height}")
@@ -195,47 +204,76 @@ def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
             f"own discounts changed {overlaid} of these prices; --csv has the list price"
         )
     return table(
-        ["per hour", "up to", "system", "how", "cheapest in", "regions"],
+        headings,
         rows,
         title="\nWays to buy it",
         right=["per hour", "up to", "regions"],
         caption="\n".join(remarks),
+        least=["regions", "cheapest in", "how", "system"],
     )
+
+
+def _stale(row: Mapping[str, Any]) -> str:
+    """Write how many of the prices of a way to buy are stale, and since when."""
+    if not row["stale"]:
+        return ""
+    share = "" if row["stale"] == row["prices"] else f"{row['stale']} of {row['prices']} "
+    return f"{share}stale: {row['stale_since']:%Y-%m-%d}"
 
 
 def _matrices(known: pl.DataFrame, limit: int | None) -> list[RenderableType]:
     """Draw the prices by region; in several tables, one for each operating system."""
     matrix = machines.by_region(known)
+    fresh = {
+        (row["region"], row["currency"]): row
+        for row in machines.by_region(known.filter(~pl.col("stale"))).iter_rows(named=True)
+    }
     purchases = [name for name in matrix.columns if name not in ("region", "currency")]
     systems = list(dict.fromkeys(name.split(" ")[0] for name in purchases))
     return [
         _matrix(
-            matrix, system_name, [p for p in purchases if p.startswith(f"{system_name} ")], limit
+            matrix,
+            fresh,
+            system_name,
+            [p for p in purchases if p.startswith(f"{system_name} ")],
+            limit,
         )
         for system_name in systems
     ]
 
 
 def _matrix(
-    matrix: pl.DataFrame, system_name: str, purchases: list[str], limit: int | None
+    matrix: pl.DataFrame,
+    fresh: Mapping[tuple[str, str], Mapping[str, Any]],
+    system_name: str,
+    purchases: list[str],
+    limit: int | None,
 ) -> RenderableType:
+    """Draw the prices by region for one system; those that are not ``fresh`` have a star."""
+
+    def cell(row: Mapping[str, Any], name: str) -> str:
+        price = fresh.get((row["region"], row["currency"]), {}).get(name)
+        return amount(row, name) + ("*" if row[name] is not None and row[name] != price else "")
+
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
     order = [name for name in purchases if name.endswith(" on_demand")]
     order += [name for name in purchases if name not in order]
     sorted_rows = has_any.sort("currency", order[0], "region", nulls_last=True)
     shown = sorted_rows.head(limit or SCREENFUL)
     rows = [
-        [row["region"], *(amount(row, name) for name in order)]
-        for row in shown.iter_rows(named=True)
+        [row["region"], *(cell(row, name) for name in order)] for row in shown.iter_rows(named=True)
     ]
     headings = [name.split(" ", 1)[1].replace("_", " ") for name in order]
     rest = has_any.height - shown.height
+    captions = [f"and {rest} more regions: --limit {has_any.height}"] if rest > 0 else []
+    if any(text.endswith("*") for row in rows for text in row[1:]):
+        captions.append("* stale")
     return table(
         ["region", *headings],
         rows,
         title=f"\nBy region, {system_name}",
         right=headings,
-        caption=f"and {rest} more regions: --limit {has_any.height}" if rest > 0 else "",
+        caption="\n".join(captions),
     )
 
 
