@@ -321,7 +321,8 @@ QUESTIONS = [
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend --model llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud --country US --top 3",
-        "3,000 tokens/s are asked for, and as many machines as reach them are counted.",
+        "3,000 tokens/s are asked for: as many machines as reach them are counted, and their price"
+        " is divided by these tokens, not by those that they could do.",
     ),
     ask(
         "Qwen3 32B for 2,000 USD a month?",

@@ -152,6 +152,25 @@ def test_more_requests_take_more_machines(release: Release) -> None:
     assert many.filter(machine="g6.xlarge")["nodes"].item() > 10
 
 
+def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(
+    release: Release,
+) -> None:
+    """2 requests/s of 300 tokens are 600 tokens/s: 55.04 × 10^6 / (600 × 3600) is 25.48 USD."""
+    serving = Serving(input_tokens=2000, output_tokens=300, requests_per_second=2)
+    fit, _ = ranked(release, "llama-3.1-8b", serving=serving)
+    p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
+    assert p5["tokens_per_second"] > 10_000
+    assert float(p5["usd_per_million_tokens"]) == pytest.approx(25.4815, abs=1e-4)
+    grams = p5["operational_gco2e"] * 1e6 / (600 * 3600)
+    assert p5["gco2e_per_million_tokens"] == pytest.approx(grams)
+    rented = fit.filter(where="cloud")
+    assert rented["usd_per_hour"].to_list() == rented["usd_per_hour"].sort().to_list()
+    assert "2 requests/s are 600 tokens/s, which costs are divided by" in p5["assumed"]
+    pc = fit.filter(machine="pc-rtx-4090").row(0, named=True)
+    saved = float(rented["usd_per_hour"][0]) - 0.65 * 1.56 * 0.13 * pc["nodes"]
+    assert pc["payback_hours"] == pytest.approx(float(pc["purchase_price_usd"]) / saved)
+
+
 def test_405b_in_bf16_fits_eight_h200_and_not_eight_80_gb_gpus(
     release: Release,
 ) -> None:

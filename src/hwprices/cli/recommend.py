@@ -69,7 +69,12 @@ Concurrency = Annotated[
     ),
 ]
 Requests = Annotated[
-    float | None, serving_option("Requests that arrive in a second.", "--requests-per-second")
+    float | None,
+    serving_option(
+        "Requests that arrive in a second: machines are counted for these, and costs per million"
+        " tokens are of their tokens, not of all that the machines could do.",
+        "--requests-per-second",
+    ),
 ]
 MinSpeed = Annotated[
     float | None,

@@ -233,7 +233,7 @@ def served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
     """Fill in the speed, of as many machines side by side as are needed."""
     speed = answer.speed
     wanted_users = job.serving.concurrency or 0.0
-    wanted_tokens = (job.serving.requests_per_second or 0.0) * job.output_tokens
+    wanted_tokens = job.asked_tokens_per_second or 0.0
     copies = max(
         1,
         math.ceil(wanted_users / speed.batch),

@@ -148,6 +148,12 @@ class Job:
         """Whether nothing is asked but the model: then a measurement of it is the answer."""
         return self.serving == Serving() and self.precision is None and self.max_nodes == 1
 
+    @property
+    def asked_tokens_per_second(self) -> float | None:
+        """Tokens/s that the requests asked for generate; None where no requests are asked for."""
+        requests = self.serving.requests_per_second
+        return None if requests is None else requests * self.output_tokens
+
     def memory(self, precision: str) -> Memory:
         """Bytes that a training needs."""
         training = self.training or Training(1, None)
@@ -262,7 +268,13 @@ def assumptions(job: Job) -> str:
     if job.training is None:
         source = f" (as in {job.lengths_from})" if job.lengths_from else ""
         parts.append(f"{job.input_tokens:,.0f} tokens in, {job.output_tokens:,.0f} out{source}")
-        if job.serving.concurrency is None and job.serving.requests_per_second is None:
+        asked = job.asked_tokens_per_second
+        if asked is not None:
+            requests = (
+                f"{job.serving.requests_per_second:,.10g} requests/s are {asked:,.10g} tokens/s"
+            )
+            parts.append(f"{requests}, which costs are divided by")
+        elif job.serving.concurrency is None:
             speed = job.serving.min_tokens_per_second or READING_SPEED
             parts.append(f"as many users at once as a machine holds, {speed:g} tokens/s each")
         if job.precision is None and job.limits.machines != "cpus":

@@ -158,10 +158,16 @@ function product(...factors: (number | null)[]): number | null {
   return factors.reduce((result, factor) => (result === null || factor === null ? null : result * factor), 1);
 }
 
+/** The tokens/s that costs are divided by: those asked for, else all that are possible. */
+function paidTokens(question: Question, possible: number | null): number | null {
+  return possible === null ? null : Math.min(possible, question.askedTokensPerSecond ?? possible);
+}
+
 function withFigures(knowledge: Knowledge, question: Question, candidate: Candidate, fitted: Estimate): Machine {
   const { constants, kinds } = knowledge.facts;
   const kind = kinds[candidate.kindNumber - 1]!;
-  const { nodes, tokens_per_second: rate, prompt_share: prompts } = fitted;
+  const { nodes, prompt_share: prompts } = fitted;
+  const rate = paidTokens(question, fitted.tokens_per_second);
   const isTraining = question.training !== null;
   const paid = isTraining ? (fitted.hours === null ? null : fitted.hours + constants.setup_hours) : 1;
   const usdPerHour = product(candidate.usdPerHour, nodes);
@@ -268,8 +274,9 @@ function withPayback(machines: Machine[], question: Question): Machine[] {
   if (costs.length === 0) return machines;
   const cheapest = costs.reduce((one, other) => Math.min(one, other));
   return machines.map((machine) => {
-    const { tokens_per_second: rate, hours, energy_usd_per_hour: energy, purchase_price_usd: price } = machine;
+    const { hours, energy_usd_per_hour: energy, purchase_price_usd: price } = machine;
     if (machine.where === "cloud") return machine;
+    const rate = paidTokens(question, machine.tokens_per_second);
     const workPerHour = isTraining ? hours && 1 / hours : product(rate, 3600 / 1e6);
     const rent = product(cheapest, workPerHour);
     const saved = rent === null || energy === null ? 0 : rent - energy;

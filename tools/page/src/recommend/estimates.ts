@@ -126,7 +126,7 @@ class Serving {
 
   private served(fitted: Estimate, stages: number): Estimate {
     const { knowledge, question, constants } = this;
-    const { users, requests, maxFirstToken, output } = question;
+    const { users, maxFirstToken } = question;
     const measure: MeasureKind = users !== null && users < constants.measured_batched ? "single_user" : "serving";
     const nearest = knowledge.nearest(this.kind.accelerator_id!, question.model, measure);
     const factor = nearest?.factor ?? 1;
@@ -135,7 +135,7 @@ class Serving {
     if (!found) return { ...fitted, reason: "too_slow" };
     const scaled = times(found, factor);
     const speed = times(scaled, Math.min(1, this.limit(nearest?.most_work ?? null, scaled) / scaled.tokensPerSecond));
-    const wantedTokens = (requests ?? 0) * output;
+    const wantedTokens = question.askedTokensPerSecond ?? 0;
     const copies = Math.max(1, Math.ceil((users ?? 0) / speed.batch), Math.ceil(wantedTokens / speed.tokensPerSecond));
     if (copies > constants.most_copies) return { ...fitted, reason: "too_slow" };
     const basis = nearest ? "scaled" : this.device.is_fitted ? "modelled" : "unmeasured_family";

@@ -56,6 +56,8 @@ export interface Question {
   lengthsFrom: string;
   users: number | null;
   requests: number | null;
+  /** Tokens/s that these requests generate. */
+  askedTokensPerSecond: number | null;
   minSpeed: number | null;
   maxFirstToken: number | null;
   kvBytes: number | null;
@@ -102,16 +104,18 @@ export function ask(knowledge: Knowledge, parameters: Record<string, string>): Q
   const lengthsAsked = asked("input") !== null || asked("output") !== null;
   const serving = !isTraining && (lengthsAsked || SERVING.some((name) => parameters[name]) || users !== null);
   const maxNodes = asked("max-nodes") ?? constants.max_nodes[workload];
+  const output = asked("output") ?? (lengthsAsked ? constants.output_tokens : model.output_tokens);
   const question: Question = {
     model,
     workload,
     objective,
     precision: precision || (isTraining ? "bf16" : null),
     input: asked("input") ?? (lengthsAsked ? constants.input_tokens : model.input_tokens),
-    output: asked("output") ?? (lengthsAsked ? constants.output_tokens : model.output_tokens),
+    output,
     lengthsFrom: lengthsAsked ? "" : model.lengths_from,
     users,
     requests,
+    askedTokensPerSecond: requests === null ? null : requests * output,
     minSpeed: asked("min-tokens-per-second"),
     maxFirstToken: asked("max-seconds-to-first-token"),
     kvBytes: { fp8: 1, fp16: 2 }[text("kv-precision")] ?? null,

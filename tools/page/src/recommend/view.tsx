@@ -104,7 +104,7 @@ function basisText(machine: Machine): string {
 
 /** What the answer takes for granted where nothing is asked. */
 function assumptions(release: Release, question: Question): string {
-  const { training, users, requests, minSpeed } = question;
+  const { training, users, requests, askedTokensPerSecond: asked, minSpeed } = question;
   const { lifetime_years: years, utilisation, usd_per_kwh: tariff } = release.facts.ownership;
   const owning = `a machine that you buy works ${percent(utilisation)} of the time for ${years} years, at ${usd(tariff)} per kWh`;
   const parts: string[] = [];
@@ -115,7 +115,8 @@ function assumptions(release: Release, question: Question): string {
     const source = question.lengthsFrom && ` as in ${question.lengthsFrom}`;
     parts.push(`${integer(question.input)} tokens in, ${integer(question.output)} out${source}`);
     const speed = number(minSpeed ?? release.knowledge.facts.constants.reading_speed);
-    if (users === null && requests === null) parts.push(`as many users at once as a machine holds, ${speed} tokens/s each`);
+    if (asked !== null) parts.push(`${number(requests!)} requests/s are ${number(asked)} tokens/s, which costs are divided by`);
+    else if (users === null) parts.push(`as many users at once as a machine holds, ${speed} tokens/s each`);
     if (question.precision === null) parts.push("weights as measured, else 8 bits");
   }
   parts.push(`${question.option.replaceAll("_", " ")} prices in USD`);
@@ -135,7 +136,7 @@ interface Column {
 const COST_OF_TOKENS: Column = {
   heading: "USD",
   unit: "million tokens",
-  help: "A million tokens of answers, with the prompts that they answer",
+  help: "A million tokens of answers, with the prompts that they answer; where requests per second are asked for, of their tokens",
   value: (machine) => machine.usd_per_million_tokens,
   text: usd,
 };
