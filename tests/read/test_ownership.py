@@ -86,6 +86,29 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     assert "5,078 h" in line
 
 
+@pytest.mark.parametrize(
+    ("ownership", "hours", "shown"),
+    [
+        (Ownership(lifetime_years=1), 5078.2, "not within 1 year"),  # 4,380 hours of use
+        (Ownership(utilisation=0.1), 5078.2, "not within 5 years"),
+        (Ownership(usd_per_kwh=4), None, "never"),  # 63.65 USD/h of electricity
+    ],
+)
+def test_a_break_even_after_the_machines_life_is_said_so(
+    release: Release, ownership: Ownership, hours: float | None, shown: str
+) -> None:
+    frame = break_even(release, ownership)
+    dgx = frame.filter(device_id="dgx-h100")
+    assert dgx["break_even_hours"].to_list() == [hours and pytest.approx(hours, abs=0.5)]
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_break_even(frame, ownership))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    (line,) = [line for line in lines if "DGX H100" in line]
+    assert line.rstrip().endswith(shown)
+    (line,) = [line for line in lines if "PC with" in line]
+    assert shown not in line, "nobody rents one out"
+
+
 def test_s10_a_part_that_needs_a_host_never_breaks_even(release: Release) -> None:
     """Known wrong number S10 (docs/known-wrong-numbers.md): it is shown with its price alone.
 

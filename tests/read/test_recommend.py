@@ -13,6 +13,7 @@ from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
+from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
 from hwprices.read.recommend.job import Limits, Serving, make_job
@@ -375,6 +376,62 @@ def test_where_local_lists_only_machines_to_buy(release: Release) -> None:
     assert "g4dn.xlarge" not in out
 
 
+@pytest.mark.parametrize("machines", ["accelerators", "all"])
+def test_a_machine_to_buy_pays_after_the_same_hours_also_where_only_those_are_asked(
+    release: Release, machines: str
+) -> None:
+    columns = ["machine", "rank", "rent_usd_per_hour", "payback_hours"]
+    alone, both = (
+        ranked(release, "llama-3.1-8b", limits=Limits(where=where, machines=machines))[0]
+        for where in ("local", None)
+    )
+    bought = both.filter(where="local").select(columns)
+    assert alone.select(columns).equals(bought)
+    assert bought["payback_hours"].null_count() == 0
+    assert both.filter(where="cloud")["rent_usd_per_hour"].null_count() == both.height - 2
+
+
+def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
+    images = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
+    images = images.with_columns(
+        model=pl.lit("stable-diffusion-xl"),
+        per_accelerator=pl.lit(2.25),
+        result_unit=pl.lit("Samples/s"),
+    )
+    measured = Release({**release.tables, "benchmarks": images})
+    frame = media.recommend("SDXL", measured, Limits(where="local"))
+    dgx = frame.filter(machine="dgx-h100").row(0, named=True)
+    assert set(frame["where"]) == {"local"}
+    assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
+    assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)
+
+
+def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Release) -> None:
+    """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than the 55.04 of renting; 0.13 are 2.07."""
+    frame = recommend("llama-2-70b", dataset=release, where="local")
+    assert "5,078 h" in drawn(frame)
+    dear = Ownership(usd_per_kwh=4)
+    frame = recommend("llama-2-70b", dataset=release, where="local", ownership=dear)
+    assert frame["payback_hours"].null_count() == frame.height
+    assert "never" in drawn(frame)
+    nothing = Limits(option="block", where="local")
+    frame = recommend("llama-2-70b", dataset=release, limits=nothing)
+    text = drawn(frame)
+    assert frame["rank"].to_list()[0] == 1
+    assert frame["rent_usd_per_hour"].null_count() == frame.height
+    assert "never" not in text
+    assert "not known: no machine to rent fits" in text
+
+
+def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
+    """5,078 hours are more than 5 years at a tenth of all hours, which are 4,380."""
+    seldom = Ownership(utilisation=0.1)
+    frame = recommend("llama-2-70b", dataset=release, where="local", ownership=seldom)
+    assert frame["payback_hours"][0] == pytest.approx(5078.2, abs=0.5)
+    assert "not within 5 years" in drawn(frame, seldom)
+    assert "not within" not in drawn(frame)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -425,10 +482,10 @@ def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> N
     assert not has_figures["g4dn.xlarge"]
 
 
-def drawn(frame: pl.DataFrame) -> str:
+def drawn(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> str:
     """What the command prints of an answer."""
     console = Console(file=io.StringIO(), width=200)
-    console.print(render_recommendation(frame, top=2, excluded=1))
+    console.print(render_recommendation(frame, top=2, excluded=1, ownership=ownership))
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 

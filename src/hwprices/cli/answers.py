@@ -73,7 +73,9 @@ def tco(
 
     Prints for each machine that one can buy: its price, what an hour of use costs its owner, what
     as many accelerators cost per hour in the cheapest cloud offer, and after how many hours of use
-    owning is cheaper.
+    owning is cheaper: "not within 5 years" where that is later than the machine is used, "never"
+    where its electricity alone costs more than renting. --json and --csv have the hours of the
+    former all the same.
 
     Example:
 
@@ -87,4 +89,4 @@ def tco(
     )
     machines = break_even(open_dataset(root, version), ownership)
     shown = machines if limit is None else machines.head(limit)
-    print_frame(shown, as_json, render_break_even, as_csv=as_csv)
+    print_frame(shown, as_json, lambda rows: render_break_even(rows, ownership), as_csv=as_csv)

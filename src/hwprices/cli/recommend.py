@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from hwprices.read.dataset import Dataset
+    from hwprices.read.ownership import Ownership
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -218,6 +219,10 @@ def recommend(
     says how the speed is known: measured (this model on this accelerator), scaled (from another
     measurement of it) or modelled, each with the error to expect.
 
+    "pays after" counts the hours of this work after which a machine has cost as much as the
+    cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
+    electricity alone costs more. --json and --csv have the hours of the former all the same.
+
     Examples:
 
         hwprices recommend --model llama-3.1-70b
@@ -239,36 +244,36 @@ def recommend(
     import polars as pl
 
     from hwprices.read.find.offers import sheet_notes
+    from hwprices.read.ownership import Ownership
     from hwprices.read.terminal.recommendation import render_recommendation
 
     rates = filters.usd_rates(usd_per)
     values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     dataset = open_dataset(root, version)
-    frame = _answer(values, dataset)
+    ownership = Ownership(
+        utilisation=utilisation,
+        grid_gco2e_per_kwh=grid,
+        usd_per={currency: float(rate) for currency, rate in rates.items()},
+    )
+    frame = _answer(values, dataset, ownership)
     shown = top or SHOWN
     notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown))
     print_frame(
         frame,
         as_json,
-        lambda ranked: render_recommendation(ranked, shown, excluded, notes),
+        lambda ranked: render_recommendation(ranked, shown, excluded, notes, ownership),
         as_csv=as_csv,
         limit=top,
         notes=notes,
     )
 
 
-def _answer(values: dict[str, Any], dataset: "Dataset") -> "pl.DataFrame":
+def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") -> "pl.DataFrame":
     """Rank the machines of a dataset for the question, which is the value of every option."""
-    from hwprices.read.ownership import Ownership
     from hwprices.read.recommend import job, media
     from hwprices.read.recommend import recommend as ranking
 
     limits = job.Limits(**{name: values[name] for name in vars(job.Limits())})
-    ownership = Ownership(
-        utilisation=values["utilisation"],
-        grid_gco2e_per_kwh=values["grid"],
-        usd_per={currency: float(rate) for currency, rate in values["usd_per"].items()},
-    )
     model = values["model_parameters"]
     if media.benchmark(model):
         return media.recommend(model, dataset, limits, ownership)

@@ -49,6 +49,11 @@ class Ownership:
                 "Correct the value; utilisation 1 is a machine that never idles.",
             )
 
+    @property
+    def hours_of_use(self) -> float:
+        """Hours that a machine works in its life."""
+        return self.lifetime_years * HOURS_PER_YEAR * self.utilisation
+
 
 DEFAULTS = Ownership()
 
@@ -141,9 +146,10 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     cheapest on-demand price of one accelerator in a data center times the machine's number of
     accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
     people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours
-    counts hours of use, break_even_years the calendar at that utilisation. Both are null where no
-    cloud sells the accelerator, where the electricity alone costs more than the cloud, and for a
-    part that needs a host (``complete`` is false): it is shown and never ranked.
+    counts hours of use, break_even_years the calendar at that utilisation; they may be more than
+    the machine's life. Both are null where no cloud sells the accelerator, where the electricity
+    alone costs more than the cloud, and for a part that needs a host (``complete`` is false): it is
+    shown and never ranked.
     """
     c = pl.col
     machines = owned(dataset, ownership)

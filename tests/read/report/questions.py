@@ -28,6 +28,7 @@ FIGURES = (
     "usd_per_million_output_tokens",
     "operational_gco2e",
     "gco2e_per_million_tokens",
+    "rent_usd_per_hour",
     "payback_hours",
     "error",
     "error_p90",

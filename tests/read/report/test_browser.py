@@ -19,8 +19,9 @@ from tests.read.report import questions
 from tests.read.report.conftest import H100_AT_RUNPOD, HOSTILE
 
 import hwprices
-from hwprices.read.ownership import Ownership, owned
+from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.model_shape import published_models
+from hwprices.read.recommend.recommend import answer
 from hwprices.read.report.columns import sent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -271,6 +272,22 @@ def test_which_machine_is_what_python_answers(wide: Visit, dataset: hwprices.Dat
     models = published_models()["model_id"].to_list()
     for question in [*questions.NAMED, *questions.drawn(QUESTIONS, models)]:
         assert questions.differences(page, dataset, question) == []
+
+
+def test_hours_beyond_a_machines_life_are_said_so(wide: Visit, dataset: hwprices.Dataset) -> None:
+    """Machines to buy are compared with renting also where only those are asked for."""
+    question = {"model": "llama-3.1-70b", "where": "local"}
+    bought = answer(questions.job_of(question), dataset).drop_nulls("rank")
+    page = wide.go("machine?model=llama-3.1-70b&where=local")
+    if page.locator(".answer button.plain").count():
+        page.locator(".answer button.plain").click()
+    shown = page.locator(".answer tbody tr td:nth-of-type(4)").all_inner_texts()
+    for text, hours in zip(shown, bought["payback_hours"], strict=True):
+        if hours is None or hours > DEFAULTS.hours_of_use:
+            assert text == ("never" if hours is None else "not within 5 years")
+        else:
+            assert float(text.replace(",", "")) == pytest.approx(hours, rel=0.01)
+    assert "not within 5 years" in shown
 
 
 def test_the_form_asks_and_the_page_answers_with_the_command(wide: Visit) -> None:

@@ -4,6 +4,11 @@ import type { Ownership } from "./release";
 
 const HOURS_PER_YEAR = 8760;
 
+/** Hours that a machine works in its life. */
+export function hoursOfUse({ lifetime_years: years, utilisation }: Ownership): number {
+  return years * HOURS_PER_YEAR * utilisation;
+}
+
 export interface Machine {
   /** USD. */
   price: number;
@@ -13,8 +18,8 @@ export interface Machine {
 
 /** USD for one hour of use: the price spread over the hours of use, and the electricity of one. */
 export function ownedPerHour({ price, watts }: Machine, ownership: Ownership): number {
-  const { lifetime_years: years, utilisation, usd_per_kwh: tariff, pue } = ownership;
-  return price / (years * HOURS_PER_YEAR * utilisation) + (watts / 1000) * pue * tariff;
+  const { usd_per_kwh: tariff, pue } = ownership;
+  return price / hoursOfUse(ownership) + (watts / 1000) * pue * tariff;
 }
 
 /** The share of all hours from which owning costs less than renting at that price; null for never. */

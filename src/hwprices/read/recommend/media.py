@@ -16,7 +16,7 @@ from hwprices.read.recommend.exclusions import (
 from hwprices.read.recommend.job import Limits
 from hwprices.read.recommend.measurements import representative
 from hwprices.read.recommend.model_shape import squeeze
-from hwprices.read.recommend.recommend import OUTPUT, with_payback
+from hwprices.read.recommend.recommend import OUTPUT, only_where, with_payback
 from hwprices.read.tables import Tables
 from hwprices.units import WideMoney
 
@@ -83,9 +83,7 @@ def recommend(
     another number of accelerators than the measured system has its share of it.
     """
     medium = MEDIA[squeeze(name)]
-    frames = []
-    if limits.where != "local":
-        frames.append(machines.cloud(dataset, limits))
+    frames = [machines.cloud(dataset, limits)]
     if limits.where != "cloud":
         frames.append(machines.local(dataset, ownership))
     rates = measured(dataset.scan("benchmarks").collect(), medium.benchmark)
@@ -94,7 +92,8 @@ def recommend(
     assumed = (
         f"{medium.sample} is a sample, {medium.setting}; {limits.option.replace('_', ' ')} prices"
     )
-    return _ranked(frame, limits).with_columns(assumed=pl.lit(assumed)).select(OUTPUT)
+    ranked = only_where(_ranked(frame, limits), limits)
+    return ranked.with_columns(assumed=pl.lit(assumed)).select(OUTPUT)
 
 
 def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -49,6 +49,7 @@ JOB_FIGURES = [
     "energy_kwh",
     "operational_gco2e",
     "gco2e_per_million_tokens",
+    "rent_usd_per_hour",
     "payback_hours",
     "samples_per_second",
     "usd_per_thousand_samples",
@@ -98,8 +99,11 @@ OUTPUT = [
   tokens_per_second. The columns of input and output divide the same money by the time that reading
   prompts and generating take.
 - samples_per_second, usd_per_thousand_samples: of models of images, video and speech (media.py).
-- payback_hours: hours of this work after which the machine has cost as much as renting the best
-  machine for it; null for machines to rent.
+- rent_usd_per_hour: of a machine to buy: what the work that it does in an hour costs on the
+  cheapest machine to rent in the places and under the option asked for; null where none fits.
+- payback_hours: hours of this work after which the machine has cost as much as that rent; may be
+  more than its life. Null for machines to rent, where there is no rent, and where the electricity
+  alone costs more than the rent.
 - basis: measured (this model on this accelerator), scaled (from the nearest measurement of it),
   modelled (its family was measured), unmeasured_family, or assumed_mfu (training).
 - error, error_p90: how far such answers were from measurements, in the middle and in one of ten.
@@ -176,16 +180,20 @@ def _serving(
 
 
 def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
-    """List machines for a job; see ``recommend``."""
+    """List machines for a job; see ``recommend``.
+
+    Machines to rent are estimated also where only those to buy are asked for: what renting costs
+    decides when owning pays.
+    """
     frames = []
     if job.limits.machines != "cpus":
         frames.append(_on_accelerators(job, dataset, ownership))
-    if job.limits.machines != "accelerators" and job.limits.where != "local":
+    if job.limits.machines != "accelerators":
         rented = machines.cpus(dataset, job.limits)
         frames.append(with_cpu_estimates(rented, job, cpu_speeds(), calibration()))
     frame = pl.concat(frames, how="vertical_relaxed")
     frame = with_exclusions(_with_figures(frame, job), job)
-    frame = _with_payback(_best_regions(frame, job), job)
+    frame = only_where(_with_payback(_best_regions(frame, job), job), job.limits)
     frame = frame.with_columns(
         assumed=pl.lit(assumptions(job)),
         samples_per_second=pl.lit(None, dtype=pl.Float64),
@@ -196,9 +204,7 @@ def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.Dat
 
 def _on_accelerators(job: Job, dataset: Tables, ownership: Ownership) -> pl.DataFrame:
     """Estimate the job on machines with accelerators, to rent and to buy."""
-    frames = []
-    if job.limits.where != "local":
-        frames.append(machines.cloud(dataset, job.limits))
+    frames = [machines.cloud(dataset, job.limits)]
     if job.limits.where != "cloud":
         frames.append(machines.local(dataset, ownership))
     frame = pl.concat(frames, how="vertical_relaxed")
@@ -300,7 +306,7 @@ def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add payback_hours, counted in the work of this job."""
+    """Add rent_usd_per_hour and payback_hours, counted in the work of this job."""
     col = pl.col
     if job.is_training:
         return with_payback(frame, "usd", 1 / col.hours)
@@ -309,18 +315,29 @@ def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def with_payback(frame: pl.DataFrame, cost: str, work_per_hour: pl.Expr) -> pl.DataFrame:
-    """Add payback_hours: purchase price / (rent of the same work - electricity), in hours of work.
+    """Add rent_usd_per_hour, and payback_hours: purchase price / (rent - electricity).
 
-    ``cost`` is the column with the price of a piece of work; the cheapest rented machine counts.
-    Null for rented machines, and where the electricity alone costs more than the rent.
+    The rent is of the work that the machine to buy does in an hour; ``cost`` is the column with the
+    price of a piece of work, and the cheapest rented machine counts. Both are null for rented
+    machines and where no rented machine fits, payback_hours also where the electricity alone costs
+    more than the rent.
     """
     col = pl.col
     rented = frame.filter(col.where == "cloud", col.excluded_reason.is_null())
     cheapest = rented[cost].cast(pl.Float64).min() if rented.height else None
-    rent_per_hour = pl.lit(cheapest, dtype=pl.Float64) * work_per_hour
-    saved = rent_per_hour - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
-    price = pl.when(col.where == "local").then(col.purchase_price_usd.cast(pl.Float64))
-    return frame.with_columns(payback_hours=price / formulas.known_positive(saved))
+    is_bought = col.where == "local"
+    rent = pl.when(is_bought).then(pl.lit(cheapest, dtype=pl.Float64) * work_per_hour)
+    saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
+    price = col.purchase_price_usd.cast(pl.Float64)
+    return frame.with_columns(
+        rent_usd_per_hour=rent.cast(WideMoney),
+        payback_hours=price / formulas.known_positive(saved),
+    )
+
+
+def only_where(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
+    """Keep the machines to rent, or those to buy, where only these are asked for."""
+    return frame if limits.where is None else frame.filter(where=limits.where)
 
 
 def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
 
@@ -65,12 +66,17 @@ BREAK_EVEN_HEADINGS = [
 
 
 def render_recommendation(
-    frame: pl.DataFrame, top: int = 10, excluded: int = 0, notes: Sequence[str] = ()
+    frame: pl.DataFrame,
+    top: int = 10,
+    excluded: int = 0,
+    notes: Sequence[str] = (),
+    ownership: Ownership = DEFAULTS,
 ) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
+    ``ownership`` is that of the answer: it says how long a machine to buy is used.
     """
     recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
@@ -88,7 +94,10 @@ def render_recommendation(
         parts.append(_rented(rented, top, count))
     parts += _private_hosts(left_out)
     if bought.height:
-        parts.append(_machines_to_buy(bought, min(top, 5) if rented.height else top, count))
+        shown = min(top, 5) if rented.height else top
+        parts.append(_machines_to_buy(bought, shown, count, ownership))
+        if not bought["rent_usd_per_hour"].count():
+            parts.append("After how many hours one pays is not known: no machine to rent fits.")
     if not recommended.height:
         parts.append(f"{count}.")
     elif recommended["usd_per_million_output_tokens"].count():
@@ -160,25 +169,30 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     )
 
 
-def _machines_to_buy(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
-    """Draw the machines to buy, with their price and when it is paid back."""
+def _machines_to_buy(
+    machines: pl.DataFrame, top: int, count: str, ownership: Ownership
+) -> RenderableType:
+    """Draw the machines to buy, with their price and, where a rent is known, when one pays."""
     shown = machines.head(top)
     figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
     headings = [figure.heading for figure in figures]
+    has_rent = bool(machines["rent_usd_per_hour"].count())
+    pays_after = ["pays after"] if has_rent else []
+    explained = ", pays after: hours of this work" if has_rent else ""
     return table(
-        ["", "machine", "USD to buy", "pays after", *headings, "rests on"],
+        ["", "machine", "USD to buy", *pays_after, *headings, "rests on"],
         [
             [
                 str(row["rank"]),
                 row["machine"],
                 money(row["purchase_price_usd"]),
-                payback(row),
+                *([payback(row, ownership)] if has_rent else []),
                 *(figure.formatted(row[figure.column]) for figure in figures),
                 basis(row),
             ]
             for row in shown.iter_rows(named=True)
         ],
-        title=f"To buy ({count}); costs are of an hour in use, pays after: hours of this work",
+        title=f"To buy ({count}); costs are of an hour in use{explained}",
         right=["", "USD to buy", "pays after", *headings],
     )
 
@@ -200,14 +214,29 @@ def basis(row: dict[str, Any]) -> str:
     return f"{text}{precision}{error}"
 
 
-def payback(row: dict[str, Any]) -> str:
-    """Write after how many hours of this work a machine has paid for itself."""
-    hours = row["payback_hours"]
-    return "never" if hours is None else number(hours, "h")
+def payback(row: dict[str, Any], ownership: Ownership) -> str:
+    """Write after how many hours of this work a machine pays; empty without a rent."""
+    if row["rent_usd_per_hour"] is None:
+        return ""
+    return NEVER if row["payback_hours"] is None else _in_its_life(row["payback_hours"], ownership)
 
 
-def render_break_even(frame: pl.DataFrame) -> RenderableType:
-    """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer."""
+NEVER = "never"  # the electricity alone costs more than renting
+
+
+def _in_its_life(hours: float, ownership: Ownership) -> str:
+    """Write the hours of use after which a machine pays, if it is used that long."""
+    if hours <= ownership.hours_of_use:
+        return number(hours, "h")
+    years = f"{ownership.lifetime_years:g}"
+    return f"not within {years} year{'' if years == '1' else 's'}"
+
+
+def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> RenderableType:
+    """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer.
+
+    ``ownership`` is that of the answer: it says how long a machine is used.
+    """
     rows = [
         [
             row["name"],
@@ -215,8 +244,7 @@ def render_break_even(frame: pl.DataFrame) -> RenderableType:
             money(row["tco_usd_per_hour"]),
             money(row["cloud_usd_per_hour"]),
             row["cloud_offer"] or "",
-            number(row["break_even_hours"], "h"),
-            number(row["break_even_years"], "years"),
+            *_break_even(row, ownership),
         ]
         for row in frame.iter_rows(named=True)
     ]
@@ -228,6 +256,17 @@ def render_break_even(frame: pl.DataFrame) -> RenderableType:
         wrap=["machine"],
     )
     return Group(drawn, *(Text(line, "dim") for line in _of_private_hosts(frame)))
+
+
+def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
+    """Write after how many hours of use, and years, owning is cheaper; empty if not compared."""
+    hours = row["break_even_hours"]
+    if hours is None:
+        compared = row["tco_usd_per_hour"] is not None and row["cloud_usd_per_hour"] is not None
+        return NEVER if compared else "", ""
+    is_later = hours > ownership.hours_of_use
+    years = "" if is_later else number(row["break_even_years"], "years")
+    return _in_its_life(hours, ownership), years
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:

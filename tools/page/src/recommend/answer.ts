@@ -30,7 +30,9 @@ export interface Machine extends Estimate {
   gco2e_per_million_tokens: number | null;
   purchase_price_usd: number | null;
   energy_usd_per_hour: number | null;
-  /** Hours of this work after which the machine has cost as much as renting the best one. */
+  /** Of a machine to buy: what the work that it does in an hour costs on the cheapest machine to rent. */
+  rent_usd_per_hour: number | null;
+  /** Hours of this work after which the machine has cost as much as that rent; null also where electricity costs more. */
   payback_hours: number | null;
   excluded_reason: string | null;
   /** Among the machines to rent, and apart from them among those to buy; null if left out. */
@@ -61,10 +63,8 @@ export function recommend(release: Release, parameters: Record<string, string>):
 
 export function answer(release: Release, knowledge: Knowledge, question: Question): Machine[] {
   const estimates = new Map<number, Estimate>();
-  const candidates = [
-    ...(question.where === "local" ? [] : offers(release, knowledge, question)),
-    ...(question.where === "cloud" ? [] : local(knowledge)),
-  ];
+  const rented = offers(release, knowledge, question); // also where none is asked for: rent decides when owning pays
+  const candidates = [...rented, ...(question.where === "cloud" ? [] : local(knowledge))];
   const machines = candidates.map((candidate) => {
     let fitted = estimates.get(candidate.kindNumber);
     if (!fitted) {
@@ -73,7 +73,8 @@ export function answer(release: Release, knowledge: Knowledge, question: Questio
     }
     return withFigures(knowledge, question, candidate, fitted);
   });
-  return withPayback(ranked(machines, question), question);
+  const answers = withPayback(ranked(machines, question), question);
+  return question.where ? answers.filter(({ where }) => where === question.where) : answers;
 }
 
 function estimateKind(knowledge: Knowledge, question: Question, number: number): Estimate {
@@ -193,6 +194,7 @@ function withFigures(knowledge: Knowledge, question: Question, candidate: Candid
     gco2e_per_million_tokens: product(candidate.gramsPerHour, nodes, perMillion),
     purchase_price_usd: product(candidate.purchasePrice, nodes ?? 1),
     energy_usd_per_hour: product(candidate.energyUsd, nodes),
+    rent_usd_per_hour: null,
     payback_hours: null,
     excluded_reason: null,
     rank: null,
@@ -280,6 +282,6 @@ function withPayback(machines: Machine[], question: Question): Machine[] {
     const workPerHour = isTraining ? hours && 1 / hours : product(rate, 3600 / 1e6);
     const rent = product(cheapest, workPerHour);
     const saved = rent === null || energy === null ? 0 : rent - energy;
-    return { ...machine, payback_hours: saved > 0 ? product(price, 1 / saved) : null };
+    return { ...machine, rent_usd_per_hour: rent, payback_hours: saved > 0 ? product(price, 1 / saved) : null };
   });
 }

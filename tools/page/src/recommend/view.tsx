@@ -5,7 +5,8 @@ import type { ViewProps } from "../app";
 import { save } from "../csv";
 import { integer, money, number, percent, usd } from "../format";
 import { acceleratorPage, machinePage } from "../links";
-import { offerKey, type Release } from "../release";
+import { hoursOfUse } from "../ownership";
+import { offerKey, type Ownership, type Release } from "../release";
 import { answer, type Machine } from "./answer";
 import { Form } from "./form";
 import { ask, command, type Question } from "./question";
@@ -160,10 +161,22 @@ const TRAINING_COLUMNS: Column[] = [
   { heading: "kgCO₂e", unit: "in all", value: (machine) => machine.operational_gco2e && machine.operational_gco2e / 1000, text: number },
 ];
 
-const BUYING_COLUMNS: Column[] = [
-  { heading: "USD", unit: "to buy", value: (machine) => machine.purchase_price_usd, text: (value) => `$${money(value)}` },
-  { heading: "Pays after", unit: "hours of this work", help: "Hours of this work after which it has cost as much as renting the best machine", value: (machine) => machine.payback_hours, text: number },
-];
+const NEVER = Infinity;
+
+function buyingColumns(ownership: Ownership): Column[] {
+  const years = `${ownership.lifetime_years} year${ownership.lifetime_years === 1 ? "" : "s"}`;
+  const inItsLife = (hours: number) => (hours > hoursOfUse(ownership) ? `not within ${years}` : number(hours));
+  return [
+    { heading: "USD", unit: "to buy", value: (machine) => machine.purchase_price_usd, text: (value) => `$${money(value)}` },
+    {
+      heading: "Pays after",
+      unit: "hours of this work",
+      help: "Hours of this work after which it has cost as much as renting the best machine; never where its electricity alone costs more",
+      value: (machine) => (machine.rent_usd_per_hour === null ? null : (machine.payback_hours ?? NEVER)),
+      text: (hours) => (hours === NEVER ? "never" : inItsLife(hours)),
+    },
+  ];
+}
 
 interface ListProps {
   release: Release;
@@ -180,7 +193,13 @@ function Rented(props: ListProps) {
 function Bought(props: ListProps) {
   const bought = props.machines.filter((machine) => machine.where === "local" && machine.rank !== null);
   const working = props.question.training ? TRAINING_COLUMNS : SERVING_COLUMNS;
-  return <List {...props} title="To buy" machines={bought} columns={[...BUYING_COLUMNS, ...working]} />;
+  const hasRent = bought.some((machine) => machine.rent_usd_per_hour !== null);
+  return (
+    <>
+      <List {...props} title="To buy" machines={bought} columns={[...buyingColumns(props.release.facts.ownership), ...working]} />
+      {bought.length > 0 && !hasRent && <p class="hint">After how many hours one pays is not known: no machine to rent fits.</p>}
+    </>
+  );
 }
 
 function List({ release, title, machines, columns }: ListProps & { title: string; columns: Column[] }) {
