@@ -489,6 +489,19 @@ def drawn(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
+def test_machines_to_rent_and_to_buy_are_counted_apart(release: Release) -> None:
+    """Asked for together, each list has the counts that it has alone."""
+    both = drawn(recommend("llama-3.1-70b", dataset=release))
+    for where, title in (("cloud", "To rent"), ("local", "To buy")):
+        alone = recommend("llama-3.1-70b", dataset=release, where=where)
+        fit = alone["rank"].count()
+        counts = f"{title} ({fit} machines fit, {alone.height - fit} do not)"
+        assert counts in both
+        assert counts in drawn(alone)
+    none = drawn(recommend("llama-3.1-70b", dataset=release, limits=Limits(budget_to_buy=1)))
+    assert "To buy: 0 machines fit, 3 do not." in none
+
+
 def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     lines = drawn(recommend("70B", dataset=release)).splitlines()
     assert lines[0].startswith("Assumed: 512 tokens in, 256 out")

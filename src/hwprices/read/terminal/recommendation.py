@@ -87,22 +87,32 @@ def render_recommendation(
     parts: list[RenderableType] = []
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0]}.")
-    count = f"{recommended.height} machines fit, {left_out.height} do not"
     rented = recommended.filter(where="cloud")
     bought = recommended.filter(where="local")
+    counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
     if rented.height:
-        parts.append(_rented(rented, top, count))
+        parts.append(_rented(rented, top, counts["cloud"]))
+    elif frame.filter(where="cloud").height:
+        parts.append(f"To rent: {counts['cloud']}.")
     parts += _private_hosts(left_out)
     if bought.height:
         shown = min(top, 5) if rented.height else top
-        parts.append(_machines_to_buy(bought, shown, count, ownership))
+        parts.append(_machines_to_buy(bought, shown, counts["local"], ownership))
         if not bought["rent_usd_per_hour"].count():
             parts.append("After how many hours one pays is not known: no machine to rent fits.")
-    if not recommended.height:
-        parts.append(f"{count}.")
+    elif frame.filter(where="local").height:
+        parts.append(f"To buy: {counts['local']}.")
+    if not frame.height:
+        parts.append(f"{_count(frame)}.")
     elif recommended["usd_per_million_output_tokens"].count():
         parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
     return Group(*parts, *notes, *reasons)
+
+
+def _count(machines: pl.DataFrame) -> str:
+    """Count the machines that the job fits on, and the others."""
+    left_out = machines["excluded"].count()
+    return f"{machines.height - left_out:,} machines fit, {left_out:,} do not"
 
 
 WORK_PRICES = [
