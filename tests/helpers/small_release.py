@@ -251,9 +251,9 @@ TYPES = [
     ),
 ]
 REGIONS = [
-    region("aws", "us-east-1"),
-    region("gcp", "us-central1"),
-    region("azure", "eastus"),
+    region("aws", "us-east-1", country="US"),
+    region("gcp", "us-central1", country="US"),
+    region("azure", "eastus", country="US"),
 ]
 PRICES = [
     price("aws", "us-east-1", "p5.48xlarge", "55.04"),
@@ -400,7 +400,9 @@ def with_private_hosts(release: Release, machines: list[str]) -> Release:
         provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
         region=pl.when(private).then(pl.lit("community")).otherwise("region"),
     )
-    return Release({**release.tables, "offers": offers})
+    place = rows("regions", region("runpod", "community"))
+    regions = pl.concat([release.tables["regions"], place], how="diagonal")
+    return Release({**release.tables, "offers": offers, "regions": regions})
 
 
 def build() -> join.Joined:

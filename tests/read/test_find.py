@@ -537,6 +537,34 @@ def test_coverage_lists_regions_without_prices_too(data: Dataset, market: Path) 
     assert "no prices of azure: eastus" in run("coverage", root=market).stdout
 
 
+def test_coverage_of_a_provider_that_is_not_in_the_release_is_an_error(market: Path) -> None:
+    result = run("coverage", "--provider", "foo", root=market)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no provider 'foo' is in this release. There are: aws, azure, gcp." in result.stderr
+    named = run("coverage", "--provider", "Google Cloud", "--json", root=market).stdout
+    assert {row["provider"] for row in json.loads(named)} == {"gcp"}
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        (("--country", "germany"), "Not in this release: it has no prices of aws eu-central-1."),
+        (("--provider", "aws", "--country", "NL"), "No provider with such machines has a region"),
+        (("--provider", "Google Cloud"), None),
+    ],
+)
+def test_recommend_says_why_nothing_is_rented_out_there(
+    market: Path, place: tuple[str, ...], reason: str | None
+) -> None:
+    question = ("recommend", "--model", "7B", *place)
+    text = run(*question, root=market).stdout
+    assert (reason or "To rent (") in text
+    if reason:
+        assert "no machine to rent fits" in text
+        assert "never" not in text
+        assert reason in run(*question, "--where", "cloud", "--json", root=market).stderr
+
+
 def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
     assert data.refused().select("provider", "reason", "rows", "occurrences").rows() == [
         ("aws", "unknown_unit", 1, 3)

@@ -242,8 +242,22 @@ def test_places_are_kept(release: Release) -> None:
     fit, out = ranked(release, "7B", "lora", limits=Limits(provider="gcp", where="cloud"))
     assert set(fit["provider"]) == {"gcp"}
     assert "p5.48xlarge" not in out
-    nowhere, _ = ranked(release, "7B", "lora", limits=Limits(country="DE", where="cloud"))
-    assert nowhere.height == 0
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(country="us"),
+        Limits(country="United States"),
+        Limits(region="us-east-1,us-central1,eastus"),
+        Limits(provider="AWS,gcp,azure"),
+    ],
+)
+def test_places_are_understood_as_in_find(release: Release, limits: Limits) -> None:
+    """Every offer of the small release is in these places, however they are spelt."""
+    everywhere, _ = ranked(release, "7B", "lora")
+    there, _ = ranked(release, "7B", "lora", limits=limits)
+    assert there.equals(everywhere)
 
 
 def test_machines_of_private_people_are_left_out_unless_asked_for(release: Release) -> None:
@@ -444,6 +458,9 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
         ({"workload": "pretrain", "precision": "int4"}, "pretrain in int4"),
         ({"model_parameters": "llama-2-7b", "context": 131_072}, "reads at most 4,096 tokens"),
         ({"limits": Limits(option="gift")}, "there is no option 'gift'"),
+        ({"limits": Limits(country="XX")}, "no country 'XX' is in this release"),
+        ({"limits": Limits(region="mars", where="local")}, "no region 'mars' is in this release"),
+        ({"limits": Limits(provider="foo")}, "no provider 'foo' is in this release. There are:"),
         ({"serving": Serving(concurrency=2, requests_per_second=1)}, "say the same thing"),
         ({"model_parameters": "banana"}, "'banana' is neither a model"),
     ],

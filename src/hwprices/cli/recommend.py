@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hwprices.cli import filters
+from hwprices.cli import completion, filters
 from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from hwprices.read.dataset import Dataset
     from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend.job import Limits
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -128,9 +129,17 @@ Machines = Annotated[
     str,
     limit_option("accelerators, cpus (machines to rent without an accelerator) or all."),
 ]
-Provider = Annotated[str | None, limit_option("Only this cloud, such as aws.")]
-Region = Annotated[str | None, limit_option("Only this region.")]
-Country = Annotated[str | None, limit_option("Only this country: DE, US …")]
+Provider = Annotated[
+    str | None,
+    limit_option("Only this cloud, such as aws.", autocompletion=completion.providers),
+]
+Region = Annotated[
+    str | None,
+    limit_option(
+        "Only this region, or direction: us-east-1, us-east.", autocompletion=completion.regions
+    ),
+]
+Country = Annotated[str | None, limit_option("Only this country: DE, germany.")]
 Option = Annotated[
     str,
     limit_option(
@@ -245,6 +254,7 @@ def recommend(
 
     from hwprices.read.find.offers import sheet_notes
     from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend import places
     from hwprices.read.terminal.recommendation import render_recommendation
 
     rates = filters.usd_rates(usd_per)
@@ -257,7 +267,10 @@ def recommend(
     )
     frame = _answer(values, dataset, ownership)
     shown = top or SHOWN
-    notes = sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown))
+    notes = list(sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown)))
+    if frame.filter(where="cloud").is_empty():
+        missing = places.why_nothing_to_rent(dataset, _limits(values))
+        notes += [missing] if missing else []
     print_frame(
         frame,
         as_json,
@@ -268,12 +281,19 @@ def recommend(
     )
 
 
+def _limits(values: dict[str, Any]) -> "Limits":
+    """Give what an answer must keep to."""
+    from hwprices.read.recommend.job import Limits
+
+    return Limits(**{name: values[name] for name in vars(Limits())})
+
+
 def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") -> "pl.DataFrame":
     """Rank the machines of a dataset for the question, which is the value of every option."""
     from hwprices.read.recommend import job, media
     from hwprices.read.recommend import recommend as ranking
 
-    limits = job.Limits(**{name: values[name] for name in vars(job.Limits())})
+    limits = _limits(values)
     model = values["model_parameters"]
     if media.benchmark(model):
         return media.recommend(model, dataset, limits, ownership)

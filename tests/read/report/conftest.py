@@ -38,8 +38,10 @@ POSITIONS: dict[str, dict[str, Any]] = {
     "eastus": {"latitude": 38.4, "longitude": -78.2, "display_name": "East US"},
     "us-central1": {"latitude": 41.3, "longitude": -95.9, "display_name": "Iowa"},
     "eu-1": {"latitude": None, "longitude": None},
+    "eu-central-1": {"latitude": 50.1, "longitude": 8.7, "country": "DE"},
 }
-"""Where the regions are; N. Virginia and East US are one place of the map."""
+"""Where the regions are; N. Virginia and East US are one place of the map. Frankfurt has no offer.
+"""
 
 PRICE_LIST = gzip.compress(
     b'"SKU","Region","Instance Type","Operating System","PricePerUnit","Unit"\n'
@@ -80,7 +82,10 @@ def world(provider: str, p5: str) -> dict[str, Any]:
     if provider == "aws":
         plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")
         types = [*types, *({**plain, "instance_type": name} for name in MORE_TYPES)]
-        places = [*places, {**places[0], "region": "eu-1"} | POSITIONS["eu-1"]]
+        more = [
+            {**places[0], "region": name} | POSITIONS[name] for name in ("eu-1", "eu-central-1")
+        ]
+        places = [*places, *more]
         costs = [
             *costs,
             *(

@@ -47,6 +47,7 @@ NAMED: list[dict[str, str]] = [
     {"model": "llama-3.1-8b", "objective": "speed"},
     {"model": "llama-3.1-8b", "community": "yes"},
     {"model": "llama-3.1-8b", "region": "community"},
+    {"model": "llama-3.1-8b", "country": "DE"},
     {"model": "qwen3-32b", "where": "local", "precision": "int4", "users": "1"},
     {"model": "llama-3.1-405b", "max-nodes": "4", "option": "any", "precision": "bf16"},
 ]

@@ -290,6 +290,16 @@ def test_hours_beyond_a_machines_life_are_said_so(wide: Visit, dataset: hwprices
     assert "not within 5 years" in shown
 
 
+def test_a_place_without_offers_is_named(wide: Visit) -> None:
+    page = wide.go("machine?model=llama-3.1-70b&country=DE")
+    text = page.locator(".answer").inner_text()
+    assert "This release has no offer of country DE." in text
+    assert "no machine to rent fits" in text
+    assert "never" not in text
+    page = wide.go("machine?model=llama-3.1-70b&region=mars")
+    assert "There is no region mars in this release." in page.locator(".answer").inner_text()
+
+
 def test_the_form_asks_and_the_page_answers_with_the_command(wide: Visit) -> None:
     page = wide.go("machine")
     page.locator("select[name=model]").select_option("llama-3.1-8b")

@@ -54,7 +54,8 @@ def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
 def private_host_unasked(limits: Limits) -> pl.Expr:
     """Tell whether a machine is a private person's, and neither those nor its place are asked."""
     places = {region for _, region in PRIVATE_HOSTS}
-    return pl.col("private_host") & pl.lit(not limits.community and limits.region not in places)
+    asked = {name.strip().lower() for name in (limits.region or "").split(",")}
+    return pl.col("private_host") & pl.lit(not limits.community and not asked & places)
 
 
 def best_regions(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.DataFrame:

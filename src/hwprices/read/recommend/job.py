@@ -80,8 +80,11 @@ class Limits:
     machines: str = "accelerators"
     """Which machines are ranked: one of MACHINES."""
     provider: str | None = None
+    """Clouds by id or name; several with commas, as in the next two."""
     region: str | None = None
+    """Regions, or directions such as us-east."""
     country: str | None = None
+    """Countries by code or English name."""
     option: str = "on_demand"
     objective: str = "cost"
     community: bool = False

@@ -6,6 +6,7 @@ from hwprices.read.currency import offers_in_usd
 from hwprices.read.overlays import apply
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
+from hwprices.read.recommend import places
 from hwprices.read.recommend.job import OPTIONS, Limits
 from hwprices.read.tables import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
@@ -97,14 +98,18 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/
 
 
 def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer with accelerators in the places that are asked for. Columns: COLUMNS."""
+    """List every offer with accelerators in the places that are asked for. Columns: COLUMNS.
+
+    Raises:
+        HwpricesError: the release has no such place.
+    """
     col = pl.col
     # an eighth of a device counts as one device with an eighth of its memory
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
     single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
     is_slice = (col.kind == "tpu") & ~single_host
     return (
-        _own_prices(_places(dataset.scan("offers"), limits), limits)
+        _own_prices(places.offers(dataset, limits), limits)
         .filter(col.accelerator_count > 0)
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
@@ -124,11 +129,15 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
 
 
 def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer without accelerators in the places that are asked for. Columns: COLUMNS."""
+    """List every offer without accelerators in the places that are asked for. Columns: COLUMNS.
+
+    Raises:
+        HwpricesError: the release has no such place.
+    """
     col = pl.col
     nothing = {name: pl.lit(None, dtype=dtype) for name, dtype in _sheet_dtypes(dataset).items()}
     return (
-        _own_prices(_places(dataset.scan("offers"), limits), limits)
+        _own_prices(places.offers(dataset, limits), limits)
         .filter(col.accelerator_kind == "none")
         .join(_cpu_ids(dataset).lazy(), on=KEY, how="left")
         .join(dataset.scan("instance_types").select(*KEY, "burstable"), on=KEY, how="left")
@@ -191,19 +200,6 @@ def _cost_columns(limits: Limits) -> list[pl.Expr]:
         pl.lit(None, dtype=Money).alias("energy_usd_per_hour"),
         _cloud_no_price(limits).alias("no_price"),
     ]
-
-
-def _places(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
-    """Keep the offers of the provider, region and country that are asked for."""
-    asked = {
-        "provider": limits.provider,
-        "region": limits.region,
-        "country": limits.country.upper() if limits.country else None,
-    }
-    for column, value in asked.items():
-        if value is not None:
-            offers = offers.filter(pl.col(column) == value)
-    return offers
 
 
 OVERLAID: dict[str, dict[str, str | int]] = {

@@ -150,7 +150,8 @@ def recommend(
     (1, 'cloud')
 
     Raises:
-        HwpricesError: a value is out of range, or the dataset has no table offers.
+        HwpricesError: a value is out of range, the release has no such provider, region or
+            country, or the dataset has no table offers.
     """
     job = make_job(
         model_parameters,

@@ -54,9 +54,15 @@ interface Candidate {
   noPrice: string;
 }
 
+/** Reads a question; a sentence says what is wrong with one that has no answer. */
+export function understood(release: Release, parameters: Record<string, string>): Question | string {
+  const question = ask(release.knowledge, parameters);
+  return typeof question === "string" ? question : (unknownPlace(release, question) ?? question);
+}
+
 /** The answer to a question given with the names of the command's options; throws where it has none. */
 export function recommend(release: Release, parameters: Record<string, string>): Machine[] {
-  const question = ask(release.knowledge, parameters);
+  const question = understood(release, parameters);
   if (typeof question === "string") throw new Error(question);
   return answer(release, release.knowledge, question);
 }
@@ -80,6 +86,24 @@ export function answer(release: Release, knowledge: Knowledge, question: Questio
 function estimateKind(knowledge: Knowledge, question: Question, number: number): Estimate {
   const kind = knowledge.facts.kinds[number - 1]!;
   return kind.obstacle ? NO_ESTIMATE : estimate(knowledge, question, kind, number);
+}
+
+type Place = "provider" | "country" | "region";
+
+/** The places asked for in which the release has no offer. */
+export function placesWithoutOffers(release: Release, question: Question): [Place, string][] {
+  const asked: [Place, string][] = [
+    ["provider", question.provider],
+    ["country", question.country.toUpperCase()],
+    ["region", question.region],
+  ];
+  return asked.filter(([place, name]) => name && release.offers.column(place).code(name) === 0);
+}
+
+function unknownPlace(release: Release, question: Question): string | null {
+  const listed = ([place, name]: [Place, string]) => release.facts.regions.some((region) => region[place] === name);
+  const unknown = placesWithoutOffers(release, question).find((place) => !listed(place));
+  return unknown ? `There is no ${unknown.join(" ")} in this release. Choose one of the list.` : null;
 }
 
 function offers(release: Release, knowledge: Knowledge, question: Question): Candidate[] {

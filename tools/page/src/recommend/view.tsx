@@ -7,16 +7,16 @@ import { integer, money, number, percent, usd } from "../format";
 import { acceleratorPage, machinePage } from "../links";
 import { hoursOfUse } from "../ownership";
 import { offerKey, type Ownership, type Release } from "../release";
-import { answer, type Machine } from "./answer";
+import { answer, placesWithoutOffers, understood, type Machine } from "./answer";
 import { Form } from "./form";
-import { ask, command, type Question } from "./question";
+import { command, type Question } from "./question";
 import { sentence } from "./reasons";
 
 const FIRST_SHOWN = 12; // machines of each list, before the reader asks for all
 
 export function WhichMachine({ release, parameters, change }: ViewProps) {
   const { knowledge } = release;
-  const question = ask(knowledge, parameters);
+  const question = understood(release, parameters);
   const asked = JSON.stringify(parameters);
   const machines = useMemo(() => (typeof question === "string" ? [] : answer(release, knowledge, question)), [asked]);
   return (
@@ -32,6 +32,11 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
         </p>
         {typeof question !== "string" && (
           <>
+            {placesWithoutOffers(release, question).map(([place, name]) => (
+              <p key={place}>
+                This release has no offer of {place} {name}.
+              </p>
+            ))}
             <p class="hint">
               Assumed: {assumptions(release, question)}. A speed is <b>measured</b> (this model on this accelerator), <b>scaled</b>{" "}
               from another measurement of it, or <b>modelled</b>; the ± is how far such figures were from measurements.
