@@ -1,6 +1,7 @@
 """Costs of owning a machine, worked by hand."""
 
 import io
+import math
 from decimal import Decimal
 
 import polars as pl
@@ -70,9 +71,18 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
     assert reasons["pc-rtx-4090"] == "priced in EUR"
 
 
-def test_impossible_assumptions_are_refused() -> None:
-    with pytest.raises(HwpricesError, match="utilisation above 0"):
-        Ownership(utilisation=0)
+@pytest.mark.parametrize(
+    "assumption",
+    [
+        {"utilisation": 0},
+        {"grid_gco2e_per_kwh": -5},
+        {"grid_gco2e_per_kwh": math.nan},
+        {"usd_per_kwh": math.inf},
+    ],
+)
+def test_impossible_assumptions_are_refused(assumption: dict[str, float]) -> None:
+    with pytest.raises(HwpricesError, match="utilisation above 0 and at most 1, usd_per_kwh and"):
+        Ownership(**assumption)  # type: ignore[arg-type]
 
 
 def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:

@@ -1,6 +1,7 @@
 """Recommendations: sensible machines for known jobs, and why the others are left out."""
 
 import io
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -458,6 +459,15 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
         ({"workload": "pretrain", "precision": "int4"}, "pretrain in int4"),
         ({"model_parameters": "llama-2-7b", "context": 131_072}, "reads at most 4,096 tokens"),
         ({"limits": Limits(option="gift")}, "there is no option 'gift'"),
+        (
+            {"workload": "lora", "serving": Serving(concurrency=5, input_tokens=9)},
+            r"input tokens, concurrency \(users\): only for inference, and the workload is lora",
+        ),
+        ({"tokens": 1e9, "days": 2}, "tokens, days: only for trainings, and the workload is inf"),
+        ({"optimizer": "sgd"}, "optimizer: only for trainings"),
+        ({"batch": 2, "serving": Serving(concurrency=3)}, "batch and concurrency say the same"),
+        ({"serving": Serving(concurrency=math.inf)}, "lengths, concurrency, requests and speeds"),
+        ({"workload": "lora", "tokens": math.inf}, "context, batch, tokens and days are above 0"),
         ({"limits": Limits(country="XX")}, "no country 'XX' is in this release"),
         ({"limits": Limits(region="mars", where="local")}, "no region 'mars' is in this release"),
         ({"limits": Limits(provider="foo")}, "no provider 'foo' is in this release. There are:"),

@@ -159,7 +159,8 @@ Utilisation = Annotated[
     float, owning_option("Share of all hours in which a machine that one owns works, 0 to 1.")
 ]
 Grid = Annotated[
-    float | None, owning_option("gCO2e/kWh of your electricity, for its emissions.", "--grid")
+    float | None,
+    owning_option("gCO2e/kWh of your electricity, for its emissions.", "--grid", min=0),
 ]
 Top = Annotated[
     int | None,
@@ -298,7 +299,8 @@ def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") 
     if media.benchmark(model):
         return media.recommend(model, dataset, limits, ownership)
     serving = job.Serving(**{name: values[name] for name in vars(job.Serving())})
-    if limits.objective == "speed" and serving.concurrency is None and values["batch"] is None:
+    is_alone = serving.concurrency is None and values["batch"] is None
+    if values["workload"] == "inference" and limits.objective == "speed" and is_alone:
         serving = replace(serving, concurrency=1)
     question = job.make_job(
         model,

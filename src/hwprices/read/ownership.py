@@ -1,5 +1,6 @@
 """Compute what owning a machine costs per hour, and when that beats renting one in the cloud."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -41,11 +42,13 @@ class Ownership:
     no cost in USD."""
 
     def __post_init__(self) -> None:
-        positive = self.lifetime_years > 0 and 0 < self.utilisation <= 1
-        if not (positive and self.usd_per_kwh >= 0 and self.pue >= 1):
+        used = 0 < self.lifetime_years < math.inf and 0 < self.utilisation <= 1
+        grid = self.grid_gco2e_per_kwh or 0.0
+        powered = all(0 <= figure < math.inf for figure in (self.usd_per_kwh, grid))
+        if not (used and powered and 1 <= self.pue < math.inf):
             raise HwpricesError(
                 "owning needs lifetime_years above 0, utilisation above 0 and at most 1, "
-                "usd_per_kwh from 0, pue from 1",
+                "usd_per_kwh and grid_gco2e_per_kwh from 0, pue from 1",
                 "Correct the value; utilisation 1 is a machine that never idles.",
             )
 

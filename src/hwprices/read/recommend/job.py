@@ -1,5 +1,6 @@
 """Describe a job: a language model, how it is to be trained or served, and what it may cost."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -207,7 +208,19 @@ def make_job(
     checked = _workload(workload)
     _check_precision(precision, checked)
     serving = serving or Serving()
+    of_training = {
+        "tokens": tokens is not None,
+        "days": days is not None,
+        "mfu": mfu is not None,
+        "optimizer": optimizer != "adam",
+        "checkpointing": not checkpointing,
+    }
+    _check_belongs(checked, serving, [name for name, given in of_training.items() if given])
     if batch is not None and checked == "inference":
+        if serving.concurrency is not None:
+            raise HwpricesError(
+                "for inference batch and concurrency say the same thing", "Give one of them."
+            )
         serving = Serving(**{**vars(serving), "concurrency": batch})
     _check_quantities(context, batch, mfu, tokens, days, max_nodes, optimizer)
     _check_serving(serving)
@@ -320,6 +333,22 @@ def _check_precision(precision: str | None, workload: Workload) -> None:
         )
 
 
+def _check_belongs(workload: Workload, serving: Serving, of_training: list[str]) -> None:
+    """Raise HwpricesError for values of serving in a training, and of training in inference.
+
+    ``of_training`` are the names of the values of training that are given.
+    """
+    of_serving = [name for name, value in vars(serving).items() if value is not None]
+    foreign = of_training if workload == "inference" else of_serving
+    if foreign:
+        names = ", ".join(foreign).replace("_", " ").replace("concurrency", "concurrency (users)")
+        others = "trainings" if workload == "inference" else "inference"
+        raise HwpricesError(
+            f"{names}: only for {others}, and the workload is {workload}",
+            "Leave it out, or choose another workload.",
+        )
+
+
 def _check_quantities(
     context: int | None,
     batch: int | None,
@@ -331,10 +360,10 @@ def _check_quantities(
 ) -> None:
     """Raise HwpricesError if a quantity is out of range."""
     quantities = (context, batch, tokens, days, max_nodes, mfu)
-    positive = all(value is None or value > 0 for value in quantities)
+    positive = all(value is None or 0 < value < math.inf for value in quantities)
     if not positive or (mfu or 0) > 1:
         raise HwpricesError(
-            "context, batch, tokens and days are above 0, mfu is above 0 and at most 1",
+            "context, batch, tokens and days are above 0 and finite, mfu above 0 and at most 1",
             "Correct the value.",
         )
     if optimizer not in language_model.OPTIMIZER_BYTES:
@@ -347,9 +376,10 @@ def _check_quantities(
 def _check_serving(serving: Serving) -> None:
     """Raise HwpricesError if a demand on serving is out of range."""
     numbers = [value for name, value in vars(serving).items() if name != "kv_precision"]
-    if any(value is not None and value <= 0 for value in numbers):
+    if any(value is not None and not 0 < value < math.inf for value in numbers):
         raise HwpricesError(
-            "lengths, concurrency, requests and speeds are above 0", "Correct the value."
+            "lengths, concurrency, requests and speeds are above 0 and finite",
+            "Correct the value.",
         )
     if serving.concurrency is not None and serving.requests_per_second is not None:
         raise HwpricesError(
@@ -384,7 +414,7 @@ def _check_limits(limits: Limits) -> None:
             f"there is no option {limits.option!r}", f"Choose one of {', '.join(OPTIONS)}."
         )
     budgets = (limits.budget, limits.budget_per_month, limits.budget_to_buy)
-    if any(budget is not None and budget <= 0 for budget in budgets):
+    if any(budget is not None and not budget > 0 for budget in budgets):
         raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
 
 
