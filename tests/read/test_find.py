@@ -565,6 +565,21 @@ def test_recommend_says_why_nothing_is_rented_out_there(
         assert reason in run(*question, "--where", "cloud", "--json", root=market).stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--users", "5", "--workload", "lora"), "workload, concurrency: only for language models"),
+        (("--objective", "joy"), "there is no objective 'joy'"),
+    ],
+)
+def test_recommend_refuses_what_does_not_apply_to_images(
+    market: Path, options: tuple[str, ...], message: str
+) -> None:
+    result = run("recommend", "--model", "sdxl", *options, root=market)
+    assert result.exit_code == 2
+    assert f"error: {message}" in result.stderr
+
+
 def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
     assert data.refused().select("provider", "reason", "rows", "occurrences").rows() == [
         ("aws", "unknown_unit", 1, 3)

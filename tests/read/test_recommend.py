@@ -416,6 +416,10 @@ def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: 
     measured = Release({**release.tables, "benchmarks": images})
     frame = media.recommend("SDXL", measured, Limits(where="local"))
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
+    left_out = media.recommend("SDXL", measured, Limits(budget_per_month=50_000, budget_to_buy=9))
+    reasons = dict(left_out.select("machine", "excluded").iter_rows())
+    assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == ("over the budget", None)
+    assert reasons["dgx-h100"] == "over the budget to buy"
     assert set(frame["where"]) == {"local"}
     assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
     assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)

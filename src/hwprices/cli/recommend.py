@@ -8,6 +8,7 @@ import typer
 
 from hwprices.cli import completion, filters
 from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,6 +180,14 @@ Excluded = Annotated[
 TRAINING_VALUES = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
 """Options that ``job.make_job`` takes under their own names."""
 
+DEFAULTS = {
+    "workload": "inference",
+    "machines": "accelerators",
+    "optimizer": "adam",
+    "checkpointing": True,
+}
+"""Values of the options of language models where nothing is asked; of the others None."""
+
 
 def recommend(
     model_parameters: Model,
@@ -282,6 +291,17 @@ def recommend(
     )
 
 
+def _check_medium(values: dict[str, Any], of_serving: tuple[str, ...]) -> None:
+    """Raise HwpricesError for options of language models: media are answered as measured."""
+    names = ("workload", "precision", "context", "machines", *of_serving, *TRAINING_VALUES)
+    given = [name for name in names if values[name] != DEFAULTS.get(name)]
+    if given:
+        raise HwpricesError(
+            f"{', '.join(given).replace('_', ' ')}: only for language models",
+            "Leave it out: models of images, speech and video are answered as they were measured.",
+        )
+
+
 def _limits(values: dict[str, Any]) -> "Limits":
     """Give what an answer must keep to."""
     from hwprices.read.recommend.job import Limits
@@ -297,6 +317,7 @@ def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") 
     limits = _limits(values)
     model = values["model_parameters"]
     if media.benchmark(model):
+        _check_medium(values, tuple(vars(job.Serving())))
         return media.recommend(model, dataset, limits, ownership)
     serving = job.Serving(**{name: values[name] for name in vars(job.Serving())})
     is_alone = serving.concurrency is None and values["batch"] is None

@@ -10,6 +10,8 @@ from hwprices.read.recommend.job import Job, Limits
 
 OVER_BUDGET: Final = "over_budget"
 
+TOO_DEAR_TO_BUY: Final = "too_dear_to_buy"
+
 PRIVATE_HOST: Final = "private_host"
 
 PRIVATE_HOST_SENTENCE = "it belongs to private people; ask with --community"
@@ -23,14 +25,18 @@ def with_exclusions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     Both are null for a machine that the job fits on. ``frame`` has the columns of
     ``machines.COLUMNS``, of ``estimates.SCHEMA`` and those that ``recommend`` computes from them.
     """
-    code = pl.coalesce(
-        pl.when(condition).then(reason) for reason, condition in _conditions(job.limits)
-    )
     sentence = pl.coalesce(
         pl.when(pl.col("excluded_reason") == reason).then(text)
         for reason, text in sentences(job).items()
     )
-    return frame.with_columns(excluded_reason=code).with_columns(excluded=sentence)
+    return frame.with_columns(excluded_reason=reason_code(job.limits)).with_columns(
+        excluded=sentence
+    )
+
+
+def reason_code(limits: Limits) -> pl.Expr:
+    """Give the code of why a machine is left out; null if it is in."""
+    return pl.coalesce(pl.when(condition).then(reason) for reason, condition in _conditions(limits))
 
 
 def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
@@ -46,7 +52,7 @@ def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
     if limits.budget_per_month is not None:
         conditions.append((lit(OVER_BUDGET), col.usd_per_month > limits.budget_per_month))
     if limits.budget_to_buy is not None:
-        conditions.append((lit("too_dear_to_buy"), col.purchase_price_usd > limits.budget_to_buy))
+        conditions.append((lit(TOO_DEAR_TO_BUY), col.purchase_price_usd > limits.budget_to_buy))
     conditions.append((lit(PRIVATE_HOST), private_host_unasked(limits)))
     return conditions
 
@@ -121,7 +127,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "no_price": lit("no price"),
         "power_unknown": lit("its power is not known"),
         PRIVATE_HOST: lit(PRIVATE_HOST_SENTENCE),
-        "too_dear_to_buy": pl.format(
+        TOO_DEAR_TO_BUY: pl.format(
             "costs {} USD to buy, over the budget", col.purchase_price_usd.cast(pl.Float64).round(0)
         ),
         OVER_BUDGET: pl.format("costs {} USD, over the budget", col.usd.cast(pl.Float64).round(2)),

@@ -225,7 +225,7 @@ def make_job(
     _check_quantities(context, batch, mfu, tokens, days, max_nodes, optimizer)
     _check_serving(serving)
     limits = limits or Limits()
-    _check_limits(limits)
+    check_limits(limits)
     model = model_shape(model_parameters)
     training = None
     if checked != "inference":
@@ -389,7 +389,7 @@ def _check_serving(serving: Serving) -> None:
         raise HwpricesError(f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16.")
 
 
-def _check_limits(limits: Limits) -> None:
+def check_limits(limits: Limits) -> None:
     """Raise HwpricesError for a limit that is out of range."""
     if limits.objective not in OBJECTIVES:
         raise HwpricesError(

@@ -8,12 +8,15 @@ from hwprices import formulas
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
 from hwprices.read.recommend.exclusions import (
+    HOURS_PER_MONTH,
+    OVER_BUDGET,
     PRIVATE_HOST,
     PRIVATE_HOST_SENTENCE,
+    TOO_DEAR_TO_BUY,
     best_regions,
-    private_host_unasked,
+    reason_code,
 )
-from hwprices.read.recommend.job import Limits
+from hwprices.read.recommend.job import Limits, check_limits
 from hwprices.read.recommend.measurements import representative
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.recommend import OUTPUT, only_where, with_payback
@@ -68,6 +71,14 @@ MEDIA = {
 REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
+SENTENCES = {
+    "not_measured": "this model was not measured on its accelerator",
+    OVER_BUDGET: "over the budget",
+    TOO_DEAR_TO_BUY: "over the budget to buy",
+    PRIVATE_HOST: PRIVATE_HOST_SENTENCE,
+}
+"""Why a machine is left out, by code; the other codes are shown as they are."""
+
 
 def benchmark(name: str) -> Medium | None:
     """Find the benchmark of a model of images, video or speech; None for other models."""
@@ -81,7 +92,11 @@ def recommend(
 
     Columns: those of ``recommend.OUTPUT``; the speed is in samples_per_second. A machine with
     another number of accelerators than the measured system has its share of it.
+
+    Raises:
+        HwpricesError: a limit is out of range, or the release has no such place.
     """
+    check_limits(limits)
     medium = MEDIA[squeeze(name)]
     frames = [machines.cloud(dataset, limits)]
     if limits.where != "cloud":
@@ -120,26 +135,13 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
     """Add every column of the answer; those of language models are null."""
     col, lit = pl.col, pl.lit
-    reason: pl.Expr = (
-        pl.when(col.obstacle.is_not_null())
-        .then(col.obstacle)
-        .when(col.per_accelerator.is_null())
-        .then(lit("not_measured"))
-        .when(col.usd_per_hour.is_null())
-        .then(col.no_price)
-    )
-    if limits.budget is not None:
-        reason = pl.coalesce(
-            reason, pl.when(col.usd_per_hour > limits.budget).then(lit("over_budget"))
-        )
-    reason = pl.coalesce(reason, pl.when(private_host_unasked(limits)).then(lit(PRIVATE_HOST)))
     same_size = col.accelerator_count == col.measured_count
     samples = col.per_accelerator * col.accelerator_count
     thousand = formulas.divide(
         col.usd_per_hour.cast(WideMoney) * 1000, samples * formulas.SECONDS_PER_HOUR
     )
     frame = frame.with_columns(
-        excluded_reason=reason,
+        reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
         samples_per_second=samples,
         usd=col.usd_per_hour,
         usd_per_thousand_samples=thousand,
@@ -150,16 +152,13 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         .otherwise(lit("scaled")),
         nodes=lit(1, dtype=pl.Int64),
         total_accelerators=col.accelerator_count,
-        usd_per_month=col.usd_per_hour * 730,
+        usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,
         energy_kwh=col.energy_kwh_per_hour,
         operational_gco2e=col.operational_gco2e_per_hour,
-        excluded=pl.when(reason.is_not_null()).then(
-            pl.when(reason == "not_measured")
-            .then(lit("this model was not measured on its accelerator"))
-            .when(reason == PRIVATE_HOST)
-            .then(lit(PRIVATE_HOST_SENTENCE))
-            .otherwise(pl.coalesce("obstacle", "no_price", lit("over the budget")))
-        ),
+    )
+    frame = frame.with_columns(excluded_reason=reason_code(limits))
+    frame = frame.with_columns(
+        excluded=col.excluded_reason.replace(SENTENCES),
     )
     thousands_per_hour = pl.col("samples_per_second") * formulas.SECONDS_PER_HOUR / 1000
     frame = with_payback(frame, "usd_per_thousand_samples", thousands_per_hour)

@@ -18,6 +18,7 @@ from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OVER_BUDGET,
     PRIVATE_HOST,
+    TOO_DEAR_TO_BUY,
     best_regions,
     with_exclusions,
 )
@@ -348,7 +349,7 @@ def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     hours.
     """
     reason = pl.col("excluded_reason")
-    kept = reason.is_null() | reason.is_in([OVER_BUDGET, "too_dear_to_buy", PRIVATE_HOST])
+    kept = reason.is_null() | reason.is_in([OVER_BUDGET, TOO_DEAR_TO_BUY, PRIVATE_HOST])
     runs = pl.col("usd").is_not_null() & kept
     shown = dict.fromkeys(JOB_FIGURES, runs)
     shown["hours"] = runs & pl.lit(job.is_training)
