@@ -164,6 +164,7 @@ def collect(
     progress.report(provider, "plan")
     try:
         with limits.one_at_a_time(provider):
+            attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
             staged = _collect(attempt, flags, regions, kinds)
     except CancelledError:  # which Prefect raises here at the time limit
         too_long = HwpricesError(f"took longer than {limits.COLLECT_SECONDS / 3600:g} hours")

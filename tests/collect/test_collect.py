@@ -103,6 +103,19 @@ def test_a_full_run_drops_units_that_are_no_longer_planned(settings):
     }
 
 
+def test_a_run_recorded_last_is_the_one_that_the_next_adds_to(settings):
+    """A full run waited for its place, or the clock was set back; a spot run has a later time."""
+    spot = Unit("aws", "spot", "us-east-1")
+    alone = {"narrowed": True, "kinds": ["spot"]}
+    record_run(settings, "aws", T0, [ok(settings, EAST, b"old"), ok(settings, spot)])
+    record_run(settings, "aws", T0 + timedelta(minutes=70), [ok(settings, spot, b"1:10")], **alone)
+    full = [ok(settings, EAST, b"new"), ok(settings, spot)]
+    late = record_run(settings, "aws", T0 + timedelta(minutes=60), full)
+    assert late.run_id == run_id(late.started_at) == "20260801T052700.000001Z"
+    run = record_run(settings, "aws", T0 + timedelta(hours=2), [ok(settings, spot)], **alone)
+    assert [page.sha256 for page in run.of("prices")] == [full[0].pages[0].sha256]
+
+
 def test_a_run_in_which_all_units_failed_is_not_recorded(settings):
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
         record_run(

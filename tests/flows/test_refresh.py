@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -454,3 +455,25 @@ def test_a_task_that_is_lost_fails_its_unit() -> None:
     result = collect._result(LostFuture(), unit)  # type: ignore[arg-type]
     assert (result.unit, result.status) == (unit, "failed")
     assert result.reason == "the task was lost: MemoryError: worker died"
+
+
+def test_a_run_begins_when_it_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait for another run of the provider is no part of it."""
+    from hwprices.flows import collect
+
+    entered: list[datetime] = []
+
+    @contextmanager
+    def place(_: str) -> Iterator[None]:
+        entered.append(datetime.now(UTC))
+        yield
+
+    def fail(attempt: collect._Attempt, *_: object) -> None:
+        raise ZeroDivisionError(f"began at {attempt.started_at.isoformat()}")
+
+    monkeypatch.setattr(collect.limits, "one_at_a_time", place)
+    monkeypatch.setattr(collect, "_collect", fail)
+    monkeypatch.setattr(collect, "_record_failure", lambda *_: None)
+    with pytest.raises(ZeroDivisionError) as error:
+        collect.collect.fn("scaleway")
+    assert datetime.fromisoformat(str(error.value).removeprefix("began at ")) >= entered[0]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version as installed_version
 
 from hwprices.errors import HwpricesError
@@ -41,7 +41,9 @@ def record(
         landing: where the manifest is written, and the runs before are.
         provider: the provider's name.
         origin: whether the pages are the vendor's or the sample's.
-        started_at: when the run began; names it.
+        started_at: when the run began; names it. The name is later than that of every recorded
+            run of the provider, even when the clock has been set back or that run was faster, since
+            the latest name is the run that the next one adds to.
         results: how each unit went.
         narrowed: only some regions or kinds were requested. The others stay as they were in the run
             before. In a full run a unit that is no longer planned is left out, and the gate reports
@@ -62,6 +64,7 @@ def record(
             "Collect all kinds once first: the refresh flow does.",
         )
     not_requested = _not_requested(results, previous) if previous and narrowed else []
+    started_at = _after_all_runs(landing, provider, started_at)
     run = Run(
         run_id(started_at),
         provider,
@@ -88,6 +91,13 @@ def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitRes
         for result in previous.results
         if result.unit.name not in requested
     ]
+
+
+def _after_all_runs(landing: Landing, provider: str, began: datetime) -> datetime:
+    """Return the time at which the run began, or the first one after the provider's last run."""
+    times = (started_at(name) for name in landing.runs(provider))
+    last = max((time for time in times if time is not None), default=None)
+    return began if last is None else max(began, last + timedelta(microseconds=1))
 
 
 def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
