@@ -18,6 +18,7 @@ from hwprices.errors import HwpricesError
 from hwprices.flows import limits, progress, reports
 from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
+from hwprices.landing.secrets import redact
 from hwprices.publish import status
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -125,7 +126,7 @@ def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
     if isinstance(result, UnitResult):
         return result
     reason = f"the task was lost: {type(result).__name__}: {result}"
-    return UnitResult(unit, "failed", reason=reason)
+    return UnitResult(unit, "failed", reason=redact(reason))
 
 
 @flow(

@@ -34,7 +34,7 @@ def _check_endpoint(url: str) -> str:
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url)):
         return url.rstrip("/")
     raise ValueError(
-        f"{url} is not https; plain http is taken only for this machine (127.0.0.1, localhost)"
+        "the URL is not https; plain http is taken only for this machine (127.0.0.1, localhost)"
     )
 
 

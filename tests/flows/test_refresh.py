@@ -449,12 +449,13 @@ def test_a_task_that_is_lost_fails_its_unit() -> None:
 
         def result(self, *, raise_on_failure: bool) -> object:
             assert not raise_on_failure
-            return MemoryError("worker died")
+            return MemoryError("worker died, it had sent ?key=AIzaSyD-9tSrke72PouQMnMX-a7eZSW")
 
     unit = Unit("aws", "spot", "us-east-1")
     result = collect._result(LostFuture(), unit)  # type: ignore[arg-type]
     assert (result.unit, result.status) == (unit, "failed")
-    assert result.reason == "the task was lost: MemoryError: worker died"
+    lost = "the task was lost: MemoryError: worker died, it had sent ?key=(secret)"
+    assert result.reason == lost
 
 
 def test_a_run_begins_when_it_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import polars as pl
 import pytest
+from google.auth.exceptions import DefaultCredentialsError
 from tests.helpers import tls, vendors
 from tests.helpers.azure_pages import SUBSCRIPTION
 from tests.helpers.stub_server import Reply, Request, StubServer
@@ -26,8 +28,11 @@ from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import reports
 from hwprices.landing.download import public_url
+from hwprices.landing.limits import Limits
 from hwprices.landing.pages import UnitResult
-from hwprices.landing.secrets import redact
+from hwprices.landing.secrets import NAMES, redact
+from hwprices.providers.azure.api import retail
+from hwprices.providers.gcp.api import google_apis
 from hwprices.publish import release, status
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
@@ -261,6 +266,46 @@ def test_a_password_in_an_endpoint_is_refused_without_being_shown(
 def test_credentials_in_vendors_words_are_replaced(words: str) -> None:
     assert not leaks(redact(words))
     assert "(secret)" in redact(words)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_value_of_each_secret_name_is_left_out(name: str) -> None:
+    """As a parameter of a landed URL, and in a message: in each spelling that vendors have."""
+    for spelling in (name, name.upper(), name.replace("-", "_"), name.replace("-", "")):
+        url = f"https://h.example/x?a=1&{spelling}={CANARY}&{quote(spelling).replace('-', '%2D')}=2"
+        assert public_url(url) == "https://h.example/x?a=1"
+        assert redact(f"refused: {spelling}={CANARY}; x") == f"refused: {spelling}=(secret); x"
+        assert redact(f'{{"{spelling}": "{CANARY}"}}') == f'{{"{spelling}": "(secret)"}}'
+
+
+def test_a_secret_in_an_endpoints_url_is_in_no_error_about_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = f"https://mirror.example/x?sig={CANARY}"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise retail._InconsistentError("rows shift")
+
+    def no_credentials(**_: object) -> None:
+        raise DefaultCredentialsError
+
+    monkeypatch.setattr(retail, "_download", refuse)
+    with pytest.raises(HwpricesError, match=r"from https://mirror.example/x, 3 times") as regions:
+        retail.read_regions(None, url)  # type: ignore[arg-type]
+    monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", url.replace("https:", "http:"))
+    with pytest.raises(HwpricesError, match="HWPRICES_AZURE_RETAIL_URL: the") as setting:
+        Collector("azure", load())
+    monkeypatch.setattr("google.auth.default", no_credentials)
+    with pytest.raises(
+        HwpricesError, match=r"no credentials for https://mirror.example/x\."
+    ) as gcp:
+        google_apis._application_default_credentials(url)
+    session = SimpleNamespace(hooks={"response": []})
+    client = SimpleNamespace(transport=SimpleNamespace(_session=session))
+    google = google_apis.GoogleClient(client, url, load(), lambda _: None, Limits(load()))
+    failed = google._fetch_error(ConnectionError("refused"))
+    assert str(failed).startswith("https://mirror.example/x failed")
+    assert not any(leaks(str(error.value)) for error in (regions, setting, gcp))
 
 
 def test_values_of_secret_variables_are_replaced_wherever_they_stand(

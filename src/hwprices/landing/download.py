@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import httpx
 
 from hwprices.errors import FetchError
 from hwprices.landing import retry
 from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits, PageLimits
-from hwprices.landing.secrets import redact
+from hwprices.landing.secrets import is_secret_name, public_url, redact
 from hwprices.settings import Settings, is_loopback
 from hwprices.storage.packed import PackedFile, Writer
 
@@ -38,16 +38,6 @@ __all__ = [
 
 Expect = Literal["json", "csv", "any"]
 Encoding = Literal["identity", "gzip"]
-
-SECRET_PARAMETERS = {
-    "key",
-    "access_token",
-    "sig",
-    "token",
-    "x-amz-security-token",
-    "x-amz-signature",
-    "x-amz-credential",
-}
 
 
 @dataclass(frozen=True)
@@ -76,17 +66,6 @@ class _TryAgain(Exception):
 
 def _decide(error: BaseException) -> retry.TryAgain | None:
     return error.decision if isinstance(error, _TryAgain) else None
-
-
-def public_url(url: str) -> str:
-    """Return the URL without user, password and secret parameters, to be logged and landed."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    netloc = f"{host}:{parts.port}" if parts.port else host
-    query = "&".join(
-        p for p in parts.query.split("&") if p and p.split("=")[0].lower() not in SECRET_PARAMETERS
-    )
-    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
 
 
 def check_endpoint(url: str, *, credentials: bool = False) -> None:
@@ -263,7 +242,7 @@ class Http:
         return Downloaded(
             file=file,
             url=public_url(url),
-            params={k: v for k, v in params.items() if k.lower() not in SECRET_PARAMETERS},
+            params={k: v for k, v in params.items() if not is_secret_name(k)},
             status=response.status_code,
             content_type=_content_type(response).split(";")[0].strip(),
             retrieved_at=self.now(),

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from hwprices.errors import HwpricesError
-from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host
+from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host, public_url
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure.prices.items import Answer, Item
@@ -198,7 +198,7 @@ def read_regions(http: Http, url: str) -> list[str]:
                 continue
         return sorted({region.strip() for region, _ in result.partitions} - {""})
     raise FetchError(
-        f"the regions could not be read from {url}, {DOWNLOADS} times, last: {problem}",
+        f"the regions could not be read from {public_url(url)}, {DOWNLOADS} times, last: {problem}",
         "Try again later.",
     )
 

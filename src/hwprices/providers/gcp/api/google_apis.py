@@ -101,7 +101,7 @@ class GoogleClient:
             limits: of the unit.
             secret: the API key, so that errors can leave it out.
         """
-        self._client, self._endpoint, self._settings = client, endpoint, settings
+        self._client, self._endpoint, self._settings = client, public_url(endpoint), settings
         self._sleep, self._secret, self._limits = sleep, secret, limits
         self._tries = 0
         self._response = _Response()
@@ -109,7 +109,7 @@ class GoogleClient:
         # The session would follow a redirect and take the key along to wherever it leads.
         session.max_redirects = 0
         session.hooks["response"].append(self._response.keep)
-        bound_requests(session, limits, public_url(endpoint))
+        bound_requests(session, limits, self._endpoint)
 
     def all_pages(self, call: PageCall, member: str) -> list[ReceivedPage]:
         """Read a list from its first page to its last; ``member`` is its name in the answers.
@@ -294,7 +294,7 @@ def _application_default_credentials(url: str) -> Any:
         credentials, _ = google.auth.default(scopes=scopes)
     except DefaultCredentialsError:
         raise FetchError(
-            f"no credentials for {url}",
+            f"no credentials for {public_url(url)}",
             "Set HWPRICES_GCP_API_KEY (prices), "
             "or run: gcloud auth application-default login (machine types).",
         ) from None
