@@ -113,7 +113,8 @@ def set_home(root: str) -> None:
     """
     if "PREFECT_HOME" in os.environ:
         return
-    folder = Path("data" if root.startswith(OBJECT_STORES) else root).resolve() / ".prefect"
+    kept = Path("data" if root.startswith(OBJECT_STORES) else root).expanduser()
+    folder = kept.resolve() / ".prefect"
     try:
         # Prefect makes its folder, but not the one above it.
         folder.mkdir(parents=True, exist_ok=True)

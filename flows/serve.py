@@ -45,8 +45,8 @@ def main() -> None:
     """Start everything and wait for Ctrl-C or SIGTERM. The schedules are in force meanwhile.
 
     Raises:
-        HwpricesError: the port is taken, Prefect's folder cannot be made, or a part does not come
-            up; its own message is on the screen.
+        HwpricesError: the port is taken or none, Prefect's folder cannot be made, or a part does
+            not come up; its own message is on the screen.
     """
     port = os.environ.get("PREFECT_SERVER_API_PORT", PORT)
     _check_port(port)
@@ -81,8 +81,13 @@ def _check_port(port: str) -> None:
     """Refuse a port at which something listens: Prefect would go on with the other server.
 
     Raises:
-        HwpricesError: something does.
+        HwpricesError: something does, or it is no port.
     """
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise HwpricesError(
+            f"PREFECT_SERVER_API_PORT: {port} is no port",
+            "Set a number from 1 to 65535, or unset it.",
+        )
     with socket.socket() as probe:
         probe.settimeout(2)
         taken = probe.connect_ex((HOST, int(port))) == 0

@@ -42,6 +42,8 @@ def test_the_api_key_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("HWPRICES_AWS_PRICE_LIST_URL", "http://pricing.example", "is not https"),
         ("HWPRICES_AZURE_ARM_URL", "https://user:pw@arm.example", "must not carry a user name"),
+        ("HWPRICES_RUNPOD_URL", "https://api.runpod.io:99999/graphql", "is no URL, or its port"),
+        ("HWPRICES_AZURE_RETAIL_URL", "https://[bad", "is no URL, or its port"),
         ("HWPRICES_ROOT", "ftp://x", "neither a folder nor one of"),
         ("HWPRICES_SOURCE", "mock", "'sample' or 'live'"),
         ("HWPRICES_ATTEMPTS", "0", "greater than or equal to 1"),

@@ -28,7 +28,11 @@ def is_loopback(url: str) -> bool:
 
 
 def _check_endpoint(url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # one that is no number or out of range raises when it is read
+    except ValueError:  # its text may repeat a secret
+        raise ValueError("it is no URL, or its port is not from 0 to 65535") from None
     if parts.username or parts.password:
         raise ValueError("an endpoint must not carry a user name or password")
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url)):

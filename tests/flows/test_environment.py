@@ -11,6 +11,7 @@ import pytest
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment
+from hwprices.storage.store import Store
 
 
 @pytest.fixture
@@ -37,6 +38,16 @@ def test_a_relative_root_becomes_absolute(
     monkeypatch.chdir(tmp_path)
     environment.set_command_defaults("data/live")
     assert variables["PREFECT_HOME"] == str(tmp_path / "data/live/.prefect")
+
+
+def test_a_root_below_the_home_folder_is_where_the_tables_are(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables["HOME"] = str(tmp_path / "home")
+    monkeypatch.chdir(tmp_path)
+    environment.set_command_defaults("~/hw")
+    assert variables["PREFECT_HOME"] == str(Store("~/hw").path / ".prefect")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
 def test_with_an_object_store_the_state_is_in_the_working_directory(

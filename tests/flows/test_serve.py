@@ -100,6 +100,13 @@ def test_a_port_that_is_taken_is_said_at_once(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("port", ["abc", "0", "65536", "-1"])
+def test_a_port_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    monkeypatch.setenv("PREFECT_SERVER_API_PORT", port)
+    with pytest.raises(HwpricesError, match=f"PREFECT_SERVER_API_PORT: {port} is no port"):
+        serve.main()
+
+
 @pytest.mark.parametrize("flow", ["refresh", "publish"])
 def test_lists_are_named_in_the_plural(project: Path, flow: str) -> None:
     """One spelling: a flow takes providers, regions, kinds; a flag that is repeated names one."""

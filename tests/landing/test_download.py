@@ -6,6 +6,7 @@ The faults are those of known wrong number R3 (docs/known-wrong-numbers.md).
 import gzip
 import hashlib
 import json
+import re
 import time
 
 import pytest
@@ -142,6 +143,26 @@ def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):
     assert "SECRET" not in repr(page)
     assert page.params == {"pageSize": "5"}
     assert public_url("https://user:SECRET@host/p?key=SECRET&a=1") == "https://host/p?a=1"
+
+
+@pytest.mark.parametrize("url", ["https://h.example:99999/", "http://[::1]:8080/x"])
+def test_a_redirect_is_shown_as_it_came(http, stub, tmp_path, url):
+    server = stub().on("/old", Reply(status=302, headers={"Location": url}))
+    with pytest.raises(FetchError, match=re.escape(f"answers HTTP 302 to {url}. Redirects")):
+        http.download(f"{server.url}/old", tmp_path / "page")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://H.example:99999/?sig=SECRET", "https://h.example:99999/"),
+        ("http://[::1/?sig=SECRET", "(no URL)"),
+    ],
+)
+def test_what_is_no_url_is_refused(url, shown):
+    with pytest.raises(FetchError) as refused:
+        check_endpoint(url)
+    assert str(refused.value).startswith(f"{shown} is no URL, or its port is not from 0 to 65535.")
 
 
 def test_plain_http_is_refused_to_other_machines():

@@ -72,8 +72,13 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
     """Refuse plain http to another machine, and credentials over plain http to any.
 
     Raises:
-        FetchError: nothing may be sent to this URL.
+        FetchError: nothing may be sent to this URL, or it is no URL.
     """
+    if not _is_url(url):
+        raise FetchError(
+            f"{public_url(url)} is no URL, or its port is not from 0 to 65535",
+            "Check the endpoint setting.",
+        )
     scheme = urlsplit(url).scheme
     if scheme == "https":
         return
@@ -108,7 +113,7 @@ def check_link(page: str, link: object) -> str:
     if isinstance(link, str) and _is_url(link):
         return link
     raise FetchError(
-        f"{public_url(page)} gives a link that is no URL: {repr(link)[:100]}",
+        f"{public_url(page)} gives a link that is no URL: {redact(repr(link))[:100]}",
         "The vendor's format has changed, or the endpoint setting is wrong.",
     )
 
