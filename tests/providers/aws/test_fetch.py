@@ -280,6 +280,17 @@ def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, c
     assert not any(SECRET in text or "AKIASAMPLE" in text or "Signature" in text for text in texts)
 
 
+def test_over_plain_http_the_server_sees_no_credential(stub, tmp_path, account, monkeypatch):
+    server = ec2(stub(), Reply(quotes(), content_type="text/xml"))
+    account(server.url)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", SECRET)
+    get("aws").fetch(context(tmp_path), Unit("aws", "spot", "eu-west-1"))
+    [request] = server.requests
+    sent = f"{request.headers} {request.body.decode()}".lower()
+    assert not any(word.lower() in sent for word in (SECRET, "AKIASAMPLE", "security-token"))
+    assert region_of(request) == "eu-west-1"
+
+
 def ec2(server: StubServer, answer) -> StubServer:
     return server.on("/", answer)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from hwprices.landing import retry
 from hwprices.landing.download import FetchError, check_endpoint, public_url
@@ -40,6 +41,10 @@ CONNECTION_TRIES = 2
 MAX_PAGES = 1000
 """Most pages of one list. The longest, spot prices (900 types, 6 zones, 4 products, 1,000 a page),
 has about 20."""
+
+NO_KEY = "none"
+"""Signs in place of the account's key what goes over plain http. A server on this machine, such as
+moto's, reads the region from the signature and compares it with no key."""
 
 BLOCK_HOURS = 24
 """The shortest capacity block that is sold:
@@ -123,7 +128,7 @@ class Ec2Client:
 
     Raises:
         FetchError: boto3's configuration cannot be used, or the endpoint is neither https nor on
-            this machine, so that credentials must not be sent there.
+            this machine. Over plain http to this machine no credential is sent.
     """
 
     def __init__(self, context: Context, region: str) -> None:
@@ -475,8 +480,13 @@ def _boto3_client(context: Context, region: str) -> Any:
     # two fifths of parsing a page of spot quotes (docs/performance.md). They stay texts.
     session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     try:
-        boto3_session = boto3.Session(botocore_session=session)
-        return boto3_session.client("ec2", region_name=region, config=config)
+        make = functools.partial(
+            boto3.Session(botocore_session=session).client, "ec2", region_name=region, config=config
+        )
+        client = make()
+        if urlsplit(client.meta.endpoint_url).scheme == "https":
+            return client
+        return make(aws_access_key_id=NO_KEY, aws_secret_access_key=NO_KEY)
     except (BotoCoreError, ValueError) as error:
         raise FetchError(
             f"no EC2 client for {region}: {type(error).__name__}",
