@@ -207,12 +207,20 @@ def test_broken_invariants_are_reported():
     assert "m5.large" in results["windows_above_linux"].detail
 
 
-def test_a_flagged_spot_price_is_not_reported():
-    prices = make.prices(
-        {}, {"purchase_option": "spot", "zone": "us-east-1a", "flags": ["spot_equals_on_demand"]}
-    )
+@pytest.mark.parametrize(
+    ("flag", "outcome"),
+    [
+        ("spot_equals_on_demand", "pass"),
+        ("spot_above_on_demand", "pass"),
+        ("placeholder", "pass"),
+        ("availability_unknown", "stop"),  # on every price of Oracle and OVHcloud
+    ],
+)
+def test_only_flags_about_the_price_excuse_a_spot_price(flag, outcome):
+    prices = make.prices({}, {"purchase_option": "spot", "zone": "us-east-1a", "flags": [flag]})
     results = gate.check(candidate({**OLD, "prices": prices}), None)
     assert [r.check for r in results if r.outcome == "warn"] == []
+    assert {r.check: r.outcome for r in results}["spot_below_on_demand"] == outcome
 
 
 def test_a_price_where_the_type_is_not_offered_is_reported():

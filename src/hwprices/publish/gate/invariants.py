@@ -2,7 +2,7 @@
 
 Vendors break most of these for single types, so an exception is reported and does not stop. It
 stops when there are many more exceptions than in the last release. Two things stop at once: a spot
-price that is not below on-demand and has no flag, and a price of zero.
+price that is not below on-demand and has no flag that says so, and a price of zero.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,6 +17,10 @@ from hwprices.publish.gate.candidate import Candidate, batches
 MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 PLAN = [*MACHINE, "purchase_option", "commitment_plan", "payment_option"]
 
+
+SAYS_NOT_BELOW = ["spot_equals_on_demand", "spot_above_on_demand", "placeholder"]
+"""Flags that say why a spot price is not below on-demand. Others, such as availability_unknown on
+every price of Oracle and OVHcloud, say nothing about the price."""
 
 SHOWN = 3
 """Machine types that a message names."""
@@ -114,10 +118,11 @@ def _varying(prices: pl.DataFrame, columns: list[str]) -> list[str]:
 
 
 def spot_below_on_demand(prices: pl.DataFrame) -> Exceptions:
-    """Check that a spot price is below the on-demand price, or has a flag that says it is not."""
+    """Check that a spot price is below the on-demand price, or has a flag that says why not."""
     option = pl.col("purchase_option")
     both = _side_by_side(prices, option == "spot", option == "on_demand", MACHINE)
-    unflagged = (pl.col("rate") >= pl.col("rate_right")) & (pl.col("flags").list.len() == 0)
+    flagged = pl.col("flags").list.set_intersection(SAYS_NOT_BELOW).list.len().fill_null(0) > 0
+    unflagged = (pl.col("rate") >= pl.col("rate_right")) & ~flagged
     return _exceptions(both, unflagged, "spot prices are not below on-demand and not flagged")
 
 
