@@ -8,6 +8,7 @@ from tests.helpers import make
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
+from hwprices.publish.gate import comparisons
 
 
 def candidate(frames, origin="live"):
@@ -164,6 +165,19 @@ def test_spot_prices_come_and_go_but_not_most_of_them():
     assert stopped_by(hardly_any, before) == {"spot_lost"}
     # not one price left: credentials have lapsed
     assert stopped_by(OLD, before) == {"option_gone", "spot_lost"}
+
+
+def test_a_regions_spot_prices_do_not_stand_in_for_a_market_that_is_too_small():
+    """The figure goes into the gate's history. Two capacity blocks are too few to count."""
+    rows = [("r0", "capacity_block", 2, 0), ("r0", "spot", 100, 79)]
+    rows += [(f"r{i}", "spot", 100, 0) for i in range(1, 10)]
+    columns = ["region", "purchase_option", "old", "lost"]
+    cells = pl.DataFrame(rows, schema=columns, orient="row").with_columns(moving=True)
+    tables = candidate(OLD)
+    found = comparisons.spot_lost(
+        comparisons.Comparison(tables, tables, cells, pl.DataFrame(), {"spot_lost": 0.5})
+    )
+    assert (found.detail, found.value) == ("", 0.079)
 
 
 def test_accepting_by_name_lets_it_through():

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hwprices.publish.gate import comparisons, invariants
 from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
 from hwprices.publish.gate.invariants import Exceptions
-from hwprices.publish.gate.thresholds import LIMITS
+from hwprices.publish.gate.thresholds import LEAST_EXCEPTIONS, LIMITS
 from hwprices.storage.release_manifest import CheckResult, Outcome
 
 __all__ = ["PRICES", "Candidate", "History", "PriceFile", "Tables", "check", "stopped"]
@@ -42,7 +42,7 @@ def check(
     if old is None:
         findings["baseline"] = Finding()
     elif not comparable:
-        findings |= _origins(new, old)
+        findings |= _origins(new)
     else:
         compared = comparisons.comparison(new, old, limits)
         findings |= {name: look(compared) for name, look in comparisons.COMPARISONS.items()}
@@ -99,12 +99,15 @@ def _invariant(
     if name in invariants.NEVER:
         return Finding(exceptions.detail, exceptions.share, 0.0)
     growth, limit = exceptions.share - (before.share if before else 0.0), limits[name]
-    stops = old is not None and growth > limit and exceptions.count > 2
+    stops = old is not None and growth > limit and exceptions.count >= LEAST_EXCEPTIONS
     return Finding(exceptions.detail, max(0.0, growth), limit, stops=stops)
 
 
-def _origins(new: Candidate, old: Candidate) -> dict[str, Finding]:
-    """Stop sample figures that would replace live ones; live ones may replace the sample's."""
+def _origins(new: Candidate) -> dict[str, Finding]:
+    """Stop sample figures that would replace live ones; live ones may replace the sample's.
+
+    Those published are of the other origin.
+    """
     if new.origin == "live":
         return {"sample_over_live": Finding()}
     words = "the published figures are live and would be replaced by the sample: use another --root"

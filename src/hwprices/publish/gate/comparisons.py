@@ -47,7 +47,7 @@ def _share(part: int, total: int) -> float:
     return part / total if total else 0.0
 
 
-def _compare_with_limit(name: str, value: float, limit: float, detail: str) -> Finding:
+def _compare_with_limit(value: float, limit: float, detail: str) -> Finding:
     return Finding(detail if value > limit else "", value, limit)
 
 
@@ -57,7 +57,7 @@ def rows_lost(compared: Comparison) -> Finding:
     lost, old = compare.total(cells, "lost"), compare.total(cells, "old")
     first = examples(cells.filter(pl.col("lost") > 0), "region", "family")
     detail = f"{lost:,} of {old:,} prices are gone or null ({_share(lost, old):.2%}), first {first}"
-    return _compare_with_limit("rows_lost", _share(lost, old), limit, detail)
+    return _compare_with_limit(_share(lost, old), limit, detail)
 
 
 def group_lost(compared: Comparison) -> Finding:
@@ -117,7 +117,8 @@ def types_retired(compared: Comparison) -> Finding:
         return Finding(value=share, limit=limit)
     names = examples(compared.retired, "instance_type")
     detail = f"{compared.retired.height} of {count:,} types have left every list: {names}"
-    return Finding(detail, share, limit, stops=share > limit and compared.retired.height > 1)
+    many = compared.retired.height >= thresholds.LEAST_RETIRED
+    return Finding(detail, share, limit, stops=share > limit and many)
 
 
 def price_jump(compared: Comparison) -> Finding:
@@ -129,7 +130,7 @@ def price_jump(compared: Comparison) -> Finding:
         f"{jumped:,} of {both:,} prices moved by more than ×{thresholds.JUMP}"
         f" ({_share(jumped, both):.2%}), first {first}"
     )
-    return _compare_with_limit("price_jump", _share(jumped, both), limit, detail)
+    return _compare_with_limit(_share(jumped, both), limit, detail)
 
 
 def price_doubled(compared: Comparison) -> Finding:
@@ -138,7 +139,7 @@ def price_doubled(compared: Comparison) -> Finding:
     doubled, both = compare.total(cells, "doubled"), compare.total(cells, "both")
     first = examples(cells.filter(pl.col("doubled") > 0), "region", "family")
     detail = f"{doubled:,} of {both:,} prices doubled or halved, first {first}"
-    return _compare_with_limit("price_doubled", _share(doubled, both), limit, detail)
+    return _compare_with_limit(_share(doubled, both), limit, detail)
 
 
 def level_shift(compared: Comparison) -> Finding:
@@ -211,25 +212,26 @@ def _in_words(moves: pl.DataFrame) -> str:
 def spot_lost(compared: Comparison) -> Finding:
     """Find a market of which most prices are gone, everywhere or in one region."""
     limit = compared.limits["spot_lost"]
-    options = compare.by_group(compared.spot, ("purchase_option",))
-    regions = compare.by_group(compared.spot, ("region", "purchase_option")).filter(
-        pl.col("old") >= 20
+    options = compare.by_group(compared.spot, ("purchase_option",)).filter(
+        pl.col("old") >= thresholds.SPOT_MARKET_ROWS
     )
-    losses = pl.concat(
+    regions = compare.by_group(compared.spot, ("region", "purchase_option")).filter(
+        pl.col("old") >= thresholds.SPOT_REGION_ROWS
+    )
+    region = pl.concat_str("region", "purchase_option", separator=" ")
+    of_options, of_regions = (
+        groups.select(group=name, lost="lost", old="old", share=pl.col("lost") / pl.col("old"))
+        for groups, name in ((options, pl.col("purchase_option")), (regions, region))
+    )
+    in_a_region = max(limit, thresholds.SPOT_REGION_LOST)
+    gone = pl.concat(
         [
-            options.select(group="purchase_option", lost="lost", old="old", limit=pl.lit(limit)),
-            regions.select(
-                group=pl.concat_str("region", "purchase_option", separator=" "),
-                lost="lost",
-                old="old",
-                limit=pl.lit(max(limit, 0.8)),
-            ),
+            of_options.filter(pl.col("share") > limit),
+            of_regions.filter(pl.col("share") > in_a_region),
         ]
-    ).filter(pl.col("old") >= 3)
-    gone = losses.filter(pl.col("lost") / pl.col("old") > pl.col("limit"))
+    )
     parts = [f"{g}: {lost:,} of {old:,} prices are gone" for g, lost, old, _ in gone.head(3).rows()]
-    value = max((lost / old for _, lost, old, _ in losses.head(options.height).rows()), default=0.0)
-    return Finding("; ".join(parts), value, limit)
+    return Finding("; ".join(parts), max(of_options["share"], default=0.0), limit)
 
 
 def spot_level(compared: Comparison) -> Finding:
@@ -264,7 +266,7 @@ def rows_added(compared: Comparison) -> Finding:
     added, old = compare.total(cells, "added"), compare.total(compared.fixed, "old")
     first = examples(cells.filter(pl.col("added") > 0), "region", "family", "purchase_option")
     detail = f"{added:,} prices are new beside {old:,} where nothing else is new, first {first}"
-    return _compare_with_limit("rows_added", _share(added, old), limit, detail)
+    return _compare_with_limit(_share(added, old), limit, detail)
 
 
 def currency_changed(compared: Comparison) -> Finding:
@@ -361,7 +363,7 @@ def spot_above_on_demand(compared: Comparison) -> Finding:
     grown = shares[1][0] - shares[0][0]
     (_, above, rows), (_, above_before, _) = shares[1], shares[0]
     detail = f"{above:,} of {rows:,} spot prices are above on-demand, before {above_before:,}"
-    return _compare_with_limit("spot_above_on_demand", grown, limit, detail)
+    return _compare_with_limit(grown, limit, detail)
 
 
 COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
@@ -394,7 +396,7 @@ def drift_rows(compared: Comparison) -> Finding:
     lost, old = compare.total(compared.fixed, "lost"), compare.total(compared.fixed, "old")
     limit = compared.limits["drift_rows"]
     detail = f"{lost:,} of {old:,} prices of a month ago are gone ({_share(lost, old):.2%})"
-    return _compare_with_limit("drift_rows", _share(lost, old), limit, detail)
+    return _compare_with_limit(_share(lost, old), limit, detail)
 
 
 def drift_level(compared: Comparison) -> Finding:
@@ -404,7 +406,7 @@ def drift_level(compared: Comparison) -> Finding:
     mean = float(compared.fixed["log_sum"].sum() or 0.0) / both if both else 0.0
     value = math.exp(abs(mean)) - 1
     detail = f"prices moved by ×{math.exp(mean):.3f} on average within a month"
-    return _compare_with_limit("drift_level", value, limit, detail)
+    return _compare_with_limit(value, limit, detail)
 
 
 DRIFT: Mapping[str, Callable[[Comparison], Finding]] = {

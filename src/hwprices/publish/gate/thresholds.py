@@ -91,6 +91,23 @@ LEAST_MOVED = 5
 """Fewer prices than this are no common move, whatever their share. A price sheet has 18 prices, and
 a vendor may change one machine, with all ways to pay for it."""
 
+LEAST_RETIRED = 2
+"""One type that retires is no fault, though it may be a twentieth of a short price sheet."""
+
+LEAST_EXCEPTIONS = 3
+"""Fewer exceptions to a rule than this stop nobody, whatever their share: of the 18 prices of a
+price sheet two are a tenth, and vendors break most rules for single types."""
+
+SPOT_MARKET_ROWS = 3
+"""A market with fewer prices may lose one or two without a fault, as the smallest of GROUP_LOST."""
+
+SPOT_REGION_ROWS = 20
+"""In a region with fewer spot prices most may be gone by chance: markets close one by one."""
+
+SPOT_REGION_LOST = 0.8
+"""At least this share of a region's spot prices is gone when its page is: an estimate. A region's
+own markets close together more often than those of all regions, which ``spot_lost`` limits."""
+
 GROUP_MOVED_SHARE = 0.30
 """More of a region's, system's or option's prices than this do not move the same way in a day."""
 
