@@ -113,6 +113,14 @@ def test_a_part_that_cannot_be_checked_leaves_the_tables_in_force(tmp_path, plac
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
 
 
+def test_a_second_part_of_a_region_does_not_replace_the_first(tmp_path):
+    staged = run(tmp_path, [part(*names(3))])
+    twice = [part(*names(3)), part(*names(1))]
+    with pytest.raises(HwpricesError, match="two parts for the file prices/vendor/us-east-1"):
+        run(tmp_path, twice, "r2")
+    assert stage.latest(Store(tmp_path), "vendor") == staged
+
+
 def test_refused_rows_are_kept_and_counted(tmp_path):
     refused_by_vendor = quarantine.refused(
         part({"os": "linux"}).frame.lazy(),

@@ -13,6 +13,7 @@ from hwprices.rows.earlier import Earlier
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, reuse, validate
 from hwprices.stage.reuse import PartRecord, Result
+from hwprices.storage import layout
 from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
@@ -35,6 +36,7 @@ class StagedTables:
         self._provider = run.provider
         self._sources = {page.sha256: page.url for result in run.results for page in result.pages}
         self._corrections = corrections.load(run.provider)
+        self._keys: set[str] = set()
         self._files: list[TableFile] = []
         self._refused: list[pl.DataFrame] = []
         self._good_rows: Counter[str] = Counter()
@@ -57,9 +59,16 @@ class StagedTables:
         part that has a source is kept for later runs.
 
         Raises:
-            HwpricesError: a correction is stale, the part is not of its table, or the file
-                cannot be written.
+            HwpricesError: a correction is stale, the part is not of its table, the table and
+                region have a part already, or the file cannot be written.
         """
+        key = layout.table_file(part.table, self._provider, part.region)
+        if key in self._keys:
+            raise HwpricesError(
+                f"{self._provider} gives two parts for the file {key}",
+                "Join them in the provider's normalise: the second would replace the first.",
+            )
+        self._keys.add(key)
         result = self._take_over(part.earlier) if part.earlier else self._check(part)
         self._refused.append(result.refused)
         self.accounted.update(part.counts)
@@ -116,7 +125,7 @@ class StagedTables:
 
 
 def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:
-    """Number of refused rows by the values of a column of the quarantine table, sorted by them."""
+    """Count refused rows by the values of a column of the quarantine table, sorted by them."""
     counts = refused.group_by(column).agg(pl.col("occurrences").sum())
     return dict(counts.sort(column).iter_rows())
 
