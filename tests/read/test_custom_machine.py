@@ -110,9 +110,16 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
         ({"region": "europe-west9"}, "has no on_demand price in europe-west9"),
         ({"gpus": {"nvidia-l4": 1}}, "gpu:nvidia-l4 of any has no on_demand price"),
         ({"purchase_option": "spot"}, "core_custom of n1 has no spot price"),
+        ({"gpus": {"nvidia-tesla-t4": 100}}, r"gpus is .*100\}: n1 takes .* at most 8"),
+        ({"gpus": {"nvidia-tesla-t4": -1}}, r"gpus is .*-1\}: n1 takes whole numbers from 1"),
+        ({"vcpus": -4}, "vcpus is -4: it is a whole number from 1"),
+        ({"memory_gib": -8}, "memory_gib is -8: it is a number above 0"),
+        ({"memory_gib": "abc"}, "memory_gib is 'abc': it is a number above 0"),
+        ({"memory_gib": "inf"}, "memory_gib is 'inf': it is a number above 0"),
+        ({"local_ssd_gib": 100}, "local_ssd_gib is 100: local SSD is sold in disks of 375 GiB"),
     ],
 )
-def test_a_component_without_a_price_is_named(
+def test_what_has_no_price_or_is_not_sold_is_named(
     attachable: pl.DataFrame, request_: dict[str, object], words: str
 ) -> None:
     with pytest.raises(HwpricesError, match=words):

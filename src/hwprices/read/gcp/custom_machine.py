@@ -5,12 +5,16 @@ Made from the table component_prices of a release.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
+
+LOCAL_SSD_GIB = 375
+"""One disk of local SSD that goes with custom machines:
+https://cloud.google.com/compute/docs/disks/local-ssd"""
 
 
 @dataclass(frozen=True)
@@ -97,25 +101,23 @@ def quote_custom_machine(
         component_prices: the table component_prices of a release.
         region: the region, such as us-central1.
         series: n1, n2, n2d, n4 or e2: those that can be custom.
-        vcpus: vCPUs of the machine.
-        memory_gib: memory; what exceeds the series' limit for each vCPU is extended memory, at its
-            own price.
-        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any.
+        vcpus: vCPUs of the machine, at least one.
+        memory_gib: memory, above 0; what exceeds the series' limit for each vCPU is extended
+            memory, at its own price.
+        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any, and
+            at most eight.
         local_ssd_gib: local SSD in GiB, 375 for each disk.
         purchase_option: on_demand, spot or committed_use. A commitment is the series' own, which
             covers custom machines too; what cannot be committed stays on demand.
         term_months: 12 or 36 for committed_use, else 0.
 
     Raises:
-        HwpricesError: the series cannot be custom, or a component has no price there; names it.
+        HwpricesError: the series cannot be custom, a figure is outside what is sold, or a component
+            has no price there; names it.
     """
     limits = _limits(series)
-    memory = Decimal(memory_gib)
-    if gpus and not limits.max_gpus:
-        raise HwpricesError(
-            f"no GPU can be attached to {series}",
-            "Attach it to n1, or choose a machine type that has one.",
-        )
+    memory = _read_memory(memory_gib)
+    _check_counts(limits, vcpus, gpus or {}, local_ssd_gib)
     if memory > limits.gib_per_vcpu * vcpus and not limits.extended:
         raise HwpricesError(
             f"{series} has at most {limits.gib_per_vcpu.normalize():f} GiB a vCPU",
@@ -128,6 +130,46 @@ def quote_custom_machine(
         if part.quantity
     )
     return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", lines)
+
+
+def _read_memory(memory_gib: Decimal | int | str) -> Decimal:
+    try:
+        memory = Decimal(memory_gib)
+    except (InvalidOperation, TypeError, ValueError):
+        memory = Decimal("NaN")
+    if not (memory.is_finite() and memory > 0):
+        raise HwpricesError(
+            f"memory_gib is {memory_gib!r}: it is a number above 0", "Such as 30 or '6.5'."
+        )
+    return memory
+
+
+def _check_counts(limits: _Limits, vcpus: int, gpus: Mapping[str, int], local_ssd_gib: int) -> None:
+    """Refuse what no machine of the series has.
+
+    Raises:
+        HwpricesError: a count is; names the argument and its limit.
+    """
+    if not (isinstance(vcpus, int) and vcpus >= 1):
+        raise HwpricesError(f"vcpus is {vcpus!r}: it is a whole number from 1", "Such as 4.")
+    if gpus and not limits.max_gpus:
+        raise HwpricesError(
+            f"no GPU can be attached to {limits.series}",
+            "Attach it to n1, or choose a machine type that has one.",
+        )
+    wrong = [name for name, count in gpus.items() if not (isinstance(count, int) and count >= 1)]
+    if wrong or sum(gpus.values()) > limits.max_gpus:
+        raise HwpricesError(
+            f"gpus is {dict(gpus)!r}: {limits.series} takes whole numbers from 1, in all at most"
+            f" {limits.max_gpus}",
+            "Ask for fewer, or choose a machine type that has them.",
+        )
+    if not (isinstance(local_ssd_gib, int) and local_ssd_gib >= 0) or local_ssd_gib % LOCAL_SSD_GIB:
+        raise HwpricesError(
+            f"local_ssd_gib is {local_ssd_gib!r}: local SSD is sold in disks of"
+            f" {LOCAL_SSD_GIB} GiB",
+            f"Ask for a multiple of {LOCAL_SSD_GIB}.",
+        )
 
 
 def _limits(series: str) -> _Limits:
