@@ -46,6 +46,17 @@ def test_bytes_and_files_come_back(store, tmp_path):
     assert list(store.keys("")) == ["a/b", "a/c"]
 
 
+def test_a_checksum_is_computed_without_reading_the_file_whole(store, monkeypatch):
+    """The digest of "abc" is the example of FIPS 180-2, appendix B.1."""
+    store.put("a/b", b"abc")
+    monkeypatch.setattr(Store, "get", None)
+    assert store.sha256("a/b").startswith("ba7816bf8f01cfea414140de5dae2223")
+    assert store.sha256("a/none") is None
+    assert store.sha256("a/b/none") is None
+    with pytest.raises(HwpricesError, match="cannot read"):
+        store.sha256("a")
+
+
 def test_a_root_that_does_not_exist_is_empty(store):
     assert store.get("a") is None
     assert store.get_tagged("a") is None

@@ -1,6 +1,5 @@
 """Check the files of a release against the checksums in its manifest."""
 
-import hashlib
 from collections.abc import Iterator
 
 from hwprices.storage import layout
@@ -42,8 +41,8 @@ def _fault(store: Store, key: str, sha256: str) -> Iterator[str]:
     if store.leads_out(key):
         yield f"{uri} is a link out of {store.root}"
         return
-    data = store.get(key)
-    if data is None:
+    found = store.sha256(key)
+    if found is None:
         yield f"{uri} is missing"
-    elif hashlib.sha256(data).hexdigest() != sha256:
+    elif found != sha256:
         yield f"{uri} was altered: its checksum does not match the manifest"

@@ -15,6 +15,7 @@ import obstore
 from obstore.store import LocalStore, from_url
 
 from hwprices.errors import HwpricesError
+from hwprices.storage.checksum import sha256_of
 
 MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
 
@@ -110,6 +111,10 @@ class Store:
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List the keys below a prefix, sorted."""
+        raise NotImplementedError
+
+    def sha256(self, key: str) -> str | None:
+        """Hash a key's bytes, in hex, read in pieces; None where there is none."""
         raise NotImplementedError
 
     def get_tagged(self, key: str) -> Tagged | None:
@@ -293,6 +298,15 @@ class Folder(Store):
         """Read a key; None where there is none, or no root folder."""
         return super().get(key, max_bytes) if self.path.is_dir() else None
 
+    def sha256(self, key: str) -> str | None:
+        """Hash a file's bytes; None where there is none."""
+        try:
+            return sha256_of(self.local(key))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._cannot_read(key, error) from error
+
     def get_tagged(self, key: str) -> Tagged | None:
         """Read a key, with its checksum as the tag."""
         data = self.get(key)
@@ -341,7 +355,7 @@ class Bucket(Store):
         return f"{self.root.rstrip('/')}/{self._below_root(key)}"
 
     def leads_out(self, key: str) -> bool:
-        """No: an object store has no links."""
+        """Return False: an object store has no links."""
         return False
 
     def exists(self, key: str) -> bool:
@@ -394,6 +408,20 @@ class Bucket(Store):
         done. What is written so (pointers, manifests, claims) is never written twice by two.
         """
         return isinstance(data, bytes) and self.get(key) == data
+
+    def sha256(self, key: str) -> str | None:
+        """Hash an object's bytes as they arrive; None where there is none."""
+        self._below_root(key)
+        objects = self._objects
+        digest = hashlib.sha256()
+        try:
+            for chunk in obstore.get(objects, key):
+                digest.update(chunk)
+        except MISSING:
+            return None
+        except Exception as error:
+            raise self._cannot_read(key, error) from error
+        return digest.hexdigest()
 
     def get_tagged(self, key: str) -> Tagged | None:
         """Read a key with its ETag."""
