@@ -171,5 +171,11 @@ def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> Non
         Decimal("62.5"),
     )
     assert rows["UnitPrice"].null_count() == 0
+    dtypes = rows.schema
+    assert pl.Null not in dtypes.values()
+    assert (dtypes["QuantityTierMaximum"], dtypes["SkuPriceEffectiveEnd"]) == (
+        pl.Decimal(20, 10),
+        pl.Datetime("us", "UTC"),
+    )
     by_sql = data.duckdb.sql(f"select count(*) from {focus.VIEW}").fetchall()
     assert by_sql == [(14,)]

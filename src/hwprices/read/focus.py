@@ -16,9 +16,20 @@ What the draft asks for is kept:
   not keep the vendor's name of the service.
 """
 
+from collections.abc import Mapping
+
+import polars as pl
+
 DRAFT = "FOCUS_Spec pull request 2424, 2026-09-22"
 
 VIEW = "focus_sku_prices"
+
+DTYPES: Mapping[str, pl.DataType] = {
+    "VARCHAR": pl.String(),
+    "DECIMAL(20,10)": pl.Decimal(20, 10),
+    "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+}
+"""What polars calls the types of the view's columns."""
 
 COLUMNS = """
     {category} as ChargeCategory,

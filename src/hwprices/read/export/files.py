@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 DEFAULT_TABLE = "offers"
 
+BATCH_ROWS = 50_000
+"""Rows of the price list that are Python objects at once: some 100 MB."""
+
 MAX_SHEET_ROWS = 1_048_575
 """Rows of an Excel sheet below its heading:
 https://support.microsoft.com/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3"""
@@ -109,12 +112,22 @@ def table(dataset: "Dataset", name: str, overlays: "Overlays | None" = None) -> 
 
 
 def price_list(dataset: "Dataset") -> pl.LazyFrame:
-    """Give the prices in the draft form of FOCUS; see ``focus``."""
-    result = dataset.duckdb.sql(focus.view_sql())
-    rows = result.fetchall()
-    return pl.DataFrame(
-        rows, schema=list(result.columns), orient="row", infer_schema_length=None
-    ).lazy()
+    """Give the prices in the draft form of FOCUS; see ``focus``.
+
+    Columns have the types that the query states, also those without a value.
+    """
+    # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
+    connection = dataset.duckdb.cursor()
+    result = connection.sql(focus.view_sql())
+    schema = {
+        name: focus.DTYPES[str(kind)]
+        for name, kind in zip(result.columns, result.types, strict=True)
+    }
+    batches = [pl.DataFrame(schema=schema)]
+    connection.execute(focus.view_sql())
+    while rows := connection.fetchmany(BATCH_ROWS):
+        batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
+    return pl.concat(batches).lazy()
 
 
 def with_overlays(dataset: "Dataset", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
