@@ -10,7 +10,6 @@ from hwprices.read.currency import (
     NO_RATES,
     offers_in_usd,
     parse_rates,
-    require_rates,
     to_usd,
     without_rate,
 )
@@ -100,6 +99,3 @@ def test_without_a_rate_nothing_is_compared_as_if_it_were_usd() -> None:
 
 def test_currencies_without_a_rate_are_named() -> None:
     assert without_rate(["USD", "EUR", "CNY", "EUR"], EUR) == ["CNY"]
-    require_rates(["USD", "EUR"], EUR)
-    with pytest.raises(HwpricesError, match=r"prices in EUR cannot.*--usd-per EUR=…"):
-        require_rates(["EUR", "USD"], NO_RATES)

@@ -58,7 +58,7 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
     machines = release.tables["local_hardware"].with_columns(price_currency=pl.lit("EUR"))
     in_euro = Release({**release.tables, "local_hardware": machines})
     without_rate = owned(in_euro)
-    with_rate = owned(in_euro, Ownership(usd_per={"EUR": 1.1}))
+    with_rate = owned(in_euro, Ownership(usd_per={"EUR": Decimal("1.1")}))
     assert without_rate["purchase_price_usd"].to_list() == [None] * 3
     prices = dict(with_rate.select("device_id", "purchase_price_usd").iter_rows())
     assert prices == {
@@ -83,6 +83,11 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
 def test_impossible_assumptions_are_refused(assumption: dict[str, float]) -> None:
     with pytest.raises(HwpricesError, match="utilisation above 0 and at most 1, usd_per_kwh and"):
         Ownership(**assumption)  # type: ignore[arg-type]
+
+
+def test_what_is_no_exchange_rate_is_refused() -> None:
+    with pytest.raises(HwpricesError, match="EUR=0: this is no exchange rate"):
+        Ownership(usd_per={"EUR": "0"})
 
 
 def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:

@@ -273,7 +273,7 @@ def recommend(
     ownership = Ownership(
         utilisation=utilisation,
         grid_gco2e_per_kwh=grid,
-        usd_per={currency: float(rate) for currency, rate in rates.items()},
+        usd_per=rates,
     )
     frame = _answer(values, dataset, ownership)
     shown = top or SHOWN

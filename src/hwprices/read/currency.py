@@ -3,11 +3,12 @@
 The dataset holds each price in the currency of its vendor. Columns named usd are null in the rows
 of another currency, so nothing is compared by accident. A reader who gives a rate
 (``--usd-per EUR=1.08``) gets those columns filled in; no rate is built in, because it would be
-wrong the next day. A currency without a rate is listed with its own sign, or is an error.
+wrong the next day. A price in a currency without a rate is shown in that currency, and has no
+figure in USD.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 import polars as pl
@@ -47,6 +48,19 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
             raise HwpricesError(f"--usd-per gives {currency} twice", "Leave one of them out.")
         rates[currency] = rate
     return rates
+
+
+def read_rates(usd_per: Mapping[str, object]) -> Rates:
+    """Read exchange rates that are given as a mapping, as those of ``--usd-per``.
+
+    Raises:
+        HwpricesError: as ``parse_rates``.
+    """
+    written = {
+        currency: f"{rate:f}" if isinstance(rate, Decimal) else rate
+        for currency, rate in usd_per.items()
+    }
+    return parse_rates(f"{currency}={rate}" for currency, rate in written.items())
 
 
 def usd_per(rates: Rates, currency: pl.Expr) -> pl.Expr:
@@ -105,18 +119,3 @@ def _derived() -> dict[str, pl.Expr]:
 def without_rate(currencies: Iterable[str], rates: Rates) -> list[str]:
     """List the currencies that cannot be compared with USD: neither USD nor given a rate."""
     return sorted({currency for currency in currencies if currency != USD} - set(rates))
-
-
-def require_rates(currencies: Collection[str], rates: Rates) -> None:
-    """Check that every currency can be compared with USD.
-
-    Raises:
-        HwpricesError: one has no rate; the line says how to give it.
-    """
-    if missing := without_rate(currencies, rates):
-        options = " ".join(f"--usd-per {currency}=…" for currency in missing)
-        raise HwpricesError(
-            f"prices in {', '.join(missing)} cannot be compared with prices in USD"
-            " without an exchange rate",
-            f"Give it: {options}.",
-        )

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.currency import read_rates, to_usd
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -37,11 +39,12 @@ class Ownership:
     grid_gco2e_per_kwh: float | None = None
     """Carbon intensity of your grid. Without it there are no emissions in the answer."""
 
-    usd_per: Mapping[str, float] = field(default_factory=dict)
-    """Exchange rates, such as {"EUR": 1.1}. A machine priced in a currency without a rate here has
-    no cost in USD."""
+    usd_per: Mapping[str, Decimal | str] = field(default_factory=dict)
+    """Exchange rates, such as {"EUR": "1.08"}. A machine priced in a currency without a rate here
+    has no cost in USD."""
 
     def __post_init__(self) -> None:
+        read_rates(self.usd_per)  # refuses what is no rate
         used = 0 < self.lifetime_years < math.inf and 0 < self.utilisation <= 1
         grid = self.grid_gco2e_per_kwh or 0.0
         powered = all(0 <= figure < math.inf for figure in (self.usd_per_kwh, grid))
@@ -76,9 +79,6 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     """Add purchase_price_usd, power_w and power_basis to local_hardware."""
     c = pl.col
-    rate = c.price_currency.replace_strict(
-        {"USD": 1.0, **ownership.usd_per}, default=None, return_dtype=pl.Float64
-    )
     power_basis = (
         pl.when(c.max_power_w.is_not_null())
         .then(pl.lit("maker"))
@@ -86,7 +86,7 @@ def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame
         .then(pl.lit("estimate"))
     )
     return dataset.scan("local_hardware").with_columns(
-        purchase_price_usd=(c.price * rate.cast(Money)).cast(Money),
+        purchase_price_usd=to_usd(c.price, c.price_currency, read_rates(ownership.usd_per)),
         power_w=pl.coalesce("max_power_w", "power_estimate_w"),
         power_basis=power_basis,
     )

@@ -121,7 +121,7 @@ def _figures(options: Options) -> dict[str, Any]:
         "memory_gib": _gib("memory", options.memory),
         "arch": _code("arch", options.arch, ARCHITECTURES),
         "max_price": None if limit is None else _decimal("max-price", limit),
-        "usd_per": _rates(options.usd_per),
+        "usd_per": currency.read_rates(options.usd_per or {}),
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -137,11 +137,6 @@ def _software(options: Options) -> dict[str, Any]:
     given = {name: code for name, code in codes.items() if code is not None}
     any_is_none = {name: None for name in ("license_model", "tenancy") if given.get(name) == ANY}
     return {**given, **any_is_none}
-
-
-def _rates(usd_per: Mapping[str, object] | None) -> currency.Rates:
-    """Read exchange rates as those of ``--usd-per``, with the same errors."""
-    return currency.parse_rates(f"{name}={rate}" for name, rate in (usd_per or {}).items())
 
 
 def _decimal(name: str, value: object) -> Decimal:
