@@ -227,12 +227,11 @@ def compare_cloudspecs_gcp(sample: Sample, research: Path) -> Comparison:
     other = {row["instance"]: Decimal(row["price_hour"]) for row in rows if row["price_hour"]}
     memory = {row["instance"]: Decimal(row["ram_gib"] or 0) for row in rows}
     prices, parts = sample.on_demand("us-central1"), sample.parts("us-central1")
-    listed = set(sample.tables["availability"].filter(region="us-central1")["instance_type"])
     differences, only_other, equal = [], Counter[str](), 0
     for name, price in other.items():
         ours = prices.get(name)
         if name not in prices:
-            only_other[_why_not_on_demand(name, listed)] += 1
+            only_other[_why_not_on_demand(name)] += 1
         elif ours is not None and abs(ours / price - 1) < SAME:
             equal += 1
         else:
@@ -242,7 +241,7 @@ def compare_cloudspecs_gcp(sample: Sample, research: Path) -> Comparison:
     return Comparison(equal, tuple(differences), only_other, tuple(sorted(only_sample)))
 
 
-def _why_not_on_demand(name: str, listed: set[str]) -> str:
+def _why_not_on_demand(name: str) -> str:
     """Say why the sample has no on-demand row of a type that the other prices."""
     if name.endswith("-tier1"):
         return TIER_1

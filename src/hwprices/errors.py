@@ -22,3 +22,11 @@ class HwpricesError(Exception):
 
 class FetchError(HwpricesError):
     """A page could not be downloaded, after all tries."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error, up to 300 characters.
+
+    The lines below it are no message: obstore's are a debug dump, DuckDB's point into the query.
+    """
+    return str(error).strip().split("\n")[0][:300]

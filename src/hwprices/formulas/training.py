@@ -7,9 +7,7 @@ rate (Chowdhery et al., PaLM, appendix B, https://arxiv.org/abs/2204.02311).
 from dataclasses import dataclass
 
 from hwprices.formulas.language_model import ModelShape, Workload
-
-FAST_LINK = 100e9
-"""Bytes/s in one direction; see serving.FAST_LINK."""
+from hwprices.formulas.serving import FAST_LINK
 
 MFU_FAST_LINK = 0.40
 """Devices with a link of their own, or one alone: the middle of H100 with dense models in bf16 in

@@ -209,12 +209,7 @@ def _unfinished_staging(store: Store, at: datetime) -> list[str]:
     """List the staged files of runs that have no manifest."""
     unfinished: list[str] = []
     for provider in _providers(store, layout.STAGED):
-        runs: dict[str, list[str]] = {}
-        for key in store.keys(layout.staged(provider)):
-            run = layout.staged_run(key)
-            if run is not None:
-                runs.setdefault(run, []).append(key)
-        for run, keys in runs.items():
+        for run, keys in stage.keys_by_run(store, provider).items():
             is_whole = layout.staged_manifest(provider, run) in keys
             if not is_whole and store.are_old(keys, at):
                 unfinished += keys

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
 from hwprices.publish.accepted import check_names
 from hwprices.publish.history.record import record
@@ -155,9 +155,9 @@ def _readable(store: Store) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).strip().split("\n")[0][:300]
         raise HwpricesError(
-            f"cannot read the tables in {store.root}: {first}", "Collect again, then publish."
+            f"cannot read the tables in {store.root}: {first_line(error)}",
+            "Collect again, then publish.",
         ) from error
 
 

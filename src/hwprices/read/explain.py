@@ -12,6 +12,7 @@ from hwprices.read import landed
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import machines, request, words
 from hwprices.read.landed import Trace
+from hwprices.read.wording import plain
 from hwprices.units import HOURS_PER_MONTH
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
@@ -137,9 +138,3 @@ def to_json(explanation: Explanation) -> dict[str, Any]:
         "components": explanation.components.to_dicts(),
         "traces": [{**asdict(trace), "fields": dict(trace.fields)} for trace in explanation.traces],
     }
-
-
-def plain(value: Any) -> str:
-    """Write a decimal without the zeros at its end."""
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

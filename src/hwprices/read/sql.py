@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -184,11 +184,6 @@ def refusal(error: "duckdb.Error") -> HwpricesError | None:
         reason = text.partition(": ")[2] or text
         return HwpricesError(f"the query may not read or write files ({reason})", REMEDY)
     return None
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of DuckDB's error; the lines below it point into the query."""
-    return str(error).split("\n")[0]
 
 
 def mistake(error: "duckdb.Error", tables: Sequence[str]) -> HwpricesError:

@@ -8,3 +8,14 @@ def counted(count: int, noun: str) -> str:
     ('1 price', '2,000 prices')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def plain(amount: object) -> str:
+    """Write a number exactly, without the zeros at its end; "" where it is not known.
+
+    >>> from decimal import Decimal
+    >>> plain(Decimal("0.0960000000")), plain(730), plain(None)
+    ('0.096', '730', '')
+    """
+    text = f"{amount:f}" if amount is not None else ""
+    return text.rstrip("0").rstrip(".") if "." in text else text

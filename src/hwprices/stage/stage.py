@@ -203,6 +203,15 @@ def latest(store: Store, provider: str) -> Staged | None:
     return manifests.decode(data, Staged, file=store.uri(key), remedy=remedy)
 
 
+def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
+    """List the staged files of a provider by the run that they are of."""
+    runs: dict[str, list[str]] = {}
+    for key in store.keys(layout.staged(provider)):
+        if run := layout.staged_run(key):
+            runs.setdefault(run, []).append(key)
+    return runs
+
+
 def prune(store: Store, provider: str, keep: int) -> None:
     """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
 
@@ -210,10 +219,7 @@ def prune(store: Store, provider: str, keep: int) -> None:
     does a run without a manifest for a day: it may still be at work.
     """
     in_force = latest(store, provider)
-    runs: dict[str, list[str]] = {}
-    for key in store.keys(layout.staged(provider)):
-        if run := layout.staged_run(key):
-            runs.setdefault(run, []).append(key)
+    runs = keys_by_run(store, provider)
     kept = {*sorted(runs)[-keep:], in_force.run_id if in_force else None}
     for run, keys in runs.items():
         is_whole = layout.staged_manifest(provider, run) in keys

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import obstore
 from obstore.store import LocalStore, from_url
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 from hwprices.storage.checksum import sha256_of
 
 MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
@@ -136,7 +136,7 @@ class Store:
             return self._open()
         except Exception as error:
             raise HwpricesError(
-                f"cannot open {self.root}: {_first_line(error)}", Store.read_remedy
+                f"cannot open {self.root}: {first_line(error)}", Store.read_remedy
             ) from error
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
@@ -212,11 +212,11 @@ class Store:
         return key
 
     def _cannot_read(self, key: str, error: Exception) -> HwpricesError:
-        return HwpricesError(f"cannot read {self.uri(key)}: {_first_line(error)}", self.read_remedy)
+        return HwpricesError(f"cannot read {self.uri(key)}: {first_line(error)}", self.read_remedy)
 
     def _cannot_write(self, key: str, error: Exception) -> HwpricesError:
         return HwpricesError(
-            f"cannot write {self.uri(key)}: {_first_line(error)}", self.write_remedy
+            f"cannot write {self.uri(key)}: {first_line(error)}", self.write_remedy
         )
 
 
@@ -471,8 +471,3 @@ def _client_options(root: str) -> dict[str, Any]:
     if address.scheme == "http" and address.hostname in ("127.0.0.1", "localhost"):
         return {"endpoint": endpoint, "client_options": {"allow_http": True}}
     return {"endpoint": endpoint}
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error; obstore's go on with a debug dump."""
-    return str(error).strip().split("\n")[0][:300]

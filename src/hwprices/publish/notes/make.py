@@ -7,6 +7,7 @@ import polars as pl
 from hwprices.publish.choose import Source
 from hwprices.publish.history.record import Record
 from hwprices.publish.history.snapshot import Moment
+from hwprices.read.wording import plain
 from hwprices.storage.release_manifest import CheckResult
 from hwprices.storage.release_notes import (
     Collected,
@@ -112,12 +113,6 @@ def largest_moves(prices: pl.DataFrame) -> tuple[Move, ...]:
         )
         for row in largest.iter_rows(named=True)
     )
-
-
-def plain(amount: object) -> str:
-    """Write an amount exactly, without zeros at the end."""
-    text = f"{amount:f}" if amount is not None else ""
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _types_or_regions(changes: pl.DataFrame, subject: str) -> tuple[Sold, ...]:

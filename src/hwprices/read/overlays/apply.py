@@ -122,12 +122,6 @@ def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
     return value.str.to_lowercase().str.contains(f"^(?:{rust})$")
 
 
-def columns_of_machines(overlays: Overlays) -> list[str]:
-    """List the columns that rules ask for and that ``prices`` does not have."""
-    asked = {MATCH_COLUMNS[name] for rule in overlays.rules for name in rule.match}
-    return sorted(asked & {"family", "country", "accelerator_id"})
-
-
 def summary(overlays: Overlays) -> Mapping[str, Any]:
     """Say which rules are in force on the day, for a caption."""
     return {"day": overlays.day, "rules": [rule.name for rule in overlays.in_force]}

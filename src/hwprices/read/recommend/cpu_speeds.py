@@ -93,15 +93,6 @@ class Rates:
     """A measurement behind them."""
 
 
-@dataclass(frozen=True)
-class CpuAnswer:
-    """How fast a machine serves a model, and how that is known."""
-
-    speed: Speed
-    basis: str
-    label: str
-
-
 def load_cpu_speeds() -> list[CpuSpeed]:
     """Read the sheet cpu_speeds."""
     columns = list(CpuSpeed.__dataclass_fields__)

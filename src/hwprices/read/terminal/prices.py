@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.age import is_stale, seen_words
-from hwprices.read.explain import Explanation, arithmetic, plain
+from hwprices.read.explain import Explanation, arithmetic
 from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
+from hwprices.read.wording import plain
 
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
