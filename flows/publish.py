@@ -109,7 +109,7 @@ def delete_old(root: str | None) -> None:
 
 
 def ended(published: Published) -> Published | State[HeldBackError]:
-    """What a flow returns: the release, or the state HeldBack if the gate held a provider back."""
+    """Return the release, or the state HeldBack if the gate held a provider back."""
     if not published.held_back:
         return published
     return failed(HeldBackError(published), HELD_BACK)

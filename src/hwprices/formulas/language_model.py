@@ -28,7 +28,8 @@ https://arxiv.org/abs/1910.02054"""
 
 OPTIMIZER_BYTES = {"adam": 12, "adam8bit": 6, "sgd": 4}
 """Bytes per trained parameter of the optimizer's state, with the 32-bit copy of the weights. 8-bit
-Adam keeps momentum and variance in a byte each: Dettmers et al., https://arxiv.org/abs/2110.02861"""
+Adam keeps momentum and variance in a byte each: Dettmers et al., https://arxiv.org/abs/2110.02861.
+SGD without momentum keeps the copy alone."""
 
 KV_BYTES = 2
 """Keys and values stay in 16 bits also where the weights are quantised: vLLM's kv_cache_dtype is

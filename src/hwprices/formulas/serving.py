@@ -78,7 +78,10 @@ class Speed:
 
 
 def all_reduce_seconds(replica: Replica, tokens: float, hidden: int) -> float:
-    """Time in which the devices add up their parts of ``tokens`` hidden states, in 16 bits."""
+    """Compute the seconds in which devices add up their parts of ``tokens`` hidden states.
+
+    The states have 16 bits. One device has nothing to add.
+    """
     if replica.devices == 1:
         return 0.0
     fast = replica.link_bytes_per_second >= FAST_LINK
@@ -90,7 +93,7 @@ def all_reduce_seconds(replica: Replica, tokens: float, hidden: int) -> float:
 def prompt_seconds(
     model: ModelShape, replica: Replica, efficiency: Efficiency, request: Request
 ) -> float:
-    """Time to read one prompt: its operations, at least one reading of the weights."""
+    """Compute the seconds to read one prompt: those of its operations and of the all-reduces."""
     rate = replica.flops_per_second * replica.devices * efficiency.compute
     compute = language_model.prompt_flops(model, request.input_tokens) / rate
     reduce = ALL_REDUCES_PER_LAYER * all_reduce_seconds(replica, request.input_tokens, model.hidden)
@@ -100,7 +103,10 @@ def prompt_seconds(
 def step_seconds(
     model: ModelShape, replica: Replica, efficiency: Efficiency, request: Request, batch: float
 ) -> float:
-    """Time to generate one token for each of ``batch`` sequences, half way through their output."""
+    """Compute the seconds to generate one token for each of ``batch`` sequences.
+
+    Half way through their output, which stands for its mean.
+    """
     context = request.input_tokens + request.output_tokens / 2
     weights = language_model.parameters_read(model, batch) * request.bytes_per_weight
     cache = language_model.kv_cache_bytes(model, context, batch, request.bytes_per_kv)

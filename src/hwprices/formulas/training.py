@@ -40,7 +40,8 @@ WEIGHT_PASSES = 3
 forward, gathered backward, gradients spread. https://arxiv.org/abs/1910.02054, section 7"""
 
 SETUP_HOURS = 0.25
-"""Paid hours of a training beside its steps: start of the machine, loading the model, saving it."""
+"""Paid hours of a training beside its steps: start of the machine, loading the model, saving it.
+An estimate."""
 
 CHECKPOINT_HOURS_PER_DAY = 0.25
 """Hours of a day that saving checkpoints and restarts take on several machines. Llama 3 was at work

@@ -20,6 +20,9 @@ RETRIED_STATUSES = frozenset({403, 408, 429, 500, 502, 503, 504})
 """HTTP statuses worth another try. 403 too: the AWS bulk host answers it under load."""
 
 _BACKOFF = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
+"""Seconds: 0.5 before the second try, then twice as much each time up to 20, and by chance up to
+0.5 more, so that units do not come back together. All three are estimates; a server that needs
+longer can say so with Retry-After."""
 
 T = TypeVar("T")
 

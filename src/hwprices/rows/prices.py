@@ -117,7 +117,8 @@ def price_id() -> pl.Expr:
 def effective_hourly() -> pl.Expr:
     """Compute hourly + upfront / (years × 8760); null where neither is known.
 
-    From the columns hourly, upfront and term_months.
+    From the columns hourly, upfront and term_months. Where only upfront is known, hourly counts
+    as 0.
 
     Decimal throughout; the division is rounded at the tenth decimal, beyond any vendor's precision.
     """

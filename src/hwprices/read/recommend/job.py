@@ -159,7 +159,7 @@ class Job:
         return None if requests is None else requests * self.output_tokens
 
     def memory(self, precision: str) -> Memory:
-        """Bytes that a training needs."""
+        """Return the bytes that a training needs."""
         training = self.training or Training(1, None)
         return language_model.memory(
             self.model,
