@@ -115,14 +115,20 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     """Give the prices in the draft form of FOCUS; see ``focus``.
 
     Columns have the types that the query states, also those without a value.
+
+    Raises:
+        HwpricesError: a column of prices has another type than the dataset's.
     """
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
     connection = dataset.duckdb.cursor()
     result = connection.sql(focus.view_sql())
-    schema = {
-        name: focus.DTYPES[str(kind)]
-        for name, kind in zip(result.columns, result.types, strict=True)
-    }
+    kinds = dict(zip(result.columns, map(str, result.types), strict=True))
+    if strange := [f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES]:
+        raise HwpricesError(
+            f"prices of this release have other types than expected: {', '.join(strange)}",
+            "hwprices verify names files that were altered.",
+        )
+    schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
     batches = [pl.DataFrame(schema=schema)]
     connection.execute(focus.view_sql())
     while rows := connection.fetchmany(BATCH_ROWS):
