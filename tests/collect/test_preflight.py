@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.helpers.object_store import s3
 from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
 
@@ -167,6 +168,13 @@ def test_a_root_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     checks = checks_of("Where releases go", tmp_path / "file", "azure")
     assert checks["write"].outcome == "failed"
+
+
+def test_a_bucket_that_is_not_there_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with s3(monkeypatch, "preflight"):
+        (check,) = preflight._check_root("s3://absent/data")
+    assert check.detail.endswith(": there is no such bucket")
+    assert check.remedy.startswith("Check the bucket's name, the credentials and")
 
 
 def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,9 +49,11 @@ def _check_root(root: str) -> Iterator[Check]:
         if store.is_local:
             Path(store.root).expanduser().mkdir(parents=True, exist_ok=True)
         store.check_writable()
-    except (HwpricesError, OSError) as error:
-        remedy = error.remedy if isinstance(error, HwpricesError) else store.write_remedy
-        yield Check("write", "failed", str(error), remedy)
+    except HwpricesError as error:
+        yield Check("write", "failed", error.message, error.remedy)
+        return
+    except OSError as error:
+        yield Check("write", "failed", str(error), store.write_remedy)
         return
     yield Check("write", "ok", f"files can be written below {store.root}")
     if store.is_local:

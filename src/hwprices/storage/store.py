@@ -38,6 +38,17 @@ class Tagged:
     tag: str
 
 
+NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+"""What S3, Azure and Google Cloud Storage answer where a bucket is missing:
+https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html,
+https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes and
+https://cloud.google.com/storage/docs/xml-api/reference-status"""
+
+METADATA_SERVICE = "169.254.169.254"
+"""Where clients ask for credentials that a virtual machine may have, when they know no others.
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html"""
+
+
 class Store:
     """Keys below a root. A key is a relative path with ``/``; ``storage.layout`` spells them.
 
@@ -212,12 +223,18 @@ class Store:
         return key
 
     def _cannot_read(self, key: str, error: Exception) -> HwpricesError:
-        return HwpricesError(f"cannot read {self.uri(key)}: {first_line(error)}", self.read_remedy)
+        return HwpricesError(
+            f"cannot read {self.uri(key)}: {self._reason(error)}", self.read_remedy
+        )
 
     def _cannot_write(self, key: str, error: Exception) -> HwpricesError:
         return HwpricesError(
-            f"cannot write {self.uri(key)}: {first_line(error)}", self.write_remedy
+            f"cannot write {self.uri(key)}: {self._reason(error)}", self.write_remedy
         )
+
+    def _reason(self, error: Exception) -> str:
+        """Say in one line what went wrong."""
+        return first_line(error)
 
 
 class Folder(Store):
@@ -341,6 +358,7 @@ class Bucket(Store):
 
     is_local = False
     read_remedy = "Check the bucket's name and the credentials."
+    write_remedy = "Check the bucket's name, the credentials and their rights there."
 
     def _open(self) -> ObjectStore:
         options: Any = {"retry_config": RETRIES, **_client_options(self.root)}
@@ -353,6 +371,15 @@ class Bucket(Store):
     def uri(self, key: str) -> str:
         """Return the URL of a key."""
         return f"{self.root.rstrip('/')}/{self._below_root(key)}"
+
+    def _reason(self, error: Exception) -> str:
+        """Say in one line what went wrong; obstore quotes a page of XML, or its last attempt."""
+        words = str(error)
+        if any(text in words for text in NO_BUCKET):
+            return "there is no such bucket"
+        if METADATA_SERVICE in words:
+            return "no credentials were found, and this machine has no role that gives any"
+        return first_line(error)
 
     def leads_out(self, key: str) -> bool:
         """Return False: an object store has no links."""
