@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
+from pathspec import GitIgnoreSpec
 from tests.helpers.wheel import Built, build
 
 
@@ -56,6 +59,24 @@ def test_the_wheel_holds_one_package_and_no_developer_tools(built: Built) -> Non
 def test_the_sdist_holds_linked_folders_once(built: Built, name: str) -> None:
     with tarfile.open(built.sdist) as sdist:
         assert sum(member.endswith(name) for member in sdist.getnames()) == 1
+
+
+def test_the_passwords_of_an_operator_are_not_packaged(project: Path, tmp_path: Path) -> None:
+    """With each of the lists alone: a package may be built where git's is missing."""
+    for name in ("pyproject.toml", "deploy/example.env", "deploy/compose.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(project / name, tmp_path / name)
+    for name in (".env", "deploy/.env"):
+        (tmp_path / name).write_text("STORE_PASSWORD=canary")
+    files = {file.relative_path for file in SdistBuilder(str(tmp_path)).recurse_included_files()}
+    assert files >= {"pyproject.toml", "deploy/example.env", "deploy/compose.yaml"}
+    assert files & {".env", "deploy/.env"} == set()
+    in_git = GitIgnoreSpec.from_lines((project / ".gitignore").read_text().splitlines())
+    assert in_git.match_file(".env")
+    assert in_git.match_file("deploy/.env")
+    assert not in_git.match_file("deploy/example.env")
+    in_image = (project / "deploy/Dockerfile.dockerignore").read_text().splitlines()
+    assert "**/.env" in in_image
 
 
 INSTALLED = """
