@@ -115,6 +115,14 @@ def test_kubernetes_takes_the_manifests(folder: Path) -> None:
         kubernetes_validate.validate(manifest, "1.33", strict=True)
 
 
+def test_the_worker_watches_the_namespace_of_its_role(folder: Path) -> None:
+    """prefect-kubernetes reads the variable; without it, it watches the cluster and is refused."""
+    manifests = list(yaml.safe_load_all((folder / "kubernetes/worker.yaml").read_text()))
+    by_kind = {manifest["kind"]: manifest for manifest in manifests}
+    watched = by_kind["ConfigMap"]["data"]["PREFECT_INTEGRATIONS_KUBERNETES_OBSERVER_NAMESPACES"]
+    assert watched == by_kind["Role"]["metadata"]["namespace"]
+
+
 def test_kubernetes_takes_the_job_that_a_run_becomes(folder: Path) -> None:
     template = json.loads((folder / "kubernetes/job-template.json").read_text())
     job = json.dumps(template["job_configuration"]["job_manifest"])
