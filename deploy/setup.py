@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from hwprices.storage.store import OWN_KEY
+
 PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
 
@@ -36,13 +38,14 @@ def prefect(*arguments: str) -> None:
 
 
 def make_bucket(root: str) -> None:
-    """Make the bucket of an s3:// root, unless there is one."""
+    """Make the bucket of an s3:// root with the store's own key, unless there is one."""
     import boto3
     from botocore.exceptions import ClientError
 
-    bucket = urlsplit(root).netloc
+    key_id, secret = (os.environ[name] for name in OWN_KEY)
+    client = boto3.client("s3", aws_access_key_id=key_id, aws_secret_access_key=secret)
     try:
-        boto3.client("s3").create_bucket(Bucket=bucket)
+        client.create_bucket(Bucket=urlsplit(root).netloc)
     except ClientError as error:
         if error.response["Error"]["Code"] not in {
             "BucketAlreadyOwnedByYou",

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices import providers
 from hwprices.providers.gcp import kinds
 from hwprices.settings import load_as
+from hwprices.storage import store
 
 PINNED = re.compile(r"[^:]+:(RELEASE\.)?\d[\w.-]*$")
 OWN_IMAGE = "hwprices"
@@ -92,7 +95,7 @@ def test_prefect_is_the_locked_release(compose: dict[str, Any], project: Path) -
 def test_every_variable_is_a_setting(file: str, folder: Path) -> None:
     names = set(re.findall(r"\bHWPRICES_[A-Z_]+\b", (folder / file).read_text()))
     assert names
-    assert names <= settings_variables()
+    assert names <= settings_variables() | set(store.OWN_KEY)
 
 
 def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -> None:
@@ -100,6 +103,18 @@ def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -
     used = re.findall(r"\$\{(\w+):([?-])", (folder / "compose.yaml").read_text())
     assert {name for name, _ in used} == set(given)
     assert {name for name, mark in used if mark == "?"} == {"POSTGRES_PASSWORD", "STORE_PASSWORD"}
+
+
+def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(
+    compose: dict[str, Any], folder: Path
+) -> None:
+    """A name without a value is taken from deploy/.env, or not set at all."""
+    environment = compose["services"]["worker"]["environment"]
+    accounts = {name for name, value in environment.items() if value is None}
+    examples = re.findall(r"^# (\w+)=$", (folder / "example.env").read_text(), re.MULTILINE)
+    assert accounts == set(examples)
+    assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_SUBSCRIPTION_ID"} <= accounts
+    assert all(environment[name] for name in store.OWN_KEY)
 
 
 def test_nothing_is_reachable_from_other_machines(compose: dict[str, Any]) -> None:
@@ -182,6 +197,21 @@ def test_containers_write_where_the_setting_says(setup: ModuleType, project: Pat
     assert all("root" in deployment["parameters"] for deployment in plan["deployments"])
     assert all("root" not in deployment["parameters"] for deployment in changed["deployments"])
     assert changed["deployments"][0]["parameters"] == {"source": "live"}
+
+
+def test_the_bucket_is_made_with_the_key_of_the_store(
+    setup: ModuleType, stub: Callable[[], StubServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stub().on("/*", Reply(b""))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAACCOUNT")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-account")
+    for name, value in zip(store.OWN_KEY, ("hwprices", "secret-of-the-store"), strict=True):
+        monkeypatch.setenv(name, value)
+    setup.make_bucket("s3://hwprices/dataset")
+    [request] = server.requests
+    assert (request.method, request.path) == ("PUT", "/hwprices")
+    assert "Credential=hwprices/" in request.headers["Authorization"]
 
 
 def test_the_example_root_is_a_root(compose: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ class StubServer:
                 outer.requests.append(request)
                 outer._send(self, outer._route(request))
 
-            do_GET = do_POST = do_HEAD = _serve
+            do_GET = do_POST = do_PUT = do_HEAD = _serve
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -5,11 +5,14 @@ The same on an object store is in tests/publish/test_object_store.py.
 
 import pickle
 
+import boto3
+import polars as pl
 import pytest
+from tests.helpers.stub_server import Reply
 
 from hwprices.errors import HwpricesError
 from hwprices.storage.checksum import sha256_of
-from hwprices.storage.store import Bucket, Folder, Store, storage_options
+from hwprices.storage.store import Bucket, Folder, Store, scan_options
 
 
 @pytest.fixture
@@ -114,8 +117,50 @@ def test_check_writable_leaves_nothing_behind(store):
 
 def test_polars_gets_the_credentials_of_object_stores_only(monkeypatch):
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    assert storage_options("data") is None
-    assert storage_options("s3://bucket")["aws_region"] == "us-east-1"
+    assert scan_options("data") == {}
+    assert scan_options("s3://bucket")["storage_options"]["aws_region"] == "us-east-1"
+
+
+@pytest.fixture
+def account(stub, monkeypatch):
+    """An AWS account in the environment, and an S3 server that has nothing."""
+    server = stub().on("/*", Reply(b"", status=404))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAACCOUNT")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-account")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token-of-the-account")
+    return server
+
+
+def test_a_stores_own_key_is_used_for_it_and_for_nothing_else(account, monkeypatch):
+    """As in deploy/compose.yaml: boto3 finds the account, and never the store's key."""
+    monkeypatch.setenv("HWPRICES_STORE_KEY_ID", "hwprices")
+    monkeypatch.setenv("HWPRICES_STORE_SECRET_KEY", "secret-of-the-store")
+    root = "s3://hwprices/dataset"
+    assert Store(root).get("latest.json") is None
+    with pytest.raises(FileNotFoundError):
+        pl.scan_parquet(f"{root}/prices.parquet", **scan_options(root)).collect()
+    asked = {request.path: request.headers for request in account.requests}
+    assert len(asked) == 2
+    for headers in asked.values():
+        assert "Credential=hwprices/" in headers["authorization"]
+        assert "x-amz-security-token" not in headers
+    assert boto3.Session().get_credentials().access_key == "AKIAACCOUNT"
+
+
+def test_without_a_key_of_its_own_a_store_is_asked_with_the_account(account):
+    assert Store("s3://hwprices/dataset").get("latest.json") is None
+    [request] = account.requests
+    assert "Credential=AKIAACCOUNT/" in request.headers["authorization"]
+
+
+def test_half_a_key_is_an_error(monkeypatch):
+    monkeypatch.setenv("HWPRICES_STORE_KEY_ID", "hwprices")
+    for ask in (lambda: Store("s3://hwprices").get("x"), lambda: scan_options("s3://hwprices")):
+        with pytest.raises(HwpricesError, match="only one of HWPRICES_STORE_KEY_ID and"):
+            ask()
 
 
 def test_sha256_of_a_file(tmp_path):

@@ -19,7 +19,7 @@ from hwprices.storage.release_manifest import (
     ReleaseManifest,
     TableFile,
 )
-from hwprices.storage.store import Store, storage_options
+from hwprices.storage.store import Store, scan_options
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,9 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
         for file in _by_region(source.files):
             uri = store.uri(f"{source.directory}/{file.key}")
             uris.setdefault(file.table, []).append(uri)
-    options = storage_options(store.root)
+    options = scan_options(store.root)
     return {
-        table: pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
+        table: pl.scan_parquet(files, hive_partitioning=False, **options)
         for table, files in uris.items()
     }
 

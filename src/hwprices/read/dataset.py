@@ -16,7 +16,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
 from hwprices.storage import layout, manifests
-from hwprices.storage.store import Store, storage_options
+from hwprices.storage.store import Store, scan_options
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -96,7 +96,7 @@ class Dataset:
         return pl.scan_parquet(
             self.files(table),
             hive_partitioning=False,
-            storage_options=storage_options(self.store.root),
+            **scan_options(self.store.root),
         )
 
     def at(self, when: "When") -> "Dataset":

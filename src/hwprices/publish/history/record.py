@@ -25,7 +25,7 @@ from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
 from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store, storage_options
+from hwprices.storage.store import Store, scan_options
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
 
@@ -78,8 +78,7 @@ class Record:
 
 
 def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
-    options = storage_options(root)
-    return pl.scan_parquet(files, hive_partitioning=False, storage_options=options)
+    return pl.scan_parquet(files, hive_partitioning=False, **scan_options(root))
 
 
 def record(
