@@ -19,6 +19,7 @@ from hwprices.flows import limits, progress, reports
 from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
+from hwprices.providers import SkippedError
 from hwprices.publish import status
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -61,6 +62,7 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
     """List the units to fetch.
 
     Raises:
+        SkippedError: all kinds requested need an account, and there is none.
         HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
     """
     return collector.plan(regions, kinds)
@@ -143,12 +145,15 @@ def collect(
     root: str | None = None,
     regions: list[str] | None = None,
     kinds: list[str] | None = None,
-) -> Staged:
+) -> Staged | SkippedError:
     """Collect one provider: fetch its units, keep the raw pages, normalise, check and stage them.
 
     A unit that fails keeps its last good pages and is reported. Regions or kinds that were not
     requested stay as they were. A run waits while another one collects from the same provider, and
     fails after ``limits.COLLECT_SECONDS``.
+
+    Kinds that need an account are skipped where there is none, and everything stays as it was: the
+    run ends in the state Skipped, of type Completed, whose result is the SkippedError.
 
     Args:
         provider: a provider's name, such as aws.
@@ -170,6 +175,9 @@ def collect(
     except CancelledError:  # which Prefect raises here at the time limit
         too_long = HwpricesError(f"took longer than {limits.COLLECT_SECONDS / 3600:g} hours")
         _record_failure(attempt, flags, too_long)
+        raise
+    except SkippedError as skipped:
+        progress.finish(provider, skipped.message.removeprefix(f"{provider}: "))
         raise
     except Exception as error:
         _record_failure(attempt, flags, error)
@@ -197,10 +205,17 @@ class _Attempt:
 def _collect(
     attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
 ) -> Staged:
-    """Plan, fetch, record and stage."""
+    """Plan, fetch, record and stage.
+
+    Raises:
+        SkippedError: all kinds requested need an account, and there is none.
+        HwpricesError: see ``collect``.
+    """
     with Collector(attempt.provider, load(**flags)) as collector:
         planned: Any = plan(collector, regions, kinds, return_state=True)
-        units: list[Unit] = planned.result()
+        units: list[Unit] | SkippedError = planned.result()
+        if isinstance(units, SkippedError):
+            raise units
         attempt.results = _fetch_all(collector, units)
         narrowed = bool(regions or kinds)
         run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)

@@ -53,7 +53,9 @@ class Outcome:
         return UNITS_FAILED if self.strict and self._units_failed(self.published) else OK
 
     def _units_failed(self, published: "Published") -> bool:
-        unit_counts = (published.status.providers[name].units for name in self.requested)
+        entries = published.status.providers
+        # a provider that was skipped for want of an account may have no entry yet
+        unit_counts = (entries[name].units for name in self.requested if name in entries)
         return any(units.failed or units.carried for units in unit_counts)
 
 

@@ -7,9 +7,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect import get_run_logger
 from prefect.client.schemas.objects import State
-from prefect.states import Failed
+from prefect.states import Completed, Failed
 
 from hwprices.errors import HwpricesError
+from hwprices.providers import SkippedError
+
+SKIPPED = "Skipped"
+"""The state of a run that had nothing to do, for want of an account; of type Completed."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,12 +26,18 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
     what a person can mend; it is logged, and is the state's message. Called from Python the flow
     raises the error all the same; of a task, use ``return_state=True`` and the state's ``result``.
     What is no HwpricesError is a mistake of the program, and keeps its traceback.
+
+    A SkippedError is no failure: it is logged, the state is Skipped, of type Completed, and its
+    result is the error, which is returned and not raised.
     """
 
     @functools.wraps(function)
     def ending(*arguments: P.args, **named: P.kwargs) -> R | State[Any]:
         try:
             return function(*arguments, **named)
+        except SkippedError as skipped:
+            get_run_logger().warning("%s", skipped)
+            return Completed(name=SKIPPED, message=str(skipped), data=skipped)
         except HwpricesError as error:
             get_run_logger().error("%s", error)
             return failed(error)

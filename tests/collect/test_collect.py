@@ -1,16 +1,19 @@
 """Collect a provider: which units fail, are carried over or replayed, and what is recorded."""
 
+import os
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.helpers.aws_pages import bulk_server
 from tests.helpers.stub_server import Reply
 
 from hwprices.collect.collector import Collector
 from hwprices.collect.record import record, run_id
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
+from hwprices.providers import SkippedError
 from hwprices.settings import load
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -153,6 +156,50 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
         page.write_bytes(b"altered")
     result = Collector("aws", settings).fetch(unit)
     assert (result.status, "checksum" in result.reason) == ("failed", True)
+
+
+@pytest.fixture
+def without_account(stub, monkeypatch, tmp_path):
+    """Let AWS's indexes be on this machine, and leave the SDKs without credentials."""
+    for name in [each for each in os.environ if each.startswith(("AWS_", "GOOGLE_", "HWPRICES_"))]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    server = bulk_server(stub(), {"us-east-1": b""})
+    bulk_server(server, {"cn-north-1": b""}, partition="cn")
+    for name in ("PRICE_LIST", "CHINA_PRICE_LIST", "SPOT_ADVISOR"):
+        monkeypatch.setenv(f"HWPRICES_AWS_{name}_URL", server.url)
+
+
+@pytest.mark.usefixtures("without_account")
+@pytest.mark.parametrize(
+    ("provider", "regions", "kinds"),
+    [
+        ("aws", None, ["spot"]),
+        ("aws", ["us-east-1"], ["spot", "zones"]),
+        ("gcp", None, ["tpu_types"]),
+    ],
+)
+def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, regions, kinds):
+    """The hourly deployment of AWS's spot prices asks so, also where there is no account."""
+    with Collector(provider, settings) as collector, pytest.raises(SkippedError) as skipped:
+        collector.plan(regions, kinds)
+    assert f"{provider}: nothing to collect, no credentials for {', '.join(kinds)}" in str(
+        skipped.value
+    )
+    assert f"hwprices preflight --provider {provider}" in str(skipped.value)
+
+
+@pytest.mark.usefixtures("without_account")
+@pytest.mark.parametrize("kinds", [["spots"], ["spot", "spots"]])
+def test_a_kind_that_is_unknown_is_an_error_without_an_account_too(settings, kinds):
+    with (
+        Collector("aws", settings) as collector,
+        pytest.raises(HwpricesError, match="Check the spelling") as error,
+    ):
+        collector.plan(None, kinds)
+    assert not isinstance(error.value, SkippedError)
 
 
 def test_the_error_for_a_missing_sample_names_the_setting(tmp_path):

@@ -67,6 +67,7 @@ def test_what_cannot_be_done_is_one_line_before_prefect_starts(
         (Outcome(published(carried=1), strict=True, requested=["aws"]), 4),
         (Outcome(published(skipped=1, not_requested=9), strict=True, requested=["aws"]), 0),
         (Outcome(published(held_back=True, failed=1), strict=True, requested=["aws"]), 3),
+        (Outcome(published(), strict=True, requested=["aws", "gcp"]), 0),
     ],
 )
 def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -> None:

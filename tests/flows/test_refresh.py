@@ -6,13 +6,14 @@ of pytest takes.
 
 import contextvars
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import Any
 import pytest
 from tests.flows.conftest import CANARY, CREDENTIALS, Release
 from tests.helpers import make
+from tests.helpers.aws_pages import bulk_server
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.landed import landed_pages
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
+from tests.helpers.stub_server import StubServer
 
 import hwprices
 from hwprices import providers
@@ -414,6 +417,29 @@ def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(
     state = limited("scaleway", "sample", str(tmp_path), return_state=True)
     assert (state.type.value, state.name) == ("FAILED", "TimedOut")
     assert "took longer than 6 hours" in (tmp_path / "status.json").read_text()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the deployment collect-aws does every hour, with boto3 on a machine without AWS."""
+    from hwprices.flows.collect import collect
+
+    for name in [each for each in os.environ if each.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    server = bulk_server(stub(), {"us-east-1": b""})
+    for name in ("PRICE_LIST", "CHINA_PRICE_LIST", "SPOT_ADVISOR"):
+        monkeypatch.setenv(f"HWPRICES_AWS_{name}_URL", server.url)
+    state = collect("aws", "live", str(tmp_path), kinds=["spot"], return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
+    assert state.message.startswith("aws: nothing to collect, no credentials for spot.")
+    assert list(tmp_path.iterdir()) == []
+    again: Any = collect("aws", "live", str(tmp_path), kinds=["spot"])
+    assert str(again) == state.message
 
 
 @pytest.mark.usefixtures("in_process")

@@ -74,6 +74,7 @@ class Collector:
         """List the units to fetch, or with source=sample those that the sample holds.
 
         Raises:
+            SkippedError: all kinds requested need an account, and there is none.
             HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
         """
         name = self.provider.name
@@ -82,6 +83,11 @@ class Collector:
         else:
             units = self.provider.plan(self._context_of(f"the plan of {name}"), regions)
         chosen = [unit for unit in units if kinds is None or unit.kind in kinds]
+        if not chosen and kinds and self._needs_account(units, kinds):
+            raise SkippedError(
+                f"{name}: nothing to collect, no credentials for {', '.join(kinds)}",
+                f"hwprices preflight --provider {name} says what is missing.",
+            )
         if not chosen:
             raise HwpricesError(
                 f"{name}: nothing to collect for regions {list(regions or ['all'])} and kinds"
@@ -89,6 +95,15 @@ class Collector:
                 "Check the spelling.",
             )
         return chosen
+
+    def _needs_account(self, units: Sequence[Unit], kinds: Sequence[str]) -> bool:
+        """Tell whether the provider plans these kinds with an account only, and there is none.
+
+        With an account it would have planned some of its kinds, if not for the regions requested.
+        """
+        of_account = set(self.provider.account_kinds)
+        has_account = any(unit.kind in of_account for unit in units)
+        return self.settings.source == "live" and not has_account and set(kinds) <= of_account
 
     def fetch(self, unit: Unit) -> UnitResult:
         """Fetch and land one unit.

@@ -5,7 +5,8 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
 
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
-  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side;
+  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side
+  and ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
@@ -302,6 +303,12 @@ class Provider:
         """Limit the units that are fetched side by side."""
         limit = getattr(self._module("fetch"), "units_at_once", None)
         return int(limit(settings)) if limit else UNITS_AT_ONCE
+
+    @property
+    def account_kinds(self) -> Sequence[str]:
+        """Kinds of unit that are planned with an account only; empty where there is none."""
+        kinds: Sequence[str] = getattr(self._module("fetch"), "ACCOUNT_KINDS", ())
+        return kinds
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
         """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.

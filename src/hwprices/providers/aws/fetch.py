@@ -21,6 +21,9 @@ from hwprices.providers.aws.settings import Settings
 REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
+ACCOUNT_KINDS = (REGIONS, *EC2_BY_REGION)
+"""Kinds of unit that are planned with an account only."""
+
 OTHER_PARTITIONS = ("cn-", "us-gov-")
 """Regions that need an account of their own, by how their codes begin."""
 
@@ -61,13 +64,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     if unit.kind in BULK_FILES:
         return bulk_files.fetch(context, unit)
-    if unit.kind in (REGIONS, *EC2_BY_REGION):
+    if unit.kind in ACCOUNT_KINDS:
         from hwprices.providers.aws.api import ec2
 
         return ec2.fetch(context, unit)
     raise HwpricesError(
         f"aws has no kind of page {unit.kind!r}",
-        f"There are: {', '.join((*BULK_FILES, REGIONS, *EC2_BY_REGION))}.",
+        f"There are: {', '.join((*BULK_FILES, *ACCOUNT_KINDS))}.",
     )
 
 

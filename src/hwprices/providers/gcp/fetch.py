@@ -33,6 +33,10 @@ COMPUTE_PAGE_SIZE = 500
 https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList."""
 
 
+ACCOUNT_KINDS = tuple(kind for kind in kinds.PROJECT_KINDS if kind != kinds.MACHINE_TYPES)
+"""Kinds of unit that are planned with a project only. Without one, machine types are bundled."""
+
+
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     """List the units to fetch.
 
