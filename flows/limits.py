@@ -1,5 +1,6 @@
 """What a server lets run at once, and for how long a flow may run.
 
+deploy/kubernetes/job-template.json ends a job after the limits of all flows of a refresh together.
 A unit's own limits (seconds, bytes, tries) are settings and hold in every process: landing/limits.
 """
 

@@ -419,6 +419,15 @@ def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(
     assert "took longer than 6 hours" in (tmp_path / "status.json").read_text()
 
 
+def test_a_job_on_kubernetes_ends_after_the_flows_own_limits(project: Path) -> None:
+    from hwprices.flows import limits
+
+    template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
+    deadline = template["job_configuration"]["job_manifest"]["spec"]["activeDeadlineSeconds"]
+    collections = len(providers.names()) * limits.COLLECT_SECONDS
+    assert deadline >= collections + limits.PUBLISH_SECONDS
+
+
 @pytest.mark.usefixtures("in_process")
 def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
     stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
