@@ -1,40 +1,20 @@
 """Make what the deployments need: the bucket, the work pool, the deployments and the automations.
 
-Runs once, in compose's service ``setup``; run again it changes nothing but the deployments, which
-are as prefect.yaml says afterwards. The flows write where HWPRICES_ROOT says.
+Runs once, in compose's service ``setup``; run again it changes nothing but the deployments. The
+bucket apart this is ``hwprices deploy compose``. The flows write where HWPRICES_ROOT says.
 """
 
-import json
 import os
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
+from hwprices.flows.deployments import deploy
 from hwprices.storage.store import OWN_KEY
-
-PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
 
 def main() -> None:
     """Make everything, in the order in which one thing needs the other."""
     make_bucket(os.environ["HWPRICES_ROOT"])
-    prefect("work-pool", "create", "--type", "process", "--overwrite", "hwprices")
-    plan = without_roots(yaml.safe_load(Path("prefect.yaml").read_text()))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "prefect.yaml"
-        file.write_text(yaml.safe_dump(plan))
-        prefect("deploy", "--all", "--prefect-file", str(file))
-    make_automations(Path(__file__).parent / "automations.yaml")
-
-
-def prefect(*arguments: str) -> None:
-    """Run Prefect's command; its own message is on the screen if it fails."""
-    subprocess.run([*PREFECT, *arguments], check=True)
+    deploy("compose")
 
 
 def make_bucket(root: str) -> None:
@@ -52,24 +32,6 @@ def make_bucket(root: str) -> None:
             "BucketAlreadyExists",
         }:
             raise
-
-
-def without_roots(plan: dict[str, Any]) -> dict[str, Any]:
-    """Leave the parameter ``root`` out of all deployments, so that HWPRICES_ROOT counts."""
-    deployments = [
-        {**deployment, "parameters": {k: v for k, v in parameters.items() if k != "root"}}
-        for deployment in plan["deployments"]
-        for parameters in [deployment.get("parameters", {})]
-    ]
-    return {**plan, "deployments": deployments}
-
-
-def make_automations(file: Path) -> None:
-    """Make the automations of a file that the server does not have yet, by their names."""
-    for automation in yaml.safe_load(file.read_text())["automations"]:
-        inspect = [*PREFECT, "automation", "inspect", automation["name"]]
-        if subprocess.run(inspect, check=False, capture_output=True).returncode:
-            prefect("automation", "create", "--from-json", json.dumps(automation))
 
 
 if __name__ == "__main__":

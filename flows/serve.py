@@ -1,8 +1,8 @@
 """The command ``hwprices serve``: run the schedules of prefect.yaml on this machine.
 
 Starts a Prefect server, makes a process work pool and the deployments, and starts a worker. The
-flows run in the working directory. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all
-of it, flows that are at work too.
+flows run in the working directory, and write where HWPRICES_ROOT says, else into data/live. Ctrl-C
+and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at work too.
 """
 
 import contextlib
@@ -10,19 +10,17 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType
 
 import httpx
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, signals
+from hwprices.flows import deployments, environment, signals
+from hwprices.flows.deployments import POOL, PREFECT
 from hwprices.settings import load
 
-PREFECT = [sys.executable, "-m", "prefect"]
 HOST = "127.0.0.1"
 PORT = "4200"
 """Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
@@ -34,11 +32,11 @@ STOP_SECONDS = 30
 """How long the worker with its flows, and then the server, may take to end before they are killed.
 Docker waits 10 s by default and systemd 90 s; a flow that is killed leaves no half release."""
 
+ROOT = "HWPRICES_ROOT"
+"""Where it is set, scheduled runs write there, and not into the root that prefect.yaml names."""
+
 STILL_THERE = 0
 """The signal that does nothing but fail where there is no process: kill(2)."""
-
-POOL = "hwprices"
-"""The work pool's name, as in prefect.yaml."""
 
 
 def main() -> None:
@@ -65,8 +63,8 @@ def _serve(url: str, port: str) -> None:
     with _running("server", "start", "--host", HOST, "--port", port) as server:
         _wait_for_server(url, server)
         print("Making the work pool and the deployments …", flush=True)
-        _prefect("work-pool", "create", "--type", "process", "--overwrite", POOL)
-        _prefect("deploy", "--all", "--prefect-file", str(prefect_file()))
+        deployments.make_work_pool("process")
+        deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
         with _running("worker", "start", "--pool", POOL) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()
@@ -152,42 +150,12 @@ def _signal(groups: set[int], number: int) -> bool:
     return alive
 
 
-def prefect_file() -> Path:
-    """Find prefect.yaml: beside this file in an installation, one folder up in a checkout.
-
-    Raises:
-        HwpricesError: it is in neither place.
-    """
-    here = Path(__file__).resolve().parent
-    for folder in (here, here.parent):
-        if (folder / "prefect.yaml").is_file():
-            return folder / "prefect.yaml"
-    raise HwpricesError(
-        f"prefect.yaml is missing beside {here}", "Reinstall hwprices, or run it from a checkout."
-    )
-
-
 def _run_instructions(url: str) -> str:
     command = " ".join([f"PREFECT_API_URL={url}/api", *PREFECT, "deployment run refresh/refresh"])
     return (
         f"\nOpen {url}. A run now, in another terminal:\n"
         f"  {command} --param source=sample --param root=data --watch\n"
     )
-
-
-def _prefect(*arguments: str) -> None:
-    """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
-
-    Raises:
-        HwpricesError: it failed.
-    """
-    command = [*PREFECT, "--no-prompt", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
-        raise HwpricesError(
-            f"prefect {' '.join(arguments)} failed", "Its own output above says why."
-        )
 
 
 def _wait_for_server(url: str, server: subprocess.Popen[bytes]) -> None:

@@ -191,14 +191,6 @@ def test_systemd_takes_the_units(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_containers_write_where_the_setting_says(setup: ModuleType, project: Path) -> None:
-    plan = yaml.safe_load((project / "prefect.yaml").read_text())
-    changed = setup.without_roots(plan)
-    assert all("root" in deployment["parameters"] for deployment in plan["deployments"])
-    assert all("root" not in deployment["parameters"] for deployment in changed["deployments"])
-    assert changed["deployments"][0]["parameters"] == {"source": "live"}
-
-
 def test_the_bucket_is_made_with_the_key_of_the_store(
     setup: ModuleType, stub: Callable[[], StubServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ BY_HAND = "a person does it once, with a network"
 BUILDS = "tests/package builds and installs the wheel"
 CHECKS = "checks the whole checkout: CI runs it"
 INSTALLS = "installs services on the machine"
+DEPLOYS = "needs a Prefect server: tests/flows/test_automations.py has one"
 TWO = "needs two releases: tests/publish/test_history_year.py has twelve"
 TOY = "tests/providers/test_new_provider.py does it in a copy of the tree"
 
@@ -85,7 +86,16 @@ NOT_RUN = {
     "sudo python3 -m venv /opt/hwprices": INSTALLS,
     "sudo /opt/hwprices/bin/pip install '/path/to/checkout[pipeline]'": INSTALLS,
     "sudo cp deploy/systemd/* /etc/systemd/system/": INSTALLS,
-    "sudo systemctl enable --now hwprices-server hwprices-worker hwprices-status.timer": INSTALLS,
+    "sudo systemctl daemon-reload": INSTALLS,
+    "sudo systemctl enable --now hwprices-server": INSTALLS,
+    "cd /var/lib/hwprices": INSTALLS,
+    "sudo -u hwprices env PREFECT_HOME=/var/lib/hwprices/.prefect"
+    " PREFECT_API_URL=http://127.0.0.1:4200/api /opt/hwprices/bin/hwprices deploy systemd": DEPLOYS,
+    "sudo systemctl enable --now hwprices-worker hwprices-status.timer": INSTALLS,
+    "export PREFECT_API_URL=https://prefect.example.com/api": DEPLOYS,
+    "hwprices deploy systemd": DEPLOYS,
+    "hwprices deploy kubernetes --job-template deploy/kubernetes/job-template.json": DEPLOYS,
+    "hwprices deploy ecs": DEPLOYS,
     "cp deploy/example.env deploy/.env": INSTALLS,
     "docker compose --env-file deploy/.env -f deploy/compose.yaml up --detach": INSTALLS,
 }

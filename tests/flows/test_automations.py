@@ -1,4 +1,4 @@
-"""The automations and the work pool of deploy/, on a real Prefect server."""
+"""The automations of deploy/, and what ``hwprices deploy`` makes, on a real Prefect server."""
 
 import json
 import time
@@ -7,8 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
+
+from hwprices.flows import deployments
 
 # A test may first have to start Prefect's server: up to minutes, by load.
 pytestmark = [
@@ -86,7 +89,31 @@ def test_a_run_that_did_not_end_well_is_noticed(
     assert fires(prefect_server, automation_id, before)
 
 
-def test_a_kubernetes_pool_takes_the_job_template(prefect_server: Server, project: Path) -> None:
+@pytest.mark.usefixtures("automations")
+def test_deploy_makes_what_the_jobs_of_a_cluster_need(
+    prefect_server: Server, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One deployment and pool with other names: the worker of these tests goes on with its own."""
+    plan = yaml.safe_load((project / "prefect.yaml").read_text())
+    refresh = {**plan["deployments"][0], "name": "in-a-pod", "schedules": []}
+    refresh["work_pool"] = {"name": "cluster"}
+    file = tmp_path / "prefect.yaml"
+    file.write_text(yaml.safe_dump({**plan, "deployments": [refresh]}))
+    own_file = deployments.own_file
+    found = {deployments.PLAN: file}
+    monkeypatch.setattr(deployments, "own_file", lambda path: found.get(path) or own_file(path))
+    monkeypatch.setattr(deployments, "POOL", "cluster")
+    for name, value in prefect_server.environment.items():
+        monkeypatch.setenv(name, value)
+    deployments.deploy("kubernetes")
+    deployments.deploy("kubernetes")  # once more, as after an update
+    [made] = [each for each in prefect_server.filter("deployments") if each["name"] == "in-a-pod"]
+    assert made["parameters"] == {"source": "live"}
+    folder = {"directory": "/srv/hwprices"}
+    assert made["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": folder}]
+    [pool] = [each for each in prefect_server.filter("work_pools") if each["name"] == "cluster"]
+    assert (pool["type"], made["work_pool_name"]) == ("kubernetes", "cluster")
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
-    body = {"name": "cluster", "type": "kubernetes", "base_job_template": template}
-    assert post(prefect_server, "work_pools/", body)["type"] == "kubernetes"
+    assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
+    names = [each["name"] for each in prefect_server.filter("automations")]
+    assert sorted(name for name in names if name in (NO_REFRESH, FAILED)) == [FAILED, NO_REFRESH]

@@ -4,32 +4,88 @@ The fixture ``prefect_server`` is ``hwprices serve`` itself, and ends it with SI
 """
 
 import ast
+import re
 import socket
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from tests.helpers import processes
+from typer.testing import CliRunner
 
 from hwprices import providers
+from hwprices.cli import app
 from hwprices.errors import HwpricesError
-from hwprices.flows import serve
+from hwprices.flows import deployments, serve
 
 
-def deployments(project: Path) -> list[Any]:
+def planned_deployments(project: Path) -> list[Any]:
     return list(yaml.safe_load((project / "prefect.yaml").read_text())["deployments"])
 
 
 def test_a_checkout_has_the_file_at_its_top(project: Path) -> None:
-    assert serve.prefect_file() == project / "prefect.yaml"
+    for file in (deployments.PLAN, deployments.AUTOMATIONS, deployments.JOB_TEMPLATE):
+        assert deployments.own_file(file) == project / file
+
+
+@pytest.mark.parametrize("name", deployments.SETUPS)
+def test_a_set_up_writes_where_its_worker_says(project: Path, name: str) -> None:
+    """Not where prefect.yaml says, and in a folder that is there: not that of who deploys."""
+    setup = deployments.SETUPS[name]
+    planned = deployments.plan(has_root=False, folder=setup.folder)
+    before = planned_deployments(project)
+    assert all("root" in deployment["parameters"] for deployment in before)
+    assert [each["name"] for each in planned["deployments"]] == [each["name"] for each in before]
+    assert all("root" not in deployment["parameters"] for deployment in planned["deployments"])
+    assert planned["deployments"][0]["parameters"] == {"source": "live"}
+    [step] = planned["pull"]
+    assert step == {"prefect.deployments.steps.set_working_directory": {"directory": setup.folder}}
+    place = {"systemd": "systemd/hwprices-worker.service", "compose": "Dockerfile"}
+    file = project / "deploy" / place.get(name, "Dockerfile")
+    assert re.search(rf"^(WorkingDirectory=|WORKDIR ){setup.folder}$", file.read_text(), re.M)
+    worker = {"systemd": place["systemd"], "compose": "compose.yaml"}.get(
+        name, f"{name}/worker.yaml"
+    )
+    assert "HWPRICES_ROOT" in (project / "deploy" / worker).read_text()
+
+
+@pytest.mark.parametrize(("root", "has_root"), [("", True), ("s3://bucket/prices", False)])
+def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
+    root: str, has_root: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else scheduled runs would write into data/live whatever the variable says."""
+    made: list[Any] = []
+    monkeypatch.setenv("HWPRICES_ROOT", root)
+    monkeypatch.setattr(serve, "_running", lambda *_: nullcontext(SimpleNamespace(wait=lambda: 0)))
+    monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
+    monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
+    monkeypatch.setattr(deployments, "make_deployments", made.append)
+    with pytest.raises(HwpricesError, match="worker ended"):
+        serve._serve("http://127.0.0.1:4200", "4200")
+    [plan] = made
+    assert all(("root" in each["parameters"]) == has_root for each in plan["deployments"])
+    assert "pull" not in plan
+
+
+def test_deploy_needs_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    done = CliRunner().invoke(app, ["deploy", "ecs"])
+    assert done.exit_code == 2
+    assert "PREFECT_API_URL is not set" in done.stderr
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setattr(deployments, "WAIT_SECONDS", 0)
+    with pytest.raises(HwpricesError, match="does not answer: ConnectError"):
+        deployments.deploy("ecs")
 
 
 def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None:
     """Prefect would notice a wrong name only when the schedule starts a run."""
-    for deployment in deployments(project):
+    for deployment in planned_deployments(project):
         package, module, function = deployment["entrypoint"].rsplit(".", 2)
         assert package == "hwprices.flows"
         parameters = parameters_of(project / "flows" / f"{module}.py", function)
@@ -37,7 +93,7 @@ def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None
 
 
 def test_scheduled_runs_do_not_write_where_the_sample_is(project: Path) -> None:
-    for deployment in deployments(project):
+    for deployment in planned_deployments(project):
         assert deployment["parameters"]["root"] == "data/live", deployment["name"]
 
 
@@ -45,7 +101,7 @@ def test_every_provider_that_is_asked_has_a_schedule_of_its_own(project: Path) -
     """Price sheets change with the package, and the daily refresh reads them."""
     registered = {name: providers.get(name).about.is_price_sheet for name in providers.names()}
     expected = {f"collect-{name}" for name, is_sheet in registered.items() if not is_sheet}
-    planned = {each["name"]: each["parameters"] for each in deployments(project)}
+    planned = {each["name"]: each["parameters"] for each in planned_deployments(project)}
     assert set(planned) == {"refresh", "publish", *expected}, (
         "prefect.yaml and the providers differ"
     )
@@ -54,7 +110,7 @@ def test_every_provider_that_is_asked_has_a_schedule_of_its_own(project: Path) -
 
 def test_no_deployment_runs_twice_at_once(project: Path) -> None:
     alone = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
-    for deployment in deployments(project):
+    for deployment in planned_deployments(project):
         assert deployment["concurrency_limit"] == alone, deployment["name"]
 
 

@@ -28,6 +28,8 @@ def built(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Built:
         "hwprices/schemas/price.py",
         "hwprices/flows/refresh.py",
         "hwprices/flows/prefect.yaml",
+        "hwprices/flows/automations.yaml",
+        "hwprices/flows/job-template.json",
         "hwprices/data/corrections.yaml",
         "hwprices/data/specs/accelerators.csv",
         "hwprices/data/bundled/README.md",

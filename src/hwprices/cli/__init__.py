@@ -17,6 +17,7 @@ from hwprices.cli import (
     compare,
     coverage,
     demo,
+    deploy,
     diff,
     explain,
     export,
@@ -110,6 +111,7 @@ _add(
 )
 _add(preflight.preflight)
 _add(pipeline.serve)
+_add(deploy.deploy)
 
 
 def main() -> None:

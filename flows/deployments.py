@@ -1,0 +1,185 @@
+"""The command ``hwprices deploy``: make what the workers of a set-up in deploy/ need.
+
+That is a work pool, the deployments of prefect.yaml and the automations, on a Prefect server. The
+command runs once, and changes nothing but what these files say when it runs again. The settings of
+the flows, HWPRICES_ROOT among them, are those of the worker's environment.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from hwprices.errors import HwpricesError
+
+PREFECT = [sys.executable, "-m", "prefect"]
+
+POOL = "hwprices"
+"""The work pool's name, as in prefect.yaml."""
+
+PLAN = "prefect.yaml"
+AUTOMATIONS = "deploy/prefect/automations.yaml"
+JOB_TEMPLATE = "deploy/kubernetes/job-template.json"
+
+WAIT_SECONDS = 120
+"""A server that has just been started answers after half a minute, where its database is new."""
+
+IMAGE_FOLDER = "/srv/hwprices"
+"""Where the image of deploy/Dockerfile runs flows."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a set-up runs flows: Prefect's type of its work pool, and the folder they run in."""
+
+    pool_type: str
+    folder: str
+
+
+SETUPS = {
+    "systemd": Setup("process", "/var/lib/hwprices"),
+    "compose": Setup("process", IMAGE_FOLDER),
+    "ecs": Setup("process", IMAGE_FOLDER),
+    "kubernetes": Setup("kubernetes", IMAGE_FOLDER),
+}
+"""The set-ups in deploy/. Each sets HWPRICES_ROOT in the environment of its worker or its jobs."""
+
+
+def deploy(setup_name: str, job_template: Path | None = None) -> None:
+    """Make the work pool, the deployments and the automations of a set-up.
+
+    Args:
+        setup_name: one of SETUPS.
+        job_template: the jobs of a Kubernetes work pool; default JOB_TEMPLATE.
+
+    Raises:
+        HwpricesError: no server is named or none answers, or a command of Prefect fails; its own
+            message is on the screen.
+    """
+    setup = SETUPS[setup_name]
+    _wait_for_server()
+    print("Making the work pool, the deployments and the automations …", flush=True)
+    template: list[str] = []
+    if setup.pool_type == "kubernetes":
+        template = ["--base-job-template", str(job_template or own_file(JOB_TEMPLATE))]
+    make_work_pool(setup.pool_type, *template)
+    make_deployments(plan(has_root=False, folder=setup.folder))
+    _make_automations(own_file(AUTOMATIONS))
+    print("Done. Scheduled runs write where HWPRICES_ROOT says in the worker's environment.")
+
+
+def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
+    """Read prefect.yaml for the place where the flows will run.
+
+    Args:
+        has_root: whether runs write into the root that the file names. Otherwise the parameter is
+            left out, and HWPRICES_ROOT counts.
+        folder: the folder in which the flows run; default the working directory of this process.
+
+    Raises:
+        HwpricesError: the file is missing.
+    """
+    file: dict[str, Any] = yaml.safe_load(own_file(PLAN).read_text())
+    if not has_root:
+        for deployment in file["deployments"]:
+            deployment["parameters"].pop("root", None)
+    if folder is not None:
+        step = "prefect.deployments.steps.set_working_directory"
+        file["pull"] = [{step: {"directory": folder}}]
+    return file
+
+
+def make_work_pool(pool_type: str, *options: str) -> None:
+    """Make the work pool, or give it these options if it is there.
+
+    Raises:
+        HwpricesError: Prefect refuses, as where the pool is of another type.
+    """
+    _prefect("work-pool", "create", "--type", pool_type, *options, "--overwrite", POOL)
+
+
+def make_deployments(plan: dict[str, Any]) -> None:
+    """Make the deployments of a plan, and bring those that are there in line with it.
+
+    Raises:
+        HwpricesError: Prefect refuses.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prefect.yaml"
+        file.write_text(yaml.safe_dump(plan))
+        _prefect("deploy", "--all", "--prefect-file", str(file))
+
+
+def own_file(path: str) -> Path:
+    """Find a file of the project: beside this one in an installation, at its path in a checkout.
+
+    Raises:
+        HwpricesError: it is in neither place.
+    """
+    here = Path(__file__).resolve().parent
+    for file in (here / Path(path).name, here.parent / path):
+        if file.is_file():
+            return file
+    raise HwpricesError(
+        f"{Path(path).name} is missing beside {here}",
+        "Reinstall hwprices, or run it from a checkout.",
+    )
+
+
+def _make_automations(file: Path) -> None:
+    """Make the automations of a file that the server does not have yet, by their names."""
+    for automation in yaml.safe_load(file.read_text())["automations"]:
+        inspect = [*PREFECT, "--no-prompt", "automation", "inspect", automation["name"]]
+        if subprocess.run(inspect, check=False, capture_output=True).returncode:
+            _prefect("automation", "create", "--from-json", json.dumps(automation))
+
+
+def _prefect(*arguments: str) -> None:
+    """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
+
+    Raises:
+        HwpricesError: it failed.
+    """
+    command = [*PREFECT, "--no-prompt", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+        raise HwpricesError(
+            f"prefect {' '.join(arguments)} failed", "Its own output above says why."
+        )
+
+
+def _wait_for_server() -> None:
+    """Wait until the server of PREFECT_API_URL answers anything.
+
+    Raises:
+        HwpricesError: the variable is not set, or nothing answers.
+    """
+    url = os.environ.get("PREFECT_API_URL")
+    if not url:
+        raise HwpricesError(
+            "PREFECT_API_URL is not set",
+            "Set it to the API of your Prefect server, such as http://127.0.0.1:4200/api.",
+        )
+    print(f"Waiting for Prefect's server at {url} …", flush=True)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            httpx.get(f"{url.rstrip('/')}/health", timeout=10)
+        except httpx.HTTPError as error:
+            if time.monotonic() > deadline:
+                raise HwpricesError(
+                    f"Prefect's server at {url} does not answer: {type(error).__name__}",
+                    "Start it, or correct PREFECT_API_URL.",
+                ) from None
+            time.sleep(1)
+        else:
+            return

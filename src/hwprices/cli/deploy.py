@@ -1,0 +1,47 @@
+"""The command ``hwprices deploy``. It needs the extra ``hwprices[pipeline]``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class SetupName(StrEnum):
+    """The set-ups in the project's folder deploy/."""
+
+    SYSTEMD = "systemd"
+    COMPOSE = "compose"
+    KUBERNETES = "kubernetes"
+    ECS = "ecs"
+
+
+Template = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        show_default="deploy/kubernetes/job-template.json",
+        help="The jobs of a Kubernetes work pool.",
+    ),
+]
+
+
+def deploy(
+    setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
+    job_template: Template = None,
+) -> None:
+    """Make the schedules on your own Prefect server.
+
+    That is a work pool, the deployments and the automations, for a worker of a set-up in the folder
+    deploy/; docs/operations.md has each in full. PREFECT_API_URL names the server. Run again after
+    an update, it renews the deployments. Scheduled runs write where HWPRICES_ROOT says in the
+    environment of the worker. On one machine, to try, `hwprices serve` does it all.
+
+    Example:
+
+        hwprices deploy systemd
+    """
+    from hwprices.flows import deployments
+
+    deployments.deploy(setup, job_template)
