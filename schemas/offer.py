@@ -357,8 +357,8 @@ class Offers(Table):
     usd_per_llama2_70b_lora: Money = _unit_price("On-demand price of those minutes.", "USD")
 
     flags: pl.List(pl.String) = list_column(
-        "Flags of the on-demand and spot rows of prices, and of the machine's power and place, sorted;"
-        " empty when there is nothing.",
+        "Flags of the on-demand and spot rows of prices, and of the machine, its power and its"
+        " place, sorted; empty when there is nothing.",
         FLAGS,
     )
     on_demand_price_id: pl.String = column(
