@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from rich.console import Console, RenderableType
 from tests.helpers.offer_rows import machine, price, prices, region, rows
-from tests.helpers.small_release import Release
+from tests.helpers.small_release import Release, build
 from typer.testing import CliRunner
 
 import hwprices
@@ -482,6 +482,7 @@ def cloud_release() -> Release:
         "instance_types": rows("instance_types", *types),
         "prices": prices(*costs).collect(),
         "regions": rows("regions", *places),
+        "accelerators": build().tables["accelerators"],
     }
     return Release(tables)
 

@@ -113,7 +113,7 @@ def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
 
 
 def test_the_mi300x_has_a_placeholder_in_the_community_cloud(sample: Read) -> None:
-    """0.50 USD beside 2.39 in the Secure Cloud, which alone has it."""
+    """Known wrong number O1: 0.50 USD beside 2.39 in the Secure Cloud, which alone has it."""
     prices = sample.tables["prices"].filter(instance_type="1x AMD Instinct MI300X OAM")
     flags = dict(prices.select("region", "flags").iter_rows())
     assert flags == {"secure": [], "community": ["placeholder"]}
