@@ -36,13 +36,13 @@ MORE_TYPES = [f"m{size}.large" for size in range(5, 65)]
 POSITIONS: dict[str, dict[str, Any]] = {
     "us-east-1": {"display_name": "US East (N. Virginia)"},
     "eastus": {"display_name": "East US"},
-    "us-east-9": {"latitude": 37.9, "longitude": -79.1, "display_name": "Roanoke"},
+    "us-west-9": {"latitude": 40.8, "longitude": -96.7, "display_name": "Lincoln"},
     "us-central1": {"display_name": "Iowa"},
     "eu-1": {"latitude": None, "longitude": None},
     "eu-central-1": {"country": "DE"},
 }
-"""Where regions are that the sheet lacks; it places the others. Roanoke, which is made up, and East
-US are one place of the map. Frankfurt has no offer."""
+"""Where regions are that the sheet lacks; it places the others. Lincoln, which is made up, and Iowa
+are one place of the map. Frankfurt has no offer."""
 
 PRICE_LIST = gzip.compress(
     b'"SKU","Region","Instance Type","Operating System","PricePerUnit","Unit"\n'
@@ -85,7 +85,7 @@ def world(provider: str, p5: str) -> dict[str, Any]:
         types = [*types, *({**plain, "instance_type": name} for name in MORE_TYPES)]
         more = [
             {**places[0], "region": name} | POSITIONS[name]
-            for name in ("eu-1", "eu-central-1", "us-east-9")
+            for name in ("eu-1", "eu-central-1", "us-west-9")
         ]
         places = [*places, *more]
         costs = [
@@ -95,7 +95,7 @@ def world(provider: str, p5: str) -> dict[str, Any]:
                 for position, name in enumerate(MORE_TYPES)
             ),
             price("aws", "eu-1", "m5zn.xlarge", "0.77", **EURO),
-            price("aws", "us-east-9", "m5.large", "0.9"),
+            price("aws", "us-west-9", "m5.large", "0.9"),
             price("aws", "us-east-1", "g6.xlarge", "0.3219", purchase_option="spot"),
         ]
     return {

@@ -326,17 +326,17 @@ def test_the_form_asks_and_the_page_answers_with_the_command(wide: Visit) -> Non
 def test_the_map_filters_by_the_regions_of_a_place(wide: Visit, offers: pl.DataFrame) -> None:
     page = wide.go("offers")
     page.get_by_role("button", name="Map").click()
-    virginia = page.get_by_role("checkbox", name=re.compile("AWS us-east-9"))
-    virginia.hover()
-    assert "Azure eastus" in page.locator(".tip").inner_text()
-    virginia.click()
-    of_place = offers.filter(pl.col("region").is_in(["us-east-9", "eastus"]))
+    iowa = page.get_by_role("checkbox", name=re.compile("AWS us-west-9"))
+    iowa.hover()
+    assert "Google Cloud us-central1" in page.locator(".tip").inner_text()
+    iowa.click()
+    of_place = offers.filter(pl.col("region").is_in(["us-west-9", "us-central1"]))
     assert wide.found() == of_place.height
-    assert "us-east-9" in page.evaluate("decodeURIComponent(location.hash)")
-    virginia.press("ArrowLeft")
+    assert "us-west-9" in page.evaluate("decodeURIComponent(location.hash)")
+    iowa.press("ArrowRight")
     page.keyboard.press("Space")
-    iowa = offers.filter(region="us-central1")
-    assert wide.found() == of_place.height + iowa.height
+    virginia = offers.filter(region="eastus")
+    assert wide.found() == of_place.height + virginia.height
     assert "eu-1" in page.locator(".map .hint").inner_text()
 
 
