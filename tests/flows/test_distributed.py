@@ -117,8 +117,8 @@ class Cluster:
         with self._client() as client:
 
             def is_at_work() -> bool:
-                counts = _workers(client)[name]["metrics"]["task_counts"]
-                return bool(counts.get("executing"))
+                worker = _workers(client).get(name)  # none while a busy one is late to report
+                return bool(worker and worker["metrics"]["task_counts"].get("executing"))
 
             wait(is_at_work, f"task at {name}", RUN_SECONDS)
 
