@@ -17,7 +17,8 @@ ENTRY = {
     "retrieved_at": "2026-08-17T00:00:00+00:00",
     "params": {"source": "bundled"},
 }
-BODY = gzip.compress(b'{"items": {}}')
+BODY = gzip.compress(b'{"items": {}}', mtime=0)
+"""Without ``mtime`` it has the second of now, and each worker of the tests has another one."""
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ def test_an_answer_has_its_address_and_its_day(folder: Path) -> None:
         ("machine_types.json.gz", BODY[:-9]),
         ("machine_types.json.gz", BODY[:12] + b"\xff" * 4 + BODY[16:]),
     ],
+    ids=["no_json", "no_object", "no_file", "missing", "no_gzip", "cut", "damaged"],
 )
 def test_damaged_pages_are_one_error(folder: Path, name: str, content: bytes | None) -> None:
     (folder / name).unlink()
