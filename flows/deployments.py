@@ -1,15 +1,15 @@
 """The command ``hwprices deploy``: make what the workers of a set-up in deploy/ need.
 
-That is a work pool, the deployments of prefect.yaml and the automations, on a Prefect server. The
-command runs once, and changes nothing but what these files say when it runs again. The settings of
-the flows, HWPRICES_ROOT among them, are those of the worker's environment.
+That is a work pool, the deployments of prefect.yaml and the automations, on a Prefect server. Run
+again, the command brings pool and deployments in line with these files, and leaves automations that
+are there as they are. The settings of the flows, HWPRICES_ROOT among them, are those of the
+worker's environment.
 """
 
 import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ import httpx
 import yaml
 
 from hwprices.errors import HwpricesError
+from hwprices.storage.scratch import scratch_directory
 
 PREFECT = [sys.executable, "-m", "prefect"]
 
@@ -47,8 +48,8 @@ class Setup:
 SETUPS = {
     "systemd": Setup("process", "/var/lib/hwprices"),
     "compose": Setup("process", IMAGE_FOLDER),
-    "ecs": Setup("process", IMAGE_FOLDER),
     "kubernetes": Setup("kubernetes", IMAGE_FOLDER),
+    "ecs": Setup("process", IMAGE_FOLDER),
 }
 """The set-ups in deploy/. Each sets HWPRICES_ROOT in the environment of its worker or its jobs."""
 
@@ -61,8 +62,8 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
         job_template: the jobs of a Kubernetes work pool; default JOB_TEMPLATE.
 
     Raises:
-        HwpricesError: no server is named or none answers, or a command of Prefect fails; its own
-            message is on the screen.
+        HwpricesError: no server is named or none answers, a file is missing, or a command of
+            Prefect fails; its own message is on the screen.
     """
     setup = SETUPS[setup_name]
     _wait_for_server()
@@ -112,7 +113,7 @@ def make_deployments(plan: dict[str, Any]) -> None:
     Raises:
         HwpricesError: Prefect refuses.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_directory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(yaml.safe_dump(plan))
         _prefect("deploy", "--all", "--prefect-file", str(file))

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 from hwprices.settings import OBJECT_STORES
 
 STARTUP_LIMIT = 300
@@ -61,7 +61,8 @@ def check_prefect_settings() -> None:
         HwpricesError: a variable or a file has a value that Prefect does not take, or a file cannot
             be read.
     """
-    with contextlib.redirect_stderr(io.StringIO()) as written:  # what it writes comes twice
+    # Prefect writes some mistakes on the screen and raises them besides: they are shown once.
+    with contextlib.redirect_stderr(io.StringIO()) as written:
         try:
             from prefect.settings import get_current_settings
 
@@ -85,7 +86,7 @@ def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
         "the variable PREFECT_…, or the file prefect.toml, pyproject.toml, .env or profiles.toml"
     )
     if not isinstance(error, ValidationError):
-        return str(error).split("\n")[0], files
+        return first_line(error), files
     first = error.errors()[0]
     setting = ".".join(str(part) for part in first["loc"])
     names = [n for n, v in os.environ.items() if n.startswith("PREFECT_") and v == first["input"]]
@@ -139,9 +140,9 @@ def startup_seconds() -> int:
 
 
 def _set(variables: dict[str, str]) -> None:
-    """Set the variables that are not set."""
-    for name in [name for name, value in os.environ.items() if not value]:
-        if name.startswith("PREFECT_"):
+    """Set the variables that are not set, after those of Prefect that are empty were removed."""
+    for name, value in list(os.environ.items()):
+        if name.startswith("PREFECT_") and not value:
             del os.environ[name]
     for name, value in variables.items():
         os.environ.setdefault(name, value)

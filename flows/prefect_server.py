@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 from hwprices.flows import environment
 from hwprices.landing.secrets import redact
 
@@ -58,11 +58,11 @@ def is_needed() -> bool:
     files = [Path("prefect.toml"), Path(os.environ["PREFECT_HOME"], "profiles.toml")]
     texts = {Path("pyproject.toml"): "[tool.prefect", Path(".env"): "PREFECT_"}
     return not any(file.exists() for file in files) and not any(
-        file.is_file() and text in _read(file) for file, text in texts.items()
+        file.is_file() and text in _text_of(file) for file, text in texts.items()
     )
 
 
-def _read(file: Path) -> str:
+def _text_of(file: Path) -> str:
     try:
         return file.read_text(errors="replace")
     except OSError as error:
@@ -209,7 +209,7 @@ def error_of(error: Exception, own_server: Server | None) -> HwpricesError:
 
 def _in_short(error: BaseException) -> str:
     """Give the message without what Prefect adds to it, and without a password in a URL."""
-    return redact(str(error).split("\n")[0].split(" - Response: ")[0])
+    return redact(first_line(error).split(" - Response: ")[0])
 
 
 def remedy() -> str:

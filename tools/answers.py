@@ -125,13 +125,19 @@ def measured_lora(answers: Answers) -> str:
     )
 
 
+def of_cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, float]:
+    """Give a figure of the first machine without accelerators, and of the first with one."""
+    cpu, gpu = (
+        float(answers(f"{command} --machines {kind}")[0][figure])
+        for kind in ("cpus", "accelerators")
+    )
+    return cpu, gpu
+
+
 def price_on_cpus(answers: Answers) -> str:
     """Compare the cheapest CPU with the cheapest accelerator, both filled."""
     model = "recommend --model llama-3.1-8b --where cloud --top 1"
-    cpu, gpu = (
-        float(answers(f"{model} --machines {kind}")[0]["usd_per_million_tokens"])
-        for kind in ("cpus", "accelerators")
-    )
+    cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_million_tokens")
     return (
         f"{cpu:.2f} USD per million tokens on the cheapest, from runs of vLLM and llama.cpp on"
         f" these CPUs: {cpu / gpu:.0f} times the {gpu:.4f} USD of a full GPU."
@@ -144,10 +150,7 @@ def small_model_on_cpus(answers: Answers) -> str:
         "recommend --model llama-3.2-3b --where cloud --users 1 --min-tokens-per-second 5"
         " --objective hourly --top 1"
     )
-    cpu, gpu = (
-        float(answers(f"{model} --machines {kind}")[0]["usd_per_hour"])
-        for kind in ("cpus", "accelerators")
-    )
+    cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_hour")
     return (
         f"No: 2 GB of weights in four bits run on one vCPU of today, for {cpu:.4f} USD/h; the"
         f" cheapest GPU is {gpu:.4f}."

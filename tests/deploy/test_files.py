@@ -19,7 +19,7 @@ from tests.helpers.stub_server import Reply, StubServer
 from hwprices import providers
 from hwprices.providers.gcp import kinds
 from hwprices.settings import load_as
-from hwprices.storage import store
+from hwprices.storage import bucket_options
 
 PINNED = re.compile(r"[^:]+:(RELEASE\.)?\d[\w.-]*$")
 OWN_IMAGE = "hwprices"
@@ -95,7 +95,7 @@ def test_prefect_is_the_locked_release(compose: dict[str, Any], project: Path) -
 def test_every_variable_is_a_setting(file: str, folder: Path) -> None:
     names = set(re.findall(r"\bHWPRICES_[A-Z_]+\b", (folder / file).read_text()))
     assert names
-    assert names <= settings_variables() | set(store.OWN_KEY)
+    assert names <= settings_variables() | set(bucket_options.OWN_KEY)
 
 
 def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(
     examples = re.findall(r"^# (\w+)=$", (folder / "example.env").read_text(), re.MULTILINE)
     assert accounts == set(examples)
     assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_SUBSCRIPTION_ID"} <= accounts
-    assert all(environment[name] for name in store.OWN_KEY)
+    assert all(environment[name] for name in bucket_options.OWN_KEY)
 
 
 def test_nothing_is_reachable_from_other_machines(compose: dict[str, Any]) -> None:
@@ -198,8 +198,9 @@ def test_the_bucket_is_made_with_the_key_of_the_store(
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAACCOUNT")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-account")
-    for name, value in zip(store.OWN_KEY, ("hwprices", "secret-of-the-store"), strict=True):
-        monkeypatch.setenv(name, value)
+    key_id, secret_key = bucket_options.OWN_KEY
+    monkeypatch.setenv(key_id, "hwprices")
+    monkeypatch.setenv(secret_key, "secret-of-the-store")
     setup.make_bucket("s3://hwprices/dataset")
     [request] = server.requests
     assert (request.method, request.path) == ("PUT", "/hwprices")

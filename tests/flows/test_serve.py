@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from hwprices import providers
 from hwprices.cli import app
+from hwprices.cli.deploy import SetupName
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments, serve
 
@@ -31,6 +32,10 @@ def planned_deployments(project: Path) -> list[Any]:
 def test_a_checkout_has_the_file_at_its_top(project: Path) -> None:
     for file in (deployments.PLAN, deployments.AUTOMATIONS, deployments.JOB_TEMPLATE):
         assert deployments.own_file(file) == project / file
+
+
+def test_the_command_offers_every_setup() -> None:
+    assert [setup.value for setup in SetupName] == list(deployments.SETUPS)
 
 
 @pytest.mark.parametrize("name", deployments.SETUPS)

@@ -11,8 +11,9 @@ import pytest
 from tests.helpers.stub_server import Reply
 
 from hwprices.errors import HwpricesError
+from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.checksum import sha256_of
-from hwprices.storage.store import Bucket, Folder, Store, scan_options
+from hwprices.storage.store import Bucket, Folder, Store
 
 
 @pytest.fixture

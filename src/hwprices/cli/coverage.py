@@ -21,13 +21,14 @@ def coverage(
 
         hwprices coverage --provider aws
     """
-    from hwprices.read.find import overview, request, words
+    from hwprices.read.find import overview, request
+    from hwprices.read.find.vocabulary import Vocabulary
     from hwprices.read.terminal.find import render_coverage
 
     dataset = open_dataset(root, version)
     regions = overview.coverage(dataset)
     if provider:
-        chosen = request.providers(words.vocabulary(dataset), provider)
+        chosen = request.providers(Vocabulary.of(dataset), provider)
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
     print_frame(
         regions, as_json, lambda rows: render_coverage(rows, limit), as_csv=as_csv, limit=limit

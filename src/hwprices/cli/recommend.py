@@ -1,5 +1,6 @@
 """The command recommend."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,14 +181,6 @@ Excluded = Annotated[
 TRAINING_VALUES = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
 """Options that ``job.make_job`` takes under their own names."""
 
-DEFAULTS = {
-    "workload": "inference",
-    "machines": "accelerators",
-    "optimizer": "adam",
-    "checkpointing": True,
-}
-"""Values of the options of language models where nothing is asked; of the others None."""
-
 
 def recommend(
     model_parameters: Model,
@@ -294,7 +287,8 @@ def recommend(
 def _check_medium(values: dict[str, Any], of_serving: tuple[str, ...]) -> None:
     """Raise HwpricesError for options of language models: media are answered as measured."""
     names = ("workload", "precision", "context", "machines", *of_serving, *TRAINING_VALUES)
-    given = [name for name in names if values[name] != DEFAULTS.get(name)]
+    options = inspect.signature(recommend).parameters
+    given = [name for name in names if values[name] != options[name].default]
     if given:
         raise HwpricesError(
             f"{', '.join(given).replace('_', ' ')}: only for language models",

@@ -5,7 +5,6 @@ folder. Each endpoint and each call is tried once.
 """
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from hwprices.landing.pages import Landing
 from hwprices.landing.secrets import redact
 from hwprices.providers import Check, Context, Provider
 from hwprices.settings import Settings, own_endpoints
+from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 ROOM_BYTES = 20_000_000_000
@@ -81,7 +81,7 @@ def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
         return
     yield from _check_endpoints(settings)
     http = Http(settings)
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_directory() as folder:
         context = Context(settings, Landing(Store(folder)), http, http.now)
         try:
             yield from _check_account(provider, context)

@@ -10,6 +10,7 @@ from hwprices.publish.accepted import BESIDE_LIVE
 from hwprices.stage import stage
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
+from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
 from hwprices.storage.release_manifest import (
     CheckResult,
@@ -19,7 +20,7 @@ from hwprices.storage.release_manifest import (
     ReleaseManifest,
     TableFile,
 )
-from hwprices.storage.store import Store, scan_options
+from hwprices.storage.store import Store
 
 
 @dataclass(frozen=True)

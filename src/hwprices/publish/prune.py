@@ -4,6 +4,7 @@ Safe beside a run and beside a reader: what may still be written or read is left
 """
 
 import itertools
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,12 +42,12 @@ class Policy:
 READERS = timedelta(hours=1)
 """A release stays so long after the next one came: somebody may just be reading it."""
 
-_ROOMS = (layout.RELEASES, layout.RAW, layout.STAGED)
+FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
+"""Where a dataset has its files; the root may hold files of others too."""
 
-_BELOW = re.compile(f"(?:{'|'.join(_ROOMS)})/.*#[0-9]+")
+_IN_FOLDERS = re.compile(r".*#\d+")
 _AT_THE_TOP = re.compile(r"(?:\.?(?:latest|status)\.json|\.writable)[.#]\d+")
-"""Keys of files that are being written: obstore's, those of ``Store.swap`` and of its check. The
-root may hold files of others too."""
+"""Names of files that are being written: obstore's, those of ``Store.swap`` and of its check."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
             or the root cannot be written.
     """
     at = now or datetime.now(UTC)
-    if not any(_has_keys(store, prefix) for prefix in _ROOMS):
+    if not _has_data(store):
         raise HwpricesError(
             f"{store.root} holds no release, page or staged table", "Give the root of a dataset."
         )
@@ -193,15 +194,22 @@ def _staged_runs(store: Store) -> set[tuple[str, str]]:
     return {(parts[1], parts[2]) for parts in keys if len(parts) > 3}
 
 
-def _has_keys(store: Store, prefix: str) -> bool:
-    return next(store.keys(prefix), None) is not None
+def _has_data(store: Store) -> bool:
+    """Tell whether there is a file in one of FOLDERS; they are listed only without a release."""
+    return store.exists(layout.LATEST_RELEASE) or any(
+        next(store.keys(folder), None) is not None for folder in FOLDERS
+    )
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
     """List files that were being written when their process ended; an object store shows none."""
-    if not store.is_local:
+    root = store.local("")
+    if root is None:
         return []
-    keys = (key for key in store.keys("") if _BELOW.fullmatch(key) or _AT_THE_TOP.fullmatch(key))
+    _, _, at_the_top = next(os.walk(root), ("", [], []))
+    keys = [name for name in sorted(at_the_top) if _AT_THE_TOP.fullmatch(name)]
+    for folder in FOLDERS:
+        keys += [key for key in store.keys(folder) if _IN_FOLDERS.fullmatch(key)]
     return [key for key in keys if store.are_old([key], at)]
 
 

@@ -16,7 +16,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
 from hwprices.storage import layout, manifests
-from hwprices.storage.store import Store, scan_options
+from hwprices.storage.bucket_options import scan_options
+from hwprices.storage.store import Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -10,7 +10,8 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read import landed
 from hwprices.read.dataset import Dataset
-from hwprices.read.find import machines, request, words
+from hwprices.read.find import machines, request
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.landed import Trace
 from hwprices.read.wording import plain
 from hwprices.units import HOURS_PER_MONTH
@@ -51,7 +52,7 @@ def find_prices(
         HwpricesError: there is no such price (the line says where the type has prices), or no such
             provider.
     """
-    clouds = request.providers(words.vocabulary(dataset), provider)
+    clouds = request.providers(Vocabulary.of(dataset), provider)
     same_name = _of_name(dataset, name, clouds)
     active = {key: value for key, value in filters.items() if value is not None}
     conditions = [pl.col(key) == value for key, value in active.items()]

@@ -12,6 +12,7 @@ from rich.text import Text
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import search, words
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.history import news
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
@@ -55,7 +56,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without prices in
     USD has its own currency; machines of private people have rows of their own.
     """
-    names = words.Vocabulary(dataset)
+    names = Vocabulary(dataset)
     ids = words.accelerators(name, names.accelerators)
     without_id = search.pairs("instance_type", words.unknown_machines(name, names))
     accelerator = pl.col("accelerators").list.first().struct
@@ -73,10 +74,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     return (
         dataset.scan("prices")
         .filter(
-            pl.col("os") == "linux",
-            pl.col("software") == "none",
-            pl.col("license_model") == "included",
-            pl.col("tenancy") == "shared",
+            *search.of_prices(search.Search()),
             pl.col("effective_hourly").is_not_null(),
             pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )

@@ -41,8 +41,8 @@ def _fault(store: Store, key: str, sha256: str) -> Iterator[str]:
     if store.leads_out(key):
         yield f"{uri} is a link out of {store.root}"
         return
-    found = store.sha256(key)
-    if found is None:
+    digest = store.sha256(key)
+    if digest is None:
         yield f"{uri} is missing"
-    elif found != sha256:
+    elif digest != sha256:
         yield f"{uri} was altered: its checksum does not match the manifest"

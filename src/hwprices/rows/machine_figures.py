@@ -3,14 +3,15 @@
 Such a figure does not fit its column, and would end the whole provider.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import quarantine
+from hwprices.rows import frames, quarantine
 from hwprices.rows.origin import origin
+from hwprices.schemas.quarantine import Quarantine
 
 LARGEST = {
     "vcpus": 100_000,
@@ -29,7 +30,25 @@ LONGEST = 40
 """Characters of a figure that the quarantine row shows."""
 
 
-def is_impossible(row: Mapping[str, Any]) -> bool:
+def split(
+    rows: Iterable[tuple[dict[str, Any], Page]],
+) -> tuple[list[tuple[dict[str, Any], Page]], pl.DataFrame]:
+    """Split rows of instance_types, each with its page, from those that no machine can be.
+
+    Returns:
+        the possible rows with their pages, and quarantine rows of the others.
+    """
+    possible: list[tuple[dict[str, Any], Page]] = []
+    refused = [frames.empty(Quarantine)]
+    for row, page in rows:
+        if _is_impossible(row):
+            refused.append(_refused_row(row, page))
+        else:
+            possible.append((row, page))
+    return possible, pl.concat(refused)
+
+
+def _is_impossible(row: Mapping[str, Any]) -> bool:
     """Tell whether a row of instance_types has a figure that no machine has.
 
     Its accelerators are in the list ``accelerators``. What is not known is possible.
@@ -39,7 +58,7 @@ def is_impossible(row: Mapping[str, Any]) -> bool:
     return not all(0 <= (figures.get(name) or 0) <= most for name, most in LARGEST.items())
 
 
-def refused_row(row: Mapping[str, Any], page: Page) -> pl.DataFrame:
+def _refused_row(row: Mapping[str, Any], page: Page) -> pl.DataFrame:
     """Make the quarantine row of a row of instance_types. It may be too large for any column."""
     shown = {"accelerators": row["accelerators"], **{name: row.get(name) for name in LARGEST}}
     figures = {name: str(figure)[:LONGEST] for name, figure in shown.items() if figure}

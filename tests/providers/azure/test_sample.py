@@ -12,10 +12,10 @@ import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
 from tests.helpers.landed import landed_contents
 
+from hwprices.landing import bundled
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers.azure import kinds
 from hwprices.schemas.tables import TABLES
-from hwprices.specs import bundled
 from hwprices.stage import validate
 
 PROJECT = Path(__file__).resolve().parents[3]

@@ -14,13 +14,13 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices import providers
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
+from hwprices.landing import bundled
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
 from hwprices.providers.gcp.api import google_apis
 from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import load
-from hwprices.specs import bundled
 from hwprices.stage.stage import stage_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

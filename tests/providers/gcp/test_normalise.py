@@ -57,6 +57,7 @@ def test_slices_without_topology_are_refused_and_unknown_generations_counted(
         {"type": "v5litepod-32"},
         {"type": "v9x-8", "acceleratorConfigs": known},
         {"type": "v9x-16"},
+        {"type": "v9x"},
     ]
     zones = ("us-west4-a", "us-west4-b")
     pages = {zone: json.dumps({"acceleratorTypes": listed}).encode() for zone in zones}
@@ -65,7 +66,7 @@ def test_slices_without_topology_are_refused_and_unknown_generations_counted(
     assert machines.refused.select("table", "reason", "message").rows() == [
         ("instance_types", "no_topology", "the TPU slice v5litepod-32 has no topology")
     ]
-    assert machines.counts == {"out_of_scope:tpu=v9x": 4}
+    assert machines.counts == {"out_of_scope:tpu=v9x": 6}
 
 
 def tpu_pages(folder: Path, bodies: dict[str, bytes]) -> Pages:

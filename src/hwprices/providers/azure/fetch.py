@@ -3,17 +3,18 @@
 Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with their own date.
 """
 
+import json
 from collections.abc import Sequence
 
+from hwprices.landing import bundled
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError, check_regions
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.api import resource_manager, retail
-from hwprices.providers.azure.inventory.regions import bundled_regions
+from hwprices.providers.azure.inventory.regions import is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import Settings as CommonSettings
-from hwprices.specs import bundled
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -50,11 +51,25 @@ def _listed_regions(context: Context) -> list[str]:
     fail later, each with the reason.
     """
     if not context.settings.azure_subscription_id:
-        return bundled_regions()
+        return _bundled_regions()
     try:
         return resource_manager.read_regions(context)
     except FetchError:
-        return bundled_regions()
+        return _bundled_regions()
+
+
+def _bundled_regions() -> list[str]:
+    """List the public regions of the bundled locations, sorted.
+
+    Raises:
+        HwpricesError: the bundled pages are damaged.
+    """
+    locations = [
+        location
+        for page in bundled.read_pages("azure", kinds.LOCATIONS)
+        for location in json.loads(page.content)["value"]
+    ]
+    return sorted({v["name"].lower() for v in locations if is_public_location(v)})
 
 
 def _size_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
@@ -100,22 +115,13 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
         SkippedError: this installation has none.
         HwpricesError: they are damaged.
     """
-    pages = bundled.read_pages("azure", unit.kind)
+    pages = bundled.land_pages(context.landing, unit)
     if not pages:
         raise SkippedError(
             "no subscription is set (AZURE_SUBSCRIPTION_ID) and"
             f" {bundled.directory('azure')} holds no {unit.kind}"
         )
-    return [
-        context.landing.land_bytes(
-            unit,
-            page.content,
-            url=page.url,
-            retrieved_at=page.retrieved_at,
-            params=page.params,
-        )
-        for page in pages
-    ]
+    return pages
 
 
 def units_at_once(_settings: CommonSettings) -> int:

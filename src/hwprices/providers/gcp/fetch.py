@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 from hwprices.errors import HwpricesError
+from hwprices.landing import bundled
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.api.google_apis import PageCall, ReceivedPage, connect
 from hwprices.providers.gcp.settings import Settings
-from hwprices.specs import bundled
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
 """Cloud Billing's id of Compute Engine,
@@ -186,19 +186,10 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
     Raises:
         HwpricesError: there is none, or they are damaged.
     """
-    pages = bundled.read_pages("gcp", unit.kind)
+    pages = bundled.land_pages(context.landing, unit)
     if not pages:
         raise HwpricesError(
             "the bundled GCP machine table is missing",
             "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
         )
-    return [
-        context.landing.land_bytes(
-            unit,
-            page.content,
-            url=page.url,
-            retrieved_at=page.retrieved_at,
-            params={**unit.params, **page.params},
-        )
-        for page in pages
-    ]
+    return pages

@@ -23,9 +23,10 @@ from hwprices.schemas.price import Prices
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage import validate
 from hwprices.storage import layout
+from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.release_manifest import ReleaseManifest, TableFile
 from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store, scan_options
+from hwprices.storage.store import Store
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
 

@@ -140,9 +140,7 @@ def flag_averages(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.Data
         both = offer_table.join(average, on=key, how="left", maintain_order="left")
         # the vendor's own figure goes before the sheet's, and is no average
         is_average = (pl.col(figure) == pl.col("average")).fill_null(False)
-        with_flag = pl.col("flags").list.concat(pl.lit([flag])).list.sort()
-        flags = pl.when(is_average).then(with_flag).otherwise("flags").alias("flags")
-        offer_table = both.with_columns(flags).drop("average")
+        offer_table = both.with_columns(offers.with_flag(is_average, flag)).drop("average")
     return offer_table
 
 
@@ -164,9 +162,8 @@ def build_offers(
     )
     described = machine_types.with_columns(is_described=pl.lit(True))
     table = table.join(described, on=KEY, how="left")
-    with_flag = pl.col("flags").list.concat(pl.lit([MACHINE_UNKNOWN])).list.sort()
-    flags = pl.when(pl.col("is_described")).then("flags").otherwise(with_flag)
-    table = table.with_columns(flags=flags).drop("is_described")
+    is_unknown = pl.col("is_described").is_null()
+    table = table.with_columns(offers.with_flag(is_unknown, MACHINE_UNKNOWN)).drop("is_described")
     table = table.join(region_columns, on=["provider", "region"], how="left")
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()

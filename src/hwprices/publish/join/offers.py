@@ -204,10 +204,15 @@ def _with_power_flags(table: pl.DataFrame) -> pl.DataFrame:
         pl.col("estimated_watts").is_null()
     )
     estimated = pl.col("estimated_watts_from_tdp_estimate").is_not_null()
-    flag = pl.when(estimated).then(pl.lit("power_from_tdp_estimate"))
-    added = pl.concat_list(flag.otherwise(pl.lit("power_partly_unknown")))
-    flags = pl.col("flags").list.concat(added).list.sort()
-    return table.with_columns(flags=pl.when(without_published).then(flags).otherwise("flags"))
+    return table.with_columns(
+        with_flag(without_published & estimated, "power_from_tdp_estimate")
+    ).with_columns(with_flag(without_published & ~estimated, "power_partly_unknown"))
+
+
+def with_flag(condition: pl.Expr, flag: str) -> pl.Expr:
+    """Return the column flags, sorted, with one more in the rows where the condition holds."""
+    more = pl.col("flags").list.concat(pl.lit([flag])).list.sort()
+    return pl.when(condition).then(more).otherwise("flags").alias("flags")
 
 
 def _discounts() -> list[pl.Expr]:

@@ -34,7 +34,7 @@ class PriceColumns:
 
 
 @dataclass(frozen=True)
-class Found:
+class LowestPrice:
     """The lowest price of one unit, the offer that has it, and when it was seen."""
 
     price: Decimal | None = None
@@ -66,13 +66,13 @@ def rent(
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
     on_demand = _lowest(data_centers, columns.on_demand, "on_demand")
-    spot = _lowest(data_centers, columns.spot, "spot") if columns.spot else Found()
+    spot = _lowest(data_centers, columns.spot, "spot") if columns.spot else LowestPrice()
     cheapest = _cheapest(data_centers, columns.count, dates)
     private_host = _cheapest(private, columns.count, dates)
     per_hour = on_demand.price or part_usd_per_hour
     year = _year(data_centers, columns.count, dates)
     if year.price is None and per_hour is not None:
-        year = Found(per_hour * HOURS_PER_YEAR, "the part, always on")
+        year = LowestPrice(per_hour * HOURS_PER_YEAR, "the part, always on")
     return Rent(
         on_demand_usd_per_hour=on_demand.price,
         on_demand_offer=on_demand.offer,
@@ -89,9 +89,9 @@ def rent(
     )
 
 
-def _oldest_day(*found: Found) -> date | None:
+def _oldest_day(*prices: LowestPrice) -> date | None:
     """Give the day on which the oldest of some prices was seen."""
-    times = [one.seen for one in found if one.seen is not None]
+    times = [price.seen for price in prices if price.seen is not None]
     return min(times).date() if times else None
 
 
@@ -99,7 +99,7 @@ LESS_THAN_A_YEAR = ("spot", "low_priority", "dev_test", "capacity_block", "dws_"
 MORE_THAN_A_YEAR = ("_3y", "_5y")
 
 
-def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> Found:
+def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> LowestPrice:
     """Find the cheapest way to have one unit for a year: on demand, or committed for a year.
 
     The hourly price of a commitment includes what is paid upfront.
@@ -118,18 +118,18 @@ def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> Found:
     return replace(hourly, price=hourly.price * HOURS_PER_YEAR)
 
 
-def _lowest(offers: pl.DataFrame, column: str, option: str) -> Found:
+def _lowest(offers: pl.DataFrame, column: str, option: str) -> LowestPrice:
     """Find the lowest price of the column, which is of that purchase option."""
     priced = offers.drop_nulls(column).sort(column, *OFFER_KEY)
     if priced.is_empty():
-        return Found()
+        return LowestPrice()
     offer = pl.concat_str(*OFFER_KEY, separator="/")
-    return Found(*priced.select(column, offer, f"{option}_observed_at").row(0))
+    return LowestPrice(*priced.select(column, offer, f"{option}_observed_at").row(0))
 
 
 def _cheapest(
     offers: pl.DataFrame, count: str, dates: PriceDates, options: list[str] | None = None
-) -> Found:
+) -> LowestPrice:
     """Find the lowest price of one unit by any purchase option, and the offer with that option.
 
     ``options``: columns of prices; without it all of them.
@@ -149,14 +149,14 @@ def _cheapest(
         options, index=[*OFFER_KEY, count, *seen], variable_name="option", value_name="machine_usd"
     ).drop_nulls(["machine_usd", count])
     if prices.is_empty():
-        return Found()
+        return LowestPrice()
     price_of_one = formulas.divide(pl.col("machine_usd"), pl.col(count))
     best = (
         prices.with_columns(usd=price_of_one).sort("usd", *OFFER_KEY, "option").row(0, named=True)
     )
     place = {name: best[name] for name in OFFER_KEY}
     option = best["option"].removesuffix(suffix)
-    return Found(
+    return LowestPrice(
         best["usd"],
         f"{'/'.join(place.values())}: {option}",
         best[f"{option}_observed_at"]

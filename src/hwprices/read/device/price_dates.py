@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 
+from hwprices.read.find.search import Search, of_prices
 from hwprices.read.tables import Tables
 
 OFFER_KEY = ["provider", "region", "instance_type"]
@@ -30,11 +31,7 @@ class PriceDates:
         """Read those of the machine types of some offers."""
         types = offers["instance_type"].unique().to_list()
         rows = dataset.scan("prices").filter(
-            pl.col("instance_type").is_in(types),
-            pl.col("os") == "linux",
-            pl.col("software") == "none",
-            pl.col("license_model") == "included",
-            pl.col("tenancy") == "shared",
+            pl.col("instance_type").is_in(types), *of_prices(Search())
         )
         columns = [*OFFER_KEY, "price_id", "currency", "effective_hourly", "observed_at"]
         return cls(rows.select(columns).collect())

@@ -146,11 +146,11 @@ def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
     if search.machines is not None:
         conditions.append(searching.pairs("instance_type", search.machines))
     types = searching.machine_types(dataset).filter(conditions).select("provider", "instance_type")
-    found = types.collect()
-    if found.is_empty() and search.machines is not None and len(conditions) == 2:  # prices alone
+    matching = types.collect()
+    if matching.is_empty() and search.machines is not None and len(conditions) == 2:  # prices alone
         rows = sorted(search.machines)
         return pl.DataFrame(rows, schema=["provider", "instance_type"], orient="row")
-    return found
+    return matching
 
 
 def _not_known(dataset: Tables, search: Search) -> Iterator[str]:

@@ -10,6 +10,7 @@ from hwprices.read.find import offers, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_
 SIZES = ["vcpus", "memory_gib"]
 """What makes one machine with the same accelerators more like another."""
 
-WAYS = {
+PURCHASES = {
     "on_demand": pl.col("purchase_option") == "on_demand",
     "spot": pl.col("purchase_option") == "spot",
     "commitment_1y": pl.col("term_months") == 12,
@@ -77,7 +78,7 @@ def compare(
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
-    vocabulary = words.vocabulary(dataset)
+    vocabulary = Vocabulary.of(dataset)
     chosen, named = words.resolve_machines(vocabulary, names)
     given = {name: value for name, value in options.items() if value is not None}
     search = request.request(vocabulary, **given)
@@ -103,8 +104,8 @@ def compare(
         how="left",
         maintain_order="left",
     )
-    for way, condition in WAYS.items():
-        cheapest = _cheapest(prices.filter(condition), way)
+    for purchase, condition in PURCHASES.items():
+        cheapest = _cheapest(prices.filter(condition), purchase)
         table = table.join(
             cheapest, on=["provider", "instance_type"], how="left", maintain_order="left"
         )
@@ -127,7 +128,7 @@ def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.
     return types.join(sheet, on="accelerator_id", how="left").collect()
 
 
-def _cheapest(prices: pl.DataFrame, way: str) -> pl.DataFrame:
+def _cheapest(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     known = prices.filter(pl.col("usd_per_hour").is_not_null())
     return (
         known.sort("usd_per_hour", "region", "price_id")
@@ -136,8 +137,8 @@ def _cheapest(prices: pl.DataFrame, way: str) -> pl.DataFrame:
         .select(
             "provider",
             "instance_type",
-            pl.col("usd_per_hour").alias(f"{way}_usd_per_hour"),
-            pl.col("region").alias(f"{way}_region"),
+            pl.col("usd_per_hour").alias(f"{purchase}_usd_per_hour"),
+            pl.col("region").alias(f"{purchase}_region"),
         )
     )
 

@@ -11,6 +11,7 @@ from hwprices.read.find import absence, machines, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.search import Search
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.schemas.keys import PURCHASE_KEY
 
@@ -49,7 +50,7 @@ def answer(
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
     """
-    names = words.vocabulary(dataset)
+    names = Vocabulary.of(dataset)
     providers = request.providers(names, provider)
     (machine,), named = words.resolve_machines(names, [name], providers)
     search = _search(names, machine, options)
@@ -59,8 +60,8 @@ def answer(
         listed = apply.apply(listed, overlays)
         columns += OVERLAY_COLUMNS
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
-    found = marked.select(*columns, "price_reason").collect()
-    rows = searching.sort(found, "price")
+    collected = marked.select(*columns, "price_reason").collect()
+    rows = searching.sort(collected, "price")
     empty = rows.is_empty()
     notes = _notes(dataset, machine, search) if empty else age_notes(dataset, rows)
     is_sheet = machine.provider in age.sheets(dataset)
@@ -68,7 +69,7 @@ def answer(
     return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
 
 
-def _search(names: words.Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
+def _search(names: Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
     everything = {"os": "any", "license": "any", "tenancy": "any", "software": "any"}
     given = {name: value for name, value in options.items() if value is not None}
     search = request.request(names, **{**everything, **given})

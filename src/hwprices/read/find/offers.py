@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.read import age
-from hwprices.read.find import absence, request, words
+from hwprices.read.find import absence, request
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.wording import counted
 from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
@@ -81,7 +82,7 @@ def answer(
     Raises:
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.
     """
-    search = request.request(words.vocabulary(dataset), text, **options)
+    search = request.request(Vocabulary.of(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
 
 

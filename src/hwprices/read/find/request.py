@@ -13,7 +13,7 @@ from hwprices.read.find import machines, places, words
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.read.find.words import Vocabulary
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
@@ -237,8 +237,8 @@ def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
         named["unknown_accelerators"] = frozenset().union(*unknown)
         named["accelerator_kinds"] = frozenset(kinds.values())
     if options.type:
-        found = [pair for part in split(options.type) for pair in _machines(names, part)]
-        named["machines"] = frozenset(found)
+        machine_pairs = [pair for part in split(options.type) for pair in _machines(names, part)]
+        named["machines"] = frozenset(machine_pairs)
     if options.provider:
         named["providers"] = providers(names, options.provider)
     return named
@@ -275,7 +275,7 @@ def providers(names: Vocabulary, value: Names) -> frozenset[str]:
     Raises:
         HwpricesError: the release has no such provider.
     """
-    found: frozenset[str] = frozenset()
+    all_chosen: frozenset[str] = frozenset()
     for text in split(value):
         chosen = words.providers(text.lower(), names)
         if not chosen:
@@ -283,8 +283,8 @@ def providers(names: Vocabulary, value: Names) -> frozenset[str]:
                 f"no provider {text!r} is in this release",
                 f"There are: {', '.join(names.providers)}.",
             )
-        found |= chosen
-    return found
+        all_chosen |= chosen
+    return all_chosen
 
 
 def _placed(names: Vocabulary, **options: Names) -> dict[str, Any]:
@@ -293,8 +293,8 @@ def _placed(names: Vocabulary, **options: Names) -> dict[str, Any]:
     for kind, value in options.items():
         if not value:
             continue
-        found = frozenset(pair for part in split(value) for pair in _place(names, kind, part))
-        chosen = found if chosen is None else chosen & found
+        named = frozenset(pair for part in split(value) for pair in _place(names, kind, part))
+        chosen = named if chosen is None else chosen & named
     return {} if chosen is None else {"regions": chosen}
 
 

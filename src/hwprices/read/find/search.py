@@ -135,7 +135,7 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     """Give the rows of prices that the search asks for, with machine and region, known or not."""
-    rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(_of_prices(search))
+    rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(of_prices(search))
     machines = machine_types(dataset).filter(of_machines(search)).select(MACHINE_COLUMNS)
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
@@ -211,31 +211,27 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
             did_you_mean(name, choices) or f"There are: {', '.join(SORTABLE)}.",
         )
     ties = [name for name in TIE_BREAKERS if name in rows.columns and name != column]
-    by_currency = _in_currency(column)
+    keys = [(pl.col(column), descending)]  # what to sort by, and whether it descends
+    if (own := _in_own_currency(column)) is not None:
+        native = pl.when(pl.col(column).is_null()).then(own)
+        currency_code = pl.when(native.is_not_null()).then("currency")
+        keys += [(currency_code, False), (native, descending)]
+    keys += [(pl.col(name), False) for name in ties]
     return rows.sort(
-        [column, *by_currency, *ties],
-        descending=[descending, *[False, descending][: len(by_currency)], *([False] * len(ties))],
-        nulls_last=True,
+        [key for key, _ in keys], descending=[falls for _, falls in keys], nulls_last=True
     )
 
 
-def _in_currency(column: str) -> list[pl.Expr]:
-    """Give the currency of rows without a figure in USD, and the figure in that currency.
-
-    Both are null in the other rows and where the machine has no such figure; empty for a column
-    that is not in USD.
-    """
+def _in_own_currency(column: str) -> pl.Expr | None:
+    """Give a figure that is in USD in the currency of the price; None for other figures."""
     if column == "usd_per_hour":
-        native = pl.col("effective_hourly")
-    elif column in PER_PART:
-        native = _per(PER_PART[column], "effective_hourly")
-    else:
-        return []
-    figure = pl.when(pl.col(column).is_null()).then(native)
-    return [pl.when(figure.is_not_null()).then(pl.col("currency")), figure]
+        return pl.col("effective_hourly")
+    if column in PER_PART:
+        return _per(PER_PART[column], "effective_hourly")
+    return None
 
 
-def _of_prices(search: Search) -> list[pl.Expr]:
+def of_prices(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table prices."""
     conditions = [] if search.software == ANY else [pl.col("software") == search.software]
     if search.os != ANY:

@@ -9,19 +9,16 @@ error that says what to write.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from shlex import quote
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search, pairs
+from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import near
-from hwprices.read.tables import Tables
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
@@ -30,7 +27,7 @@ from hwprices.schemas.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    pass
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
@@ -96,89 +93,6 @@ MONTHS = 12
 MIN_CITY = 3  # letters: shorter words of a region's name are no city
 
 
-class Vocabulary:
-    """What the words of a question may mean in one release.
-
-    Names of a kind are read from its tables when a word may be one: "8xH100" alone needs those of
-    accelerators only, which saves two thirds of the reading.
-    """
-
-    def __init__(self, dataset: Tables, titles: Mapping[str, str] | None = None) -> None:
-        """Take a release. ``titles``: the providers' names for people."""
-        self._dataset = dataset
-        self._titles = titles or {}
-
-    @cached_property
-    def machines(self) -> list[machine_names.Machine]:
-        """Every machine type."""
-        return machine_names.machines(self._dataset)
-
-    @cached_property
-    def places(self) -> list[place_names.Place]:
-        """Every region."""
-        return place_names.places(self._dataset)
-
-    @cached_property
-    def accelerators(self) -> Mapping[str, str]:
-        """Accelerator id: its name. Those that a machine of the release has."""
-        ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
-        sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
-        sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
-        names = sold.join(sheet, on="accelerator_id", how="left").collect()
-        return {
-            key: f"{maker or ''} {name or ''}"
-            for key, maker, name in names.sort("accelerator_id").iter_rows()
-        }
-
-    @cached_property
-    def providers(self) -> Mapping[str, str]:
-        """Provider: its name for people. Those that have a machine type."""
-        names = dict.fromkeys(machine.provider for machine in self.machines)
-        return {name: self._titles.get(name) or name for name in names}
-
-    @cached_property
-    def unknown(self) -> Mapping[tuple[str, str], str]:
-        """Machines with an accelerator that has no id: the vendor's name of it."""
-        unknown = self._accelerators_of_types.filter(
-            pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
-        ).select("provider", "instance_type", "vendor_name")
-        return {(provider, name): device for provider, name, device in unknown.iter_rows()}
-
-    def kinds_of(
-        self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]
-    ) -> set[str]:
-        """Give the kinds of accelerators, by their ids and by the machines that have them."""
-        named = pl.col("accelerator_id").is_in(sorted(accelerators)).fill_null(False)
-        rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
-        return set(rows["accelerator_kind"])
-
-    @cached_property
-    def countries(self) -> set[str]:
-        """Codes of the countries that have a region."""
-        return {place.country for place in self.places if place.country}
-
-    @cached_property
-    def _accelerators_of_types(self) -> pl.DataFrame:
-        """The accelerators of each machine type that has one."""
-        return (
-            self._dataset.scan("instance_types")
-            .filter(pl.col("accelerators").list.len() > 0)
-            .select("provider", "instance_type", "accelerator_kind", "accelerators")
-            .explode("accelerators")
-            .unnest("accelerators")
-            .select(
-                "provider", "instance_type", "accelerator_kind", "accelerator_id", "vendor_name"
-            )
-            .collect()
-        )
-
-
-def vocabulary(dataset: "Dataset") -> Vocabulary:
-    """Give what words may mean in a release, with its providers' names for people."""
-    titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-    return Vocabulary(dataset, titles)
-
-
 def resolve_machines(
     names: Vocabulary, texts: Sequence[str], providers: Collection[str] = ()
 ) -> tuple[list[machine_names.Machine], list[str]]:
@@ -200,13 +114,13 @@ def resolve_machines(
 def _accelerator_notes(names: Vocabulary, texts: Sequence[str]) -> list[str]:
     """Say which names are those of accelerators too, and what shows them; empty for none."""
     types = {machine.instance_type for machine in names.machines}
-    found = {
+    devices = {
         text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types
     }
-    both = [text for text, ids in found.items() if ids]
+    both = [text for text, ids in devices.items() if ids]
     if not both:
         return []
-    ids = [key for text in both for key in found[text]]
+    ids = [key for text in both for key in devices[text]]
     others = f" (or {', '.join(ids[1:])})" if ids[1:] else ""
     kind = "also the name of an accelerator" if len(both) == 1 else "also names of accelerators"
     return [
@@ -334,7 +248,7 @@ def meanings_of(phrase: str, names: Vocabulary, search: Search) -> list[Meaning]
         return _counted(float(counted[1]), counted[2], names)
     complete = [_code(text), _provider(text, names), _machines(phrase, names)]
     complete += [_named_accelerator(text, names), _place(text, names)]
-    meanings = _without_same([found for found in complete if found is not None], text, names)
+    meanings = _without_same([meaning for meaning in complete if meaning], text, names)
     begun = None if meanings else _named_accelerator(text, names, start=True)
     return [begun] if begun else meanings
 

@@ -8,7 +8,7 @@ import polars as pl
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import absence, request
 from hwprices.read.find.search import Search, pairs
-from hwprices.read.find.words import Vocabulary, vocabulary
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.recommend.job import Limits
 from hwprices.read.tables import Tables
 
@@ -24,7 +24,7 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
     if not any(value is not None for value in asked.values()):
         return None
     # the tables alone do not have the providers' names for people
-    names = vocabulary(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
+    names = Vocabulary.of(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
     return request.request(names, **asked)
 
 

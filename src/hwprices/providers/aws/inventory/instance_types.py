@@ -20,7 +20,6 @@ from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.lists import list_column
 from hwprices.schemas.inventory import InstanceTypes
-from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import accelerator_matcher
 
 ARCHITECTURES = {"x86_64": "x86_64", "x86_64_mac": "x86_64", "arm64": "arm64", "arm64_mac": "arm64"}
@@ -64,24 +63,16 @@ def instance_type_rows(
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
     descriptions = [described.get(name) or words.descriptions[name] for name in names]
-    made = [
+    possible, refused = machine_figures.split(
         (_row(name, description, words, matcher), description.page)
         for name, description in zip(names, descriptions, strict=True)
-    ]
-    rows = [row for row, _ in made if not machine_figures.is_impossible(row)]
-    refused = [
-        machine_figures.refused_row(row, page)
-        for row, page in made
-        if machine_figures.is_impossible(row)
-    ]
+    )
+    rows = [row for row, _ in possible]
     totals = ("accelerator_count", "accelerator_memory_gib")
     schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
     columns = {name: _column(name, [row.get(name) for row in rows], schema) for name in schema}
     frame = pl.LazyFrame(columns).with_columns(accelerator_totals())
-    return (
-        frames.conform(frame, InstanceTypes).collect(),
-        pl.concat([frames.empty(Quarantine), *refused]),
-    )
+    return frames.conform(frame, InstanceTypes).collect(), refused
 
 
 def _column(name: str, values: list[Any], schema: Mapping[str, pl.DataType]) -> pl.Series:

@@ -5,7 +5,6 @@ behind new regions and has no sovereign clouds: a region that sells or offers ma
 it has a row with its id alone.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Regions, Zones
-from hwprices.specs import bundled
 
 LOCATION: Schema = {
     "name": pl.String,
@@ -103,20 +101,6 @@ def is_public_location(location: dict[str, Any]) -> bool:
         return False
     geography = str(metadata.get("geography"))
     return metadata.get("regionType") == PHYSICAL and not geography.startswith(NOT_PUBLIC)
-
-
-def bundled_regions() -> list[str]:
-    """List the public regions of the bundled locations, sorted.
-
-    Raises:
-        HwpricesError: the bundled pages are damaged.
-    """
-    locations = [
-        location
-        for page in bundled.read_pages("azure", kinds.LOCATIONS)
-        for location in json.loads(page.content)["value"]
-    ]
-    return sorted({v["name"].lower() for v in locations if is_public_location(v)})
 
 
 def is_public() -> pl.Expr:

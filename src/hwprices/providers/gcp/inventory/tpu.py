@@ -80,12 +80,13 @@ def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
         zone = page.params.get("location", "")
         with pages.leave_out(page):
             listed = _listed(pages, page)
-            offers += [(zone, one) for one in _slices(listed, page, sheets)]
-            for one in listed:
-                if sheets.tpu_of_slice(one.type) is None:
-                    counts[f"out_of_scope:tpu={one.type.rpartition('-')[0]}"] += 1
-                elif not one.accelerator_configs:
-                    refused.setdefault(one.type, _without_topology(one.type, page))
+            offers += [(zone, machine) for machine in _slices(listed, page, sheets)]
+            for entry in listed:
+                if sheets.tpu_of_slice(entry.type) is None:
+                    generation = entry.type.rpartition("-")[0] or entry.type
+                    counts[f"out_of_scope:tpu={generation}"] += 1
+                elif not entry.accelerator_configs:
+                    refused.setdefault(entry.type, _without_topology(entry.type, page))
     return TpuSlices(offers, quarantine.merge_refused(list(refused.values())), dict(counts))
 
 
@@ -107,9 +108,11 @@ def _slices(listed: list[_Slice], page: Page, sheets: Sheets) -> list[MachineTyp
         ValueError: a topology is not one.
     """
     return [
-        _machine_type(one.type, tpu, count_chips(one.accelerator_configs[0].topology), page, sheets)
-        for one in listed
-        if (tpu := sheets.tpu_of_slice(one.type)) and one.accelerator_configs
+        _machine_type(
+            entry.type, tpu, count_chips(entry.accelerator_configs[0].topology), page, sheets
+        )
+        for entry in listed
+        if (tpu := sheets.tpu_of_slice(entry.type)) and entry.accelerator_configs
     ]
 
 

@@ -4,7 +4,7 @@ A zone is a region here, because products and prices are listed by zone.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from hwprices.providers.scaleway import kinds
 from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin
-from hwprices.schemas.columns import Accelerators, Table, key
+from hwprices.schemas.columns import Accelerators, Table
+from hwprices.schemas.columns import key as table_key
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
-from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import Matcher
 
 PLACES = {
@@ -81,7 +81,7 @@ def _server(name: str, zone: str, row: dict[str, Any], page: Page) -> Server:
 def region_rows(servers: list[Server]) -> pl.DataFrame:
     """Make a row of regions for each zone."""
     first = {server.zone: server for server in reversed(servers)}
-    return _table(first.values(), lambda server: _region(server.zone), Regions)
+    return _table(((_region(zone), server.page) for zone, server in first.items()), Regions)
 
 
 def _region(zone: str) -> dict[str, Any]:
@@ -102,16 +102,10 @@ def instance_type_rows(servers: list[Server], match: Matcher) -> tuple[pl.DataFr
     A type is as the first zone that lists it describes it.
     """
     first = {server.name: server for server in reversed(servers)}
-    rows = {name: _machine(server, match) for name, server in first.items()}
-    wrong = [
-        server for server in first.values() if machine_figures.is_impossible(rows[server.name])
-    ]
-    possible = [server for server in first.values() if server not in wrong]
-    refused = [machine_figures.refused_row(rows[server.name], server.page) for server in wrong]
-    return (
-        _table(possible, lambda server: rows[server.name], InstanceTypes),
-        pl.concat([frames.empty(Quarantine), *refused]),
+    possible, refused = machine_figures.split(
+        (_machine(server, match), server.page) for server in first.values()
     )
+    return _table(possible, InstanceTypes), refused
 
 
 def _machine(server: Server, match: Matcher) -> dict[str, Any]:
@@ -159,25 +153,22 @@ def _accelerator(server: Server, match: Matcher) -> dict[str, Any]:
 def availability_rows(servers: list[Server]) -> pl.DataFrame:
     """Make a row of availability for each type in each zone that lists it."""
     first = {(server.zone, server.name): server for server in reversed(servers)}
-    return _table(first.values(), _listed, Availability)
+    return _table(((_listed(server), server.page) for server in first.values()), Availability)
 
 
 def _listed(server: Server) -> dict[str, Any]:
     return {"region": server.zone, "instance_type": server.name, "offered": True}
 
 
-def _table(
-    servers: Iterable[Server], row: Callable[[Server], dict[str, Any]], model: type[Table]
-) -> pl.DataFrame:
-    """Make the rows of a table, sorted by its key: provider, page, columns in order."""
-    by_page: dict[str, list[Server]] = {}
-    for server in servers:
-        by_page.setdefault(server.page.key, []).append(server)
-    made = [
-        _of_page([row(server) for server in of_page], of_page[0].page, model)
-        for of_page in by_page.values()
-    ]
-    return pl.concat([frames.empty(model), *made]).sort(key(model))
+def _table(rows: Iterable[tuple[dict[str, Any], Page]], model: type[Table]) -> pl.DataFrame:
+    """Make a table of rows, each with its page, sorted by the table's key."""
+    pages: dict[str, Page] = {}
+    by_page: dict[str, list[dict[str, Any]]] = {}
+    for row, page in rows:
+        pages[page.key] = page
+        by_page.setdefault(page.key, []).append(row)
+    made = [_of_page(of_page, pages[key], model) for key, of_page in by_page.items()]
+    return pl.concat([frames.empty(model), *made]).sort(table_key(model))
 
 
 def _of_page(rows: list[dict[str, Any]], page: Page, model: type[Table]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import bundled
+from hwprices.landing import bundled
 
 ENTRY = {
     "kind": "machine_types",

@@ -1,4 +1,4 @@
-"""Read the bundled pages of a provider: answers for those who have no account with it.
+"""Land the bundled pages of a provider: answers for those who have no account with it.
 
 They are in ``data/bundled/<provider>``: the answers themselves (gzip), and ``pages.json`` with the
 address, date and source of each.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.specs import data_directory
 
 
@@ -48,6 +49,26 @@ def read_pages(provider: str, kind: str) -> list[BundledPage]:
         raise HwpricesError(
             f"the bundled pages in {index.parent} are damaged ({error!r})", "Reinstall hwprices."
         ) from None
+
+
+def land_pages(landing: Landing, unit: Unit) -> list[Page]:
+    """Land the bundled pages of a unit's kind with the address and date they have there.
+
+    Returns none where this installation has none.
+
+    Raises:
+        HwpricesError: they are damaged, or the landing root cannot be written.
+    """
+    return [
+        landing.land_bytes(
+            unit,
+            page.content,
+            url=page.url,
+            retrieved_at=page.retrieved_at,
+            params={**unit.params, **page.params},
+        )
+        for page in read_pages(unit.provider, unit.kind)
+    ]
 
 
 def _page(folder: Path, entry: dict[str, Any]) -> BundledPage:

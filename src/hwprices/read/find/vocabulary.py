@@ -1,0 +1,98 @@
+"""Know what the words of a question may mean in one release: its machines, places and clouds."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hwprices.read.find import machines as machine_names
+from hwprices.read.find import places as place_names
+from hwprices.read.find.search import pairs
+from hwprices.read.tables import Tables
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+
+
+class Vocabulary:
+    """What the words of a question may mean in one release.
+
+    Names of a kind are read from its tables when a word may be one: "8xH100" alone needs those of
+    accelerators only, which saves two thirds of the reading.
+    """
+
+    def __init__(self, dataset: Tables, titles: Mapping[str, str] | None = None) -> None:
+        """Take a release. ``titles``: the providers' names for people."""
+        self._dataset = dataset
+        self._titles = titles or {}
+
+    @classmethod
+    def of(cls, dataset: "Dataset") -> "Vocabulary":
+        """Take a release with its providers' names for people."""
+        titles = {name: entry.title for name, entry in dataset.release.providers.items()}
+        return cls(dataset, titles)
+
+    @cached_property
+    def machines(self) -> list[machine_names.Machine]:
+        """Every machine type."""
+        return machine_names.machines(self._dataset)
+
+    @cached_property
+    def places(self) -> list[place_names.Place]:
+        """Every region."""
+        return place_names.places(self._dataset)
+
+    @cached_property
+    def accelerators(self) -> Mapping[str, str]:
+        """Accelerator id: its name. Those that a machine of the release has."""
+        ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
+        sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
+        sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
+        names = sold.join(sheet, on="accelerator_id", how="left").collect()
+        return {
+            key: f"{maker or ''} {name or ''}"
+            for key, maker, name in names.sort("accelerator_id").iter_rows()
+        }
+
+    @cached_property
+    def providers(self) -> Mapping[str, str]:
+        """Provider: its name for people. Those that have a machine type."""
+        names = dict.fromkeys(machine.provider for machine in self.machines)
+        return {name: self._titles.get(name) or name for name in names}
+
+    @cached_property
+    def unknown(self) -> Mapping[tuple[str, str], str]:
+        """Machines with an accelerator that has no id: the vendor's name of it."""
+        unknown = self._accelerators_of_types.filter(
+            pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
+        ).select("provider", "instance_type", "vendor_name")
+        return {(provider, name): device for provider, name, device in unknown.iter_rows()}
+
+    def kinds_of(
+        self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]
+    ) -> set[str]:
+        """Give the kinds of accelerators, by their ids and by the machines that have them."""
+        named = pl.col("accelerator_id").is_in(sorted(accelerators)).fill_null(False)
+        rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
+        return set(rows["accelerator_kind"])
+
+    @cached_property
+    def countries(self) -> set[str]:
+        """Codes of the countries that have a region."""
+        return {place.country for place in self.places if place.country}
+
+    @cached_property
+    def _accelerators_of_types(self) -> pl.DataFrame:
+        """The accelerators of each machine type that has one."""
+        return (
+            self._dataset.scan("instance_types")
+            .filter(pl.col("accelerators").list.len() > 0)
+            .select("provider", "instance_type", "accelerator_kind", "accelerators")
+            .explode("accelerators")
+            .unnest("accelerators")
+            .select(
+                "provider", "instance_type", "accelerator_kind", "accelerator_id", "vendor_name"
+            )
+            .collect()
+        )
