@@ -23,8 +23,8 @@ hand.
 Each provider is a folder in `src/hwprices/providers`, with a README that explains its prices, or a
 price sheet in `data/price_sheets`: figures that a person read from a web page, because the vendor
 has no list that programs may read. A price sheet grows old: every answer shows its day.
-[A new provider](a-provider.md) explains how to add one. The day is that of the newest figures in
-the sample; a live run replaces them."""
+[A new provider](a-provider.md) explains how to add one. The last column is the day of the newest
+page in the sample, of whatever kind; `hwprices show` has the days of the prices."""
 
 HEADINGS = (
     "provider",

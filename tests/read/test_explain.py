@@ -190,3 +190,11 @@ def test_the_command_lists_several_prices_and_explains_one(dataset: hwprices.Dat
     assert "876 / 8760 h" in run(price_id)
     for flag in ("--purchase-option", "--option"):
         assert "876 / 8760 h" in run("m5.large", flag, "reserved"), "the former flag works too"
+
+
+def test_a_price_is_as_stale_as_find_says(dataset: hwprices.Dataset) -> None:
+    """The sample's price of 2026-07-30 was stale here by the clock, and not in ``find``."""
+    found = dict(dataset.find("m5.large").select("price_id", "stale").collect().iter_rows())
+    assert found
+    told = {name: explain.to_json(explain.explain(dataset, name))["stale"] for name in found}
+    assert told == found

@@ -81,7 +81,8 @@ def answered(rates: dict[str, Decimal] | None = None) -> list[dict[str, Any]]:
     schema = {**frames.dtypes(Offers), **dates}
     rows = [{name: {"currency": "USD", **row}.get(name) for name in schema} for row in OFFERS]
     offers = offers_in_usd(pl.LazyFrame(rows, schema=schema), rates or {}).collect()
-    return where_sold(offers, ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"], NOW)
+    clouds = ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"]
+    return where_sold(offers, clouds, dict.fromkeys(clouds, NOW))
 
 
 def cloud(rows: list[dict[str, Any]], provider: str) -> dict[str, Any]:

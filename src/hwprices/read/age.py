@@ -5,7 +5,7 @@ old as the last collection, or older where a collection failed and earlier pages
 is the same for all: after STALE_AFTER a price is shown, with the word stale.
 
 A price sheet as a whole is judged by the clock. A single price is judged by the release that it is
-in, so that the same release always gives the same answer.
+in (``judged_at``), so that the same release always gives the same answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ def is_stale(seen: datetime, now: datetime) -> bool:
 
 
 def seen_words(seen: datetime, now: datetime) -> str:
-    """Write when a figure was seen, and that it is stale: ``2026-08-22, 91 days ago: stale``."""
+    """Write when a sheet was read, and that it is stale: ``2026-08-22, 91 days ago: stale``."""
     seen = _in_utc(seen)
     if not is_stale(seen, now):
         return f"{seen:%Y-%m-%d}"
@@ -44,14 +44,14 @@ def stale(dataset: "Dataset") -> pl.Expr:
     the sample are of many days, and all older than its release: they are judged by the newest price
     of their provider. Null where the provider is not in the release's manifest.
     """
-    times = _times(dataset)
+    times = judged_at(dataset)
     oldest = pl.Series(list(times.values()), dtype=pl.Datetime("us", "UTC")) - STALE_AFTER
     limit = pl.col("provider").replace_strict(list(times), oldest, default=None)
     return pl.col("observed_at") < limit
 
 
-def _times(dataset: "Dataset") -> dict[str, datetime]:
-    """Give the time by which the prices of each provider are judged."""
+def judged_at(dataset: "Dataset") -> dict[str, datetime]:
+    """Give the time by which the prices of each provider are judged (``stale``)."""
     entries = dataset.release.providers
     made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
     times = dict.fromkeys(entries, made)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import landed
+from hwprices.read import age, landed
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import machines, request
 from hwprices.read.find.vocabulary import Vocabulary
@@ -33,11 +33,15 @@ MAX_REGIONS = 8  # in an error message
 
 @dataclass(frozen=True)
 class Explanation:
-    """One price: its row of prices, its rows of price_components, and a trace for each SKU."""
+    """One price: its row of prices, its rows of price_components, and a trace for each SKU.
+
+    ``stale`` is that of the column of ``find``; None where it was not asked.
+    """
 
     price: dict[str, Any]
     components: pl.DataFrame
     traces: tuple[Trace, ...]
+    stale: bool | None = None
 
 
 def find_prices(
@@ -106,7 +110,10 @@ def explain(dataset: Dataset, price_id: str) -> Explanation:
     else:
         sources = list(dict.fromkeys(components.select("sku_id", "raw_sha256").iter_rows()))
     named = [(sku, sha256) for sku, sha256 in sources if sku]
-    return Explanation(price, components, tuple(landed.traces(dataset, price["provider"], named)))
+    traces = landed.traces(dataset, price["provider"], named)
+    judged_at = age.judged_at(dataset).get(price["provider"])
+    stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
+    return Explanation(price, components, tuple(traces), stale)
 
 
 def arithmetic(explanation: Explanation) -> str:
@@ -135,6 +142,7 @@ def to_json(explanation: Explanation) -> dict[str, Any]:
     """Give an explanation as JSON values: price, arithmetic, components and traces."""
     return {
         "price": explanation.price,
+        "stale": explanation.stale,
         "arithmetic": arithmetic(explanation),
         "components": explanation.components.to_dicts(),
         "traces": [{**asdict(trace), "fields": dict(trace.fields)} for trace in explanation.traces],

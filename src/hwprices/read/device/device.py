@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
+from hwprices.read import age
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd
+from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures, lookup
 from hwprices.read.device.answer import (
     Answer,
@@ -66,6 +69,11 @@ def device(
     return ANSWERS[table](dataset, device_id, ownership, rates).to_frame()
 
 
+def _judged_at(dataset: Tables) -> dict[str, datetime]:
+    """Give the time by which each provider's prices are judged; none without a manifest."""
+    return age.judged_at(dataset) if isinstance(dataset, Dataset) else {}
+
+
 def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]:
     return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
 
@@ -96,7 +104,7 @@ def _accelerator(
         availability=Availability(
             providers=row["providers"],
             regions=row["regions"],
-            where_sold=where_sold(offers, row["providers"]),
+            where_sold=where_sold(offers, row["providers"], _judged_at(dataset)),
             local_devices=row["local_devices"],
             sold_locally=row["sold_locally"] or bool(row["local_devices"]),
         ),

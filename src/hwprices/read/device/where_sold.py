@@ -4,7 +4,7 @@ The machines of private people that a cloud rents out have a row of their own.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -42,7 +42,7 @@ a price in USD only: no cloud with another currency has a spot market."""
 
 
 def where_sold(
-    offers: pl.DataFrame, providers: list[str], now: datetime | None = None
+    offers: pl.DataFrame, providers: list[str], judged_at: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
     """List the clouds, the cheapest on-demand price first, those without one last.
 
@@ -52,20 +52,23 @@ def where_sold(
         offers: the rows of offers with the device, with the columns that PriceDates adds; those of
             other currencies converted, as far as the reader gave a rate.
         providers: the clouds that have it, some perhaps without an offer.
-        now: what to measure age against; None for the present.
+        judged_at: by provider, the time against which its prices may be stale; ``stale`` is null
+            for one that is not named.
     """
-    now = now or datetime.now(UTC)
     offers = offers.with_columns(private_host=is_private_host())
     rows = []
     for name in providers:
         of_cloud = offers.filter(provider=name)
         hosts = of_cloud["private_host"].unique().sort().to_list() or [False]
-        rows += [_cloud(name, of_cloud.filter(private_host=host), host, now) for host in hosts]
+        rows += [
+            _cloud(name, of_cloud.filter(private_host=host), host, judged_at.get(name))
+            for host in hosts
+        ]
     return sorted(rows, key=_order)
 
 
 def _cloud(
-    provider: str, offers: pl.DataFrame, private_host: bool, now: datetime
+    provider: str, offers: pl.DataFrame, private_host: bool, judged_at: datetime | None
 ) -> dict[str, Any]:
     """Put a cloud's cheapest prices side by side."""
     row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
@@ -79,7 +82,7 @@ def _cloud(
         seen += [cheapest["seen"]] if cheapest.get("seen") else []
     row["reason"] = None if row["on_demand_per_hour"] is not None else _reason(offers)
     row["seen"] = min(seen).date() if seen else None
-    row["stale"] = is_stale(min(seen), now) if seen else None
+    row["stale"] = is_stale(min(seen), judged_at) if seen and judged_at else None
     return row
 
 

@@ -1,7 +1,6 @@
 """Draw prices, and the explanation of one."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -9,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.read.age import is_stale, seen_words
 from hwprices.read.explain import Explanation, arithmetic
 from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
@@ -71,7 +69,7 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     facts = {
         "what": _terms(price),
         "flags": ", ".join(price["flags"]),
-        "seen": _seen_time(price["observed_at"]),
+        "seen": f"{price['observed_at']:%Y-%m-%d %H:%M} UTC" + ", stale" * bool(explanation.stale),
         "at": price["source_url"],
         "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
@@ -108,12 +106,6 @@ def _components(components: pl.DataFrame) -> Table:
     ]
     headings = ["part", "quantity", "× each", "= per hour", "how", "SKU"]
     return table(headings, rows, title="", right=headings[1:4], least=["SKU", "how"])
-
-
-def _seen_time(seen: datetime) -> str:
-    """Write the time at which a price was seen, and that it is stale."""
-    now = datetime.now(UTC)
-    return seen_words(seen, now) if is_stale(seen, now) else f"{seen:%Y-%m-%d %H:%M} UTC"
 
 
 def _terms(price: dict[str, Any]) -> str:
