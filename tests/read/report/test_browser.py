@@ -323,6 +323,122 @@ def test_the_form_asks_and_the_page_answers_with_the_command(wide: Visit) -> Non
     assert page.locator(".answer .words").inner_text() == "days must be a number above 0."
 
 
+def test_an_amount_is_typed_as_people_type_it(wide: Visit) -> None:
+    """The box went 1, 10, 10, 510: its text was replaced while it was typed."""
+    page = wide.go("offers")
+    for name, amount in (("price_to", "10.5"), ("price_from", "0.05")):
+        page.locator(f"input[name={name}]").press_sequentially(amount)
+        assert page.locator(f"input[name={name}]").input_value() == amount
+    assert page.evaluate("location.hash") == "#offers?price=0.05..10.5"
+
+
+def test_a_way_to_buy_is_sorted_by_its_price(wide: Visit, offers: pl.DataFrame) -> None:
+    wide.go("offers?option=spot_usd_per_hour")
+    spot = offers.drop_nulls("spot_usd_per_hour").sort("spot_usd_per_hour", descending=False)
+    assert spot["spot_usd_per_hour"].n_unique() == spot.height > 1
+    assert wide.column("Machine") == spot["instance_type"].to_list()
+
+
+def test_a_search_counts_accelerators_and_knows_continents(
+    wide: Visit, offers: pl.DataFrame, dataset: hwprices.Dataset
+) -> None:
+    wide.go("offers?q=8xh100")
+    eight = offers.filter(
+        pl.col("accelerator_id").str.contains("h100"), accelerator_count=8.0
+    ).height
+    assert wide.found() == eight > 0
+    regions = dataset.scan("regions").select("provider", "region", "continent").collect()
+    placed = offers.join(regions, on=["provider", "region"], how="left")
+    continent = placed["continent"].drop_nulls()[0]
+    page = wide.go(f"offers?q={continent}")
+    assert wide.found() == placed.filter(continent=continent).height
+    page = wide.go("offers?continent=(none)")
+    assert wide.found() == placed["continent"].null_count() > 0
+    assert "Continent: not named" in page.locator(".chips").inner_text()
+
+
+def test_prices_in_another_currency_come_last_and_are_counted_when_left_out(
+    wide: Visit, offers: pl.DataFrame
+) -> None:
+    euro = offers.filter(currency="EUR").height
+    assert euro > 0
+    page = wide.go("offers?price=0..1000&currency=EUR")
+    assert wide.found() == 0
+    assert f"{euro} priced in another currency" in page.locator(".bar").inner_text()
+    wide.go("offers?sort=on_demand_usd_per_hour&q=m5zn.xlarge")
+    assert wide.column("On demand")[-1] == "EUR 0.77"
+
+
+def test_the_file_has_the_columns_that_complete_those_shown(wide: Visit, tmp_path: Path) -> None:
+    page = wide.go("offers?q=p5.48xlarge")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    download.value.save_as(tmp_path / "offers.csv")
+    with (tmp_path / "offers.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["accelerator_count"], row["currency"], row["on_demand_hourly"]) == (
+        *("8", "USD", "55.04"),
+    )
+
+
+def test_a_view_is_found_as_it_was_left(wide: Visit) -> None:
+    page = wide.go("offers?q=h100")
+    shown = wide.found()
+    page.get_by_role("checkbox", name=re.compile("^Compare p5.48xlarge ")).check()
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("link", name="Back to the table").click()
+    assert wide.found() == shown
+    page.get_by_role("link", name="Charts").click()
+    page.locator("input[name=utilisation]").fill("0.9")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("input[name=utilisation]").input_value() == "0.9"
+
+
+def test_no_more_than_six_are_ticked(wide: Visit, offers: pl.DataFrame) -> None:
+    assert offers.height > 6
+    page = wide.go("offers")
+    boxes = page.locator(".list tbody input")
+    for position in range(6):
+        boxes.nth(position).check()
+    assert boxes.nth(6).is_disabled()
+    assert boxes.nth(0).is_checked()
+    wide.go("accelerators?devices=nvidia-l4")
+    page.get_by_role("button", name="Remove L4").click()
+    assert page.locator("table.compare thead th").count() == 0
+
+
+def test_the_columns_menu_closes_and_leaves_the_table_alone(wide: Visit) -> None:
+    page = wide.go("offers")
+    menu = page.locator("details.menu")
+    menu.locator("summary").click()
+    menu.locator("legend").first.click()
+    assert menu.get_attribute("open") is not None
+    page.keyboard.press("Escape")
+    assert menu.get_attribute("open") is None
+    menu.locator("summary").click()
+    page.locator(".found").click()
+    assert menu.get_attribute("open") is None
+
+
+def test_models_of_one_line_have_charts_of_their_own(wide: Visit) -> None:
+    """TPU v5e and v6e are two accelerators, H100 SXM and H100 NVL one."""
+    page = wide.go("charts")
+    names = page.locator("select[name=device]").first.locator("option").all_inner_texts()
+    assert "H100" in names[0]
+    assert not {"TPU", "RTX"} & set(names)
+
+
+@pytest.mark.parametrize(
+    "view", ["machine?option=constructor", "machine?precision=toString", "charts?format=toString"]
+)
+def test_names_of_the_scripts_own_are_no_choices(wide: Visit, view: str) -> None:
+    text = wide.go(view).locator("main").inner_text()
+    assert "could not be opened" not in text
+    assert "native code" not in text
+    assert "NaN" not in text
+
+
 def test_the_map_filters_by_the_regions_of_a_place(wide: Visit, offers: pl.DataFrame) -> None:
     page = wide.go("offers")
     page.get_by_role("button", name="Map").click()

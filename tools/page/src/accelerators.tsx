@@ -52,12 +52,14 @@ const OWN_SOURCE: Record<string, string> = {
   embodied_kgco2e: "embodied_source",
 };
 
+/** Stands for none in the address: an empty parameter would mean the usual ones. */
+const NO_DEVICE = "none";
+
 export function Accelerators({ release, parameters, change }: ViewProps) {
   const chosen = useMemo(() => chosenDevices(release, parameters.devices), [parameters.devices]);
   const { show, dialog } = useSource();
-  const set = (ids: string[], push = false) => change({ devices: listText(ids) }, push);
-  const toggle = (id: string) =>
-    set(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-MOST));
+  const set = (ids: string[], push = false) => change({ devices: listText(ids) || NO_DEVICE }, push);
+  const toggle = (id: string) => set(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id]);
   const rows = chosen.map((id) => release.accelerators.get(id)!);
   return (
     <section class="sheet-view">
@@ -112,7 +114,7 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
           </Group>
         </table>
       </div>
-      <All release={release} chosen={chosen} toggle={toggle} />
+      <All release={release} chosen={chosen} toggle={toggle} parameters={parameters} change={change} />
       {dialog}
     </section>
   );
@@ -441,16 +443,16 @@ const LIST_COLUMNS: { heading: string; unit: string; value: (row: Row) => number
   { heading: "Spot from", unit: "USD/h", value: (row) => row.min_spot_usd_per_accelerator_hour as number | undefined },
 ];
 
-interface AllProps {
-  release: Release;
+interface AllProps extends ViewProps {
   chosen: string[];
   toggle: (id: string) => void;
 }
 
-function All({ release, chosen, toggle }: AllProps) {
-  const [search, setSearch] = useState("");
+function All({ release, chosen, toggle, parameters, change }: AllProps) {
+  const search = parameters.search ?? "";
   const [whole, setWhole] = useState(false);
-  const [sort, setSort] = useState({ position: 6, descending: false });
+  const sort = listSort(parameters.sort);
+  const isFull = chosen.length >= MOST;
   const matching = release.facts.accelerators.filter((row) =>
     `${String(row.name)} ${String(row.vendor)} ${String(row.kind)}`.toLowerCase().includes(search.toLowerCase()),
   );
@@ -470,7 +472,7 @@ function All({ release, chosen, toggle }: AllProps) {
           aria-label="Search accelerators"
           placeholder="Search by name, maker or kind"
           value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
+          onInput={(event) => change({ search: event.currentTarget.value })}
         />
       </div>
       <div class="scroll" tabIndex={0} role="region" aria-label="All accelerators, scrollable">
@@ -487,7 +489,7 @@ function All({ release, chosen, toggle }: AllProps) {
                 const isSorted = position === sort.position;
                 return (
                   <th key={heading} class="figure" aria-sort={isSorted ? (sort.descending ? "descending" : "ascending") : undefined}>
-                    <button type="button" onClick={() => setSort({ position, descending: isSorted && !sort.descending })}>
+                    <button type="button" onClick={() => change({ sort: `${isSorted && !sort.descending ? "-" : ""}${heading}` })}>
                       {heading}
                       <span aria-hidden="true" class="arrow">
                         {isSorted ? (sort.descending ? "▼" : "▲") : ""}
@@ -507,6 +509,8 @@ function All({ release, chosen, toggle }: AllProps) {
                     type="checkbox"
                     aria-label={`Show ${String(row.name)} side by side`}
                     checked={chosen.includes(String(row.accelerator_id))}
+                    disabled={isFull && !chosen.includes(String(row.accelerator_id))}
+                    title={isFull ? `At most ${MOST} stand side by side` : undefined}
                     onChange={() => toggle(String(row.accelerator_id))}
                   />
                 </td>
@@ -531,6 +535,13 @@ function All({ release, chosen, toggle }: AllProps) {
       )}
     </section>
   );
+}
+
+/** A sort in the address is the heading of a column, after - in falling order. */
+function listSort(text: string | undefined): { position: number; descending: boolean } {
+  const asked = LIST_COLUMNS.findIndex(({ heading }) => heading === text?.replace(/^-/, ""));
+  const usual = LIST_COLUMNS.findIndex(({ heading }) => heading === "On demand from");
+  return asked < 0 ? { position: usual, descending: false } : { position: asked, descending: text!.startsWith("-") };
 }
 
 function listCell(value: number | undefined, heading: string, unit: string): string {

@@ -1,6 +1,6 @@
 /** The frame of the page: heading, views, and what stands in the address. */
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Accelerators } from "./accelerators";
 import { Charts } from "./charts";
 import { Compare } from "./compare";
@@ -9,7 +9,7 @@ import { Offers } from "./offers";
 import { About } from "./about";
 import { WhichMachine } from "./recommend/view";
 import type { Release } from "./release";
-import { format, parse, type State, type View } from "./state";
+import { addressOf, format, parse, remember, type State, type View } from "./state";
 
 const TITLES: Record<View, string> = {
   offers: "Offers",
@@ -39,6 +39,8 @@ export function App({ release }: { release: Release }) {
       removeEventListener("popstate", follow);
     };
   }, []);
+
+  useEffect(() => remember(state), [state]);
 
   useEffect(() => {
     document.title = `${TITLES[state.view]} · hwprices ${release.facts.about.version}`;
@@ -73,10 +75,15 @@ export function App({ release }: { release: Release }) {
 
 function skip(event: Event): void {
   event.preventDefault();
-  document.getElementById("main")?.focus();
+  const main = document.getElementById("main");
+  (main?.querySelector<HTMLElement>(".scroll, .answer, .chart") ?? main)?.focus();
 }
 
 function Header({ release, view }: { release: Release; view: View }) {
+  const tabBar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    tabBar.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [view]);
   const { about } = release.facts;
   const tabs: View[] = ["offers", "machine", "accelerators", "charts", "release"];
   return (
@@ -86,9 +93,13 @@ function Header({ release, view }: { release: Release; view: View }) {
           <b>hwprices</b> <span>what AI and cloud hardware costs</span>
         </a>
       </p>
-      <nav aria-label="Views">
+      <nav ref={tabBar} aria-label="Views">
         {tabs.map((name) => (
-          <a key={name} href={`#${name}`} aria-current={isCurrent(name, view) ? "page" : undefined}>
+          <a
+            key={name}
+            href={name === view ? `#${name}` : addressOf(name)}
+            aria-current={isCurrent(name, view) ? "page" : undefined}
+          >
             {TITLES[name]}
           </a>
         ))}

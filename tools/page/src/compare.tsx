@@ -3,8 +3,8 @@
 import type { ViewProps } from "./app";
 import { withUnit } from "./format";
 import { accelerators } from "./offers";
-import { findOffer, ownPrice, type ColumnInfo, type Release } from "./release";
-import { list, listText } from "./state";
+import { findOffer, ownPrice, seller, type ColumnInfo, type Release } from "./release";
+import { addressOf, list, listText } from "./state";
 
 const FIRST_GROUPS = ["Prices", "Accelerators", "Machine"];
 
@@ -16,7 +16,7 @@ export function Compare({ release, parameters, change }: ViewProps) {
       <section class="prose">
         <h1>Compare</h1>
         <p>
-          Nothing is selected. Tick machines in the <a href="#offers">table of offers</a> first.
+          Nothing is selected. Tick machines in the <a href={addressOf("offers", { selected: "" })}>table of offers</a> first.
         </p>
       </section>
     );
@@ -26,7 +26,7 @@ export function Compare({ release, parameters, change }: ViewProps) {
     <section class="sheet-view">
       <div class="title-row">
         <h1>Compare</h1>
-        <a class="button" href={`#offers?${new URLSearchParams({ selected: listText(keys) })}`}>
+        <a class="button" href={addressOf("offers", { selected: listText(keys) })}>
           Back to the table
         </a>
       </div>
@@ -40,8 +40,7 @@ export function Compare({ release, parameters, change }: ViewProps) {
                 <th key={row} scope="col">
                   {release.offers.column("instance_type").text(row)}
                   <small>
-                    {release.providerTitle(release.offers.column("provider").text(row))},{" "}
-                    {release.offers.column("region").text(row)}
+                    {seller(release, row)}, {release.offers.column("region").text(row)}
                   </small>
                   <button
                     type="button"

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { day, integer, percent, usd, withUnit, words } from "./format";
 import { accelerators } from "./offers";
-import { findOffer, offerKey, ownPrice, type ColumnInfo, type Release } from "./release";
+import { findOffer, offerKey, ownPrice, seller, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
 
 const MOST_REGIONS = 40; // other regions listed in the dialog
@@ -22,7 +22,7 @@ export function Details({ release, parameters, change }: ViewProps) {
     <dialog
       ref={dialog}
       class="details"
-      aria-label="The offer"
+      aria-labelledby="offer-name"
       onClose={() => parameters.open && close()}
       onClick={(event) => event.target === dialog.current && close()}
     >
@@ -48,9 +48,9 @@ function Offer({ release, row, close, change }: OfferProps) {
   return (
     <article>
       <header>
-        <h2>{type}</h2>
+        <h2 id="offer-name">{type}</h2>
         <p>
-          {release.providerTitle(provider)}, {region}
+          {seller(release, row)}, {region}
           {text("country") && ` (${text("country")})`}
         </p>
         <button type="button" class="close" aria-label="Close" onClick={close}>
@@ -69,7 +69,7 @@ function Offer({ release, row, close, change }: OfferProps) {
       <Facts release={release} row={row} />
       <h3>Where this comes from</h3>
       <p>
-        Seen at the vendor on {day(text("observed_at"))}. Prices for Linux, shared tenancy, license included.
+        Seen at the vendor on {day(text("observed_at"))}. Prices for Linux, shared tenancy, license included.{" "}
         {hasPage && (
           <>
             The <a href={machinePage(provider, type)}>page of {type}</a> leads them back to the vendor's SKUs and pages.
@@ -172,7 +172,7 @@ function Facts({ release, row }: { release: Release; row: number }) {
     (info) =>
       !info.option &&
       !["provider", "region", "instance_type", "country", "observed_at"].includes(info.name) &&
-      offers.column(info.name).at(row) !== null,
+      offers.column(info.name).text(row) !== "",
   );
   return (
     <dl class="facts">

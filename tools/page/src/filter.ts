@@ -5,8 +5,9 @@ import { list, range, type Range } from "./state";
 
 /** Columns that are filtered by a choice of values, with the heading of the filter. */
 export const CHOICES = [
-  { column: "accelerator_name", heading: "Accelerator" },
+  { column: "device", heading: "Accelerator" },
   { column: "provider", heading: "Provider" },
+  { column: "continent", heading: "Continent" },
   { column: "country", heading: "Country" },
   { column: "region", heading: "Region" },
   { column: "accelerator_kind", heading: "Kind of accelerator" },
@@ -22,16 +23,30 @@ export const RANGES = [
   { column: "memory_gib", heading: "Memory", unit: "GiB" },
 ] as const;
 
+/** By column of CHOICES: what an offer without a value is called. */
+export const NO_VALUE: Partial<Record<string, string>> = {
+  device: "machine not described",
+  continent: "not named",
+  country: "not named",
+};
+
 export const PRICE = "price";
 export const DEFAULT_OPTION = "on_demand_usd_per_hour";
 export const DEFAULT_SORT = "usd_per_pflop_hour_bf16";
 
-const SEARCHED = ["instance_type", "accelerator_name", "region", "provider", "family"];
+const SEARCHED = ["instance_type", "device", "region", "provider", "family", "continent"];
+
+/** "8xH100": eight accelerators of that name. */
+const COUNTED = /^(\d+(?:\.\d+)?)[x×](.+)$/;
+
+const USD = "USD";
 
 export interface Found {
   rows: Uint32Array;
   /** By column of CHOICES: how many offers have each code, all other filters applied. */
   counts: Map<string, Uint32Array>;
+  /** Offers that pass all but the price, because theirs is in another currency than USD. */
+  otherCurrency: number;
 }
 
 interface Test {
@@ -43,10 +58,10 @@ interface Test {
 export function find(offers: Table, parameters: Record<string, string>): Found {
   const choices = CHOICES.map(({ column }) => choiceTest(offers.column(column), list(parameters[column])));
   const ranges = RANGES.map(({ column }) => rangeTest(offers.column(column), range(parameters[column])));
-  const option = parameters.option ?? DEFAULT_OPTION;
-  const price = rangeTest(offers.column(option), range(parameters[PRICE]));
-  const priced = parameters.option ? [knownTest(offers.column(option))] : [];
-  const tests = [...choices, ...ranges, price, ...priced, ...wordTests(offers, parameters.q)].filter(
+  const option = offers.column(parameters.option || DEFAULT_OPTION);
+  const price =
+    rangeTest(option, range(parameters[PRICE]), PRICE) ?? (parameters.option ? test(option, PRICE, () => true) : null);
+  const tests = [...choices, ...ranges, price, ...wordTests(offers, parameters.q)].filter(
     (test): test is Test => test !== null,
   );
   return count(offers, tests);
@@ -59,7 +74,10 @@ function count(offers: Table, tests: Test[]): Found {
     counts: new Uint32Array(offers.column(column).values.length + 1),
   }));
   const rows = new Uint32Array(offers.rows);
+  const isOther = test(offers.column("currency"), "", (currency) => currency !== USD).allowed;
+  const [currency, ownPrice] = [offers.column("currency"), offers.column("on_demand_hourly")];
   let length = 0;
+  let otherCurrency = 0;
   for (let row = 0; row < offers.rows; row++) {
     let failed = 0;
     let failure = "";
@@ -72,6 +90,7 @@ function count(offers: Table, tests: Test[]): Found {
     }
     if (failed > 1) continue;
     if (failed === 0) rows[length++] = row;
+    else if (failure === PRICE && isOther[currency.codes[row]!] && ownPrice.codes[row]) otherCurrency += 1;
     for (const { column, counts } of counted) {
       if (failed === 0 || column.name === failure) counts[column.codes[row]!]! += 1;
     }
@@ -79,6 +98,7 @@ function count(offers: Table, tests: Test[]): Found {
   return {
     rows: rows.slice(0, length),
     counts: new Map(counted.map(({ column, counts }) => [column.name, counts])),
+    otherCurrency,
   };
 }
 
@@ -99,18 +119,14 @@ function choiceTest(column: Column, chosen: string[]): Test | null {
 
 export const NONE = "(none)";
 
-function rangeTest(column: Column, { low, high }: Range): Test | null {
+function rangeTest(column: Column, { low, high }: Range, name = ""): Test | null {
   if (low === null && high === null) return null;
   const from = low ?? -Infinity;
   const to = high ?? Infinity;
-  return test(column, "", (value) => typeof value === "number" && value >= from && value <= to);
+  return test(column, name, (value) => typeof value === "number" && value >= from && value <= to);
 }
 
-function knownTest(column: Column): Test {
-  return test(column, "", () => true);
-}
-
-/** Every word of the search must be in one of the columns SEARCHED. */
+/** Every word of the search must be in one of the columns SEARCHED, or count accelerators (COUNTED). */
 function wordTests(offers: Table, search: string | undefined): Test[] {
   const words = (search ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return words.map((word) => {
@@ -121,9 +137,43 @@ function wordTests(offers: Table, search: string | undefined): Test[] {
     for (const { column, allowed } of tests) {
       for (let row = 0; row < offers.rows; row++) matches[row]! |= allowed[column.codes[row]!]!;
     }
+    const [, counted, rest] = COUNTED.exec(word) ?? [];
+    if (counted && rest) {
+      const count = test(offers.column("accelerator_count"), "", (value) => value === Number(counted));
+      const device = test(offers.column("device"), "", (value) => squeezed(String(value)).includes(rest));
+      for (let row = 0; row < offers.rows; row++) {
+        matches[row]! |= count.allowed[count.column.codes[row]!]! & device.allowed[device.column.codes[row]!]!;
+      }
+    }
     const column = { name: "", codes: matches } as unknown as Column;
     return { name: "", column, allowed: Uint8Array.of(0, 1) };
   });
+}
+
+/** A name as it is written in one word: "rtx4090". */
+function squeezed(name: string): string {
+  return name.toLowerCase().replaceAll(" ", "");
+}
+
+/** What is sorted by first, where nothing is asked: the price of the chosen way to buy, or of computing. */
+export function defaultSort(parameters: Record<string, string>): string {
+  return parameters.option || DEFAULT_SORT;
+}
+
+/** Sort rows without a price in USD, at the end of `rows`, by currency and the price in it. */
+export function sortOwnCurrency(offers: Table, rows: Uint32Array, column: Column, descending: boolean): Uint32Array {
+  const first = rows.findIndex((row) => column.codes[row] === 0);
+  if (first < 0) return rows;
+  const [currency, price] = [offers.column("currency"), offers.column("on_demand_hourly")];
+  const direction = descending ? -1 : 1;
+  const rest = Array.from(rows.subarray(first)).sort((one, other) => {
+    const [left, right] = [price.codes[one]!, price.codes[other]!];
+    if (!left || !right) return Number(!left) - Number(!right);
+    return currency.codes[one]! - currency.codes[other]! || (left - right) * direction;
+  });
+  const result = rows.slice();
+  result.set(rest, first);
+  return result;
 }
 
 /** Sort rows by a column; what is not known comes last in both directions. Equal rows keep their order. */

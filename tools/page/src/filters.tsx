@@ -1,7 +1,7 @@
 /** The filters beside the table of offers. */
 
 import { useState } from "preact/hooks";
-import { CHOICES, DEFAULT_OPTION, NONE, PRICE, RANGES, type Found } from "./filter";
+import { CHOICES, DEFAULT_OPTION, NONE, NO_VALUE, PRICE, RANGES, type Found } from "./filter";
 import { integer } from "./format";
 import type { Release } from "./release";
 import { list, listText, range, rangeText } from "./state";
@@ -19,7 +19,7 @@ export function Filters({ release, parameters, change, found }: ViewProps & { fo
         <input
           type="search"
           name="q"
-          placeholder="H100, p5.48xlarge, us-east …"
+          placeholder="8xH100 europe, p5.48xlarge …"
           value={parameters.q ?? ""}
           onInput={(event) => set({ q: event.currentTarget.value })}
         />
@@ -77,36 +77,56 @@ interface RangeFieldProps {
 }
 
 function RangeField({ heading, name, text, set }: RangeFieldProps) {
-  const { low, high } = range(text);
-  const change = (end: "low" | "high", value: string) => {
-    const number = value === "" ? null : Number(value);
-    set({ [name]: rangeText({ ...range(text), [end]: number }) });
-  };
+  const limits = range(text);
   return (
     <fieldset class="field range">
       <legend>{heading}</legend>
-      <input
-        type="number"
-        min="0"
-        step="any"
+      <Limit
         name={`${name}_from`}
         placeholder="from"
-        aria-label={`${heading}, from`}
-        value={low ?? ""}
-        onInput={(event) => change("low", event.currentTarget.value)}
+        label={`${heading}, from`}
+        value={limits.low}
+        set={(low) => set({ [name]: rangeText({ ...limits, low }) })}
       />
       <span aria-hidden="true">–</span>
-      <input
-        type="number"
-        min="0"
-        step="any"
+      <Limit
         name={`${name}_to`}
         placeholder="to"
-        aria-label={`${heading}, to`}
-        value={high ?? ""}
-        onInput={(event) => change("high", event.currentTarget.value)}
+        label={`${heading}, to`}
+        value={limits.high}
+        set={(high) => set({ [name]: rangeText({ ...limits, high }) })}
       />
     </fieldset>
+  );
+}
+
+interface LimitProps {
+  name: string;
+  placeholder: string;
+  label: string;
+  value: number | null;
+  set: (value: number | null) => void;
+}
+
+/** One end of a range. What is typed stays as it is while it means the value: "10." on the way to 10.5. */
+function Limit({ name, placeholder, label, value, set }: LimitProps) {
+  const [typed, setTyped] = useState("");
+  const isSame = value !== null && typed !== "" && Number(typed) === value;
+  return (
+    <input
+      type="number"
+      min="0"
+      step="any"
+      name={name}
+      placeholder={placeholder}
+      aria-label={label}
+      value={isSame ? typed : String(value ?? "")}
+      onInput={(event) => {
+        const text = event.currentTarget.value;
+        setTyped(text);
+        set(text === "" ? null : Number(text));
+      }}
+    />
   );
 }
 
@@ -177,11 +197,19 @@ function choices(release: Release, name: string, found: Found): Choice[] {
   const counts = found.counts.get(name)!;
   const known = column.values.map((value, position) => ({
     value: String(value),
-    label: name === "provider" ? release.providerTitle(String(value)) : String(value),
+    label: choiceLabel(release, name, String(value)),
     count: counts[position + 1]!,
   }));
-  const none = counts[0]! > 0 && name === "accelerator_name" ? [{ value: NONE, label: "none", count: counts[0]! }] : [];
-  return [...known, ...none];
+  const none = NO_VALUE[name] !== undefined && counts[0]! > 0 ? [{ value: NONE, label: choiceLabel(release, name, NONE), count: counts[0]! }] : [];
+  return [...none, ...known];
+}
+
+/** What a choice is called, of a filter named after its column. */
+export function choiceLabel(release: Release, name: string, value: string): string {
+  if (value === NONE) return NO_VALUE[name] ?? "not known";
+  if (name === "provider") return release.providerTitle(value);
+  if (name !== "continent") return value;
+  return value.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
 }
 
 /** The chosen first, then what has offers, then what has none. */

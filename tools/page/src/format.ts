@@ -43,12 +43,17 @@ export function percent(ratio: number): string {
   return `${Math.round(ratio * 100)} %`;
 }
 
+/** Ratios are written in percent, but for the PUE, which nobody does. */
+function isShare(column: ColumnInfo): boolean {
+  return column.unit === "ratio" && column.name !== "pue";
+}
+
 /** A cell of the table of offers, rounded for reading. */
 export function cell(column: ColumnInfo | undefined, value: Value | null): string {
   if (value === null) return "";
   if (typeof value !== "number" || !column) return String(value);
   if (column.kind === "money") return usd(value);
-  if (column.unit === "ratio") return percent(value);
+  if (isShare(column)) return percent(value);
   return number(value);
 }
 

@@ -1,14 +1,14 @@
 /** The table of offers: a machine in a region in each row, ways to buy it side by side. */
 
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { Details } from "./details";
 import { saveOffers } from "./csv";
-import { CHOICES, DEFAULT_SORT, find, NONE, PRICE, RANGES, sorted } from "./filter";
-import { Filters } from "./filters";
+import { CHOICES, defaultSort, find, PRICE, RANGES, sorted, sortOwnCurrency } from "./filter";
+import { choiceLabel, Filters } from "./filters";
 import { RegionMap } from "./map/map";
 import { cell, integer, usd, words } from "./format";
-import { offerKey, type ColumnInfo, type Release } from "./release";
+import { offerKey, seller, type ColumnInfo, type Release } from "./release";
 import { list, listText, range } from "./state";
 
 const PAGE = 50; // rows of one page of the table
@@ -38,18 +38,22 @@ export function Offers({ release, parameters, change }: ViewProps) {
   const found = useMemo(() => find(offers, parameters), [filterKey(parameters)]);
   const { column: sortColumn, descending } = sorting(parameters);
   const rows = useMemo(
-    () => sorted(found.rows, offers.column(sortColumn), descending),
+    () => {
+      const inOrder = sorted(found.rows, offers.column(sortColumn), descending);
+      return sortOwnCurrency(offers, inOrder, offers.column(sortColumn), descending);
+    },
     [found, sortColumn, descending],
   );
   const shown = shownColumns(release, parameters);
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
-  const page = Math.min(pages, Math.max(1, Number(parameters.page) || 1));
+  const page = Math.min(pages, Math.max(1, Math.trunc(Number(parameters.page)) || 1));
   const visible = Array.from(rows.subarray((page - 1) * PAGE, page * PAGE));
   const selected = list(parameters.selected);
   const toggle = (key: string) => {
     const next = selected.includes(key) ? selected.filter((item) => item !== key) : [...selected, key];
-    change({ selected: listText(next.slice(-MOST_COMPARED)) });
+    change({ selected: listText(next) });
   };
+  const isFull = selected.length >= MOST_COMPARED;
   return (
     <div class="offers">
       <details class="side" open={matchMedia("(min-width: 60rem)").matches}>
@@ -59,9 +63,14 @@ export function Offers({ release, parameters, change }: ViewProps) {
       <section class="list">
         <h1 class="hidden">Offers</h1>
         <div class="bar">
-          <p role="status" class="found">
+          <p role="status" class="found" tabIndex={-1}>
             <b>{integer(rows.length)}</b> of {integer(offers.rows)} offers
           </p>
+          {found.otherCurrency > 0 && (
+            <p class="muted">
+              {integer(found.otherCurrency)} priced in another currency {found.otherCurrency === 1 ? "is" : "are"} left out
+            </p>
+          )}
           <SortedBy info={release.columns.get(sortColumn)} descending={descending} />
           <Chips release={release} parameters={parameters} change={change} />
           <span class="spring" />
@@ -107,6 +116,8 @@ export function Offers({ release, parameters, change }: ViewProps) {
                         type="checkbox"
                         aria-label={`Compare ${offers.column("instance_type").text(row)} in ${offers.column("region").text(row)}`}
                         checked={selected.includes(key)}
+                        disabled={isFull && !selected.includes(key)}
+                        title={isFull ? `At most ${MOST_COMPARED} are compared` : undefined}
                         onChange={() => toggle(key)}
                       />
                     </td>
@@ -121,7 +132,14 @@ export function Offers({ release, parameters, change }: ViewProps) {
           {rows.length === 0 && (
             <p class="empty">
               No offer passes these filters.{" "}
-              <button type="button" onClick={() => change(cleared(parameters))}>
+              {parameters.q && "The search looks for each word in machine, accelerator, provider, region and continent. "}
+              <button
+                type="button"
+                onClick={() => {
+                  change(cleared(parameters));
+                  focusCount();
+                }}
+              >
                 Clear the filters
               </button>
             </p>
@@ -135,8 +153,13 @@ export function Offers({ release, parameters, change }: ViewProps) {
   );
 }
 
+/** Moves the focus to the number of offers, when the button that had it is gone. */
+function focusCount(): void {
+  document.querySelector<HTMLElement>(".found")?.focus();
+}
+
 function sorting(parameters: Record<string, string>): { column: string; descending: boolean } {
-  const sort = parameters.sort || DEFAULT_SORT;
+  const sort = parameters.sort || defaultSort(parameters);
   return { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
 }
 
@@ -222,17 +245,17 @@ function Cell({ release, info, row, offer, change }: CellProps) {
     );
   }
   if (info.name.endsWith("_option")) return <td>{words(info.name, String(value ?? ""))}</td>;
-  if (info.name === "provider") return <td>{release.providerTitle(String(value))}</td>;
-  if (info.name === "accelerator_name") return <td title={String(value ?? "")}>{accelerators(release, row)}</td>;
+  if (info.name === "provider") return <td>{seller(release, row)}</td>;
+  if (info.name === "accelerator_name") return <td title={offers.column("device").text(row)}>{accelerators(release, row)}</td>;
   if (info.name === "on_demand_usd_per_hour" && value === null) return <NoUsd release={release} row={row} />;
   return <td class={info.kind === "text" ? undefined : "figure"}>{cell(info, value)}</td>;
 }
 
-/** "8 × H100 SXM5 80 GB", as an offer has them. */
+/** "8 × H100 SXM5 80 GB", as an offer has them; without a sheet's name the vendor's. */
 export function accelerators(release: Release, row: number): string {
-  const name = release.offers.column("accelerator_name").text(row);
+  const name = release.offers.column("device").text(row);
   const count = release.offers.column("accelerator_count").number(row);
-  if (!name) return "";
+  if (!name || release.offers.column("accelerator_kind").text(row) === "none") return "";
   return count && count !== 1 ? `${Math.round(count * 1000) / 1000} × ${name}` : name;
 }
 
@@ -260,14 +283,28 @@ function Chips({ release, parameters, change }: ViewProps) {
     <ul class="chips" aria-label="Filters in use">
       {chips.map(({ name, label }) => (
         <li key={name}>
-          <button type="button" onClick={() => change({ [name]: "", page: "" })} aria-label={`Remove filter ${label}`}>
+          <button
+            type="button"
+            onClick={() => {
+              change({ [name]: "", page: "" });
+              focusCount();
+            }}
+            aria-label={`Remove filter ${label}`}
+          >
             {label} <span aria-hidden="true">×</span>
           </button>
         </li>
       ))}
       {chips.length > 1 && (
         <li>
-          <button type="button" class="plain" onClick={() => change(cleared(parameters))}>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              change(cleared(parameters));
+              focusCount();
+            }}
+          >
             Clear all
           </button>
         </li>
@@ -283,13 +320,12 @@ function chipLabel(release: Release, name: string, text: string): string {
     name === PRICE ? "Price" : ([...CHOICES, ...RANGES].find(({ column }) => column === name)?.heading ?? name);
   if (name === PRICE || RANGES.some(({ column }) => column === name)) {
     const { low, high } = range(text);
+    if (low === null && high === null) return `${heading} ${text}`;
     if (low !== null && low === high) return `${heading} ${low}`;
     if (high === null) return `${heading} ≥ ${low}`;
     return low === null ? `${heading} ≤ ${high}` : `${heading} ${low}–${high}`;
   }
-  const chosen = list(text).map((value) =>
-    value === NONE ? "none" : name === "provider" ? release.providerTitle(value) : value,
-  );
+  const chosen = list(text).map((value) => choiceLabel(release, name, value));
   return chosen.length > 2 ? `${heading}: ${chosen.length}` : `${heading}: ${chosen.join(", ")}`;
 }
 
@@ -306,9 +342,31 @@ function ColumnPicker({ release, shown, change }: ColumnPickerProps) {
     const next = names.includes(name) ? names.filter((item) => item !== name) : [...names, name];
     change({ columns: listText(next) });
   };
+  const menu = useRef<HTMLDetailsElement>(null);
+  const summary = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const outside = ({ target }: Event) => {
+      const isOutside = target instanceof Node && !menu.current?.contains(target);
+      // a click between the boxes focuses what the menu is in
+      if (isOutside && !target.contains(menu.current)) menu.current?.removeAttribute("open");
+    };
+    const escape = ({ key }: KeyboardEvent) => {
+      if (key !== "Escape" || !menu.current?.open) return;
+      menu.current.removeAttribute("open");
+      summary.current?.focus();
+    };
+    addEventListener("keydown", escape);
+    addEventListener("pointerdown", outside);
+    addEventListener("focusin", outside);
+    return () => {
+      removeEventListener("keydown", escape);
+      removeEventListener("pointerdown", outside);
+      removeEventListener("focusin", outside);
+    };
+  }, []);
   return (
-    <details class="menu">
-      <summary>Columns</summary>
+    <details ref={menu} class="menu">
+      <summary ref={summary}>Columns</summary>
       <div class="sheet">
         <button type="button" class="plain" onClick={() => change({ columns: "" })}>
           Back to the usual ones
@@ -350,16 +408,16 @@ function Pages({ page, pages, rows, change }: PagesProps) {
   const first = rows === 0 ? 0 : (page - 1) * PAGE + 1;
   return (
     <nav class="pages" aria-label="Pages of the table">
-      <button type="button" disabled={page === 1} onClick={() => go(page - 1)}>
+      <button type="button" aria-disabled={page === 1} onClick={() => page > 1 && go(page - 1)}>
         Previous
       </button>
       <span>
         {integer(first)}–{integer(Math.min(rows, page * PAGE))} of {integer(rows)}
       </span>
-      <button type="button" disabled={page === pages} onClick={() => go(page + 1)}>
+      <button type="button" aria-disabled={page === pages} onClick={() => page < pages && go(page + 1)}>
         Next
       </button>
-      <p class="basis">USD per hour, Linux, shared tenancy, license included. Commitments with what is paid upfront spread over the term.</p>
+      <p class="basis">USD per hour, Linux, shared tenancy, license included. Commitments with what is paid upfront spread over the term. Prices in other currencies come last.</p>
     </nav>
   );
 }

@@ -152,6 +152,12 @@ export class Release {
   }
 }
 
+/** Who rents out the machine of an offer. */
+export function seller(release: Release, row: number): string {
+  const { offers } = release;
+  return release.sellerTitle(offers.column("provider").text(row), offers.column("region").text(row));
+}
+
 /** What a provider's machines of private people are called. */
 export function privateTitle(provider: string): string {
   return `${provider}, private people`;

@@ -35,7 +35,7 @@ export interface Range {
   high: number | null;
 }
 
-/** A range is written low..high, and either end may be missing. */
+/** A range is written low..high, and either end may be missing or be no number. */
 export function range(text: string | undefined): Range {
   const [low = "", high = ""] = (text ?? "").split("..");
   return { low: finite(low), high: finite(high) };
@@ -43,6 +43,18 @@ export function range(text: string | undefined): Range {
 
 export function rangeText({ low, high }: Range): string {
   return low === null && high === null ? "" : `${low ?? ""}..${high ?? ""}`;
+}
+
+/** The last parameters of each view, so that coming back to it finds it as it was left. */
+const left = new Map<View, Record<string, string>>();
+
+export function remember({ view, parameters }: State): void {
+  left.set(view, parameters);
+}
+
+/** The address of a view as it was left, with these changes. */
+export function addressOf(view: View, changes: Record<string, string> = {}): string {
+  return format({ view, parameters: { ...left.get(view), ...changes } });
 }
 
 function finite(text: string): number | null {

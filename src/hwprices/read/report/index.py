@@ -88,7 +88,8 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
         }
     )
     lists = pl.selectors.list()
-    table = offers.select(*names, machine_kind=questions.kind_numbers()).sort(ROW_ORDER)
+    derived = derived_columns(dataset, offers)
+    table = offers.select(*names, *derived, machine_kind=questions.kind_numbers()).sort(ROW_ORDER)
     whole.add_table("offers", table.with_columns(lists.list.join(", ")))
     whole.add_table("nearest", questions.nearest())
     whole.add_table("measured", questions.measured())
@@ -96,6 +97,41 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
     if intervals.height:
         whole.add_table("history", intervals)
     return whole.packed()
+
+
+NO_ACCELERATOR = "no accelerator"
+
+
+def derived_columns(dataset: Dataset, offers: pl.DataFrame) -> list[pl.Series]:
+    """Return two columns that the page filters by, in the order of the offers.
+
+    ``device`` is the accelerator's name: that of its sheet, else the vendor's; NO_ACCELERATOR for a
+    machine without one, null for a machine that is not described. ``continent`` is the region's.
+    """
+    devices = pl.col("accelerators").list
+    of_vendor = (
+        pl.when(devices.len() > 1)
+        .then(pl.lit("several kinds"))
+        .otherwise(devices.first().struct.field("vendor_name"))
+    )
+    types = dataset.scan("instance_types").select("provider", "instance_type", of_vendor=of_vendor)
+    places = dataset.scan("regions").select("provider", "region", "continent")
+    kind = pl.col("accelerator_kind")
+    joined = (
+        offers.lazy()
+        .join(types, on=["provider", "instance_type"], how="left", maintain_order="left")
+        .join(places, on=["provider", "region"], how="left", maintain_order="left")
+        .select(
+            pl.when(kind == "none")
+            .then(pl.lit(NO_ACCELERATOR))
+            .when(kind.is_not_null())
+            .then(pl.coalesce("accelerator_name", "of_vendor", pl.lit("not identified")))
+            .alias("device"),
+            "continent",
+        )
+        .collect()
+    )
+    return joined.get_columns()
 
 
 def regions(dataset: Dataset) -> list[Mapping[str, Any]]:

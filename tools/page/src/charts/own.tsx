@@ -1,7 +1,7 @@
 /** Owning a machine against renting as many accelerators. */
 
 import * as Plot from "@observablehq/plot";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { cheapest, lowest, WAYS } from "../cheapest";
 import { integer, percent, usd } from "../format";
@@ -38,7 +38,7 @@ const SLIDERS = [
 
 export function OwnChart({ release, parameters, change }: ViewProps) {
   const choices = useMemo(() => choicesOf(release), [release]);
-  const [ownership, setOwnership] = useState<Ownership>(release.facts.ownership);
+  const ownership = ownershipOf(release.facts.ownership, parameters);
   const choice = choices.find(({ id }) => id === parameters.machine) ?? choices[0];
   if (!choice) return null;
   const curve = curveOf(choice, ownership);
@@ -113,13 +113,22 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
               max={max}
               step={step}
               value={ownership[name]}
-              onInput={(event) => setOwnership({ ...ownership, [name]: Number(event.currentTarget.value) })}
+              onInput={(event) => change({ [name]: event.currentTarget.value })}
             />
           </label>
         ))}
       </div>
     </Chart>
   );
+}
+
+/** The assumptions of the release, or those in the address where a slider can be there. */
+function ownershipOf(assumed: Ownership, parameters: Record<string, string>): Ownership {
+  const asked = SLIDERS.flatMap(({ name, min, max }) => {
+    const value = Number(parameters[name] || NaN);
+    return value >= min && value <= max ? [[name, value]] : [];
+  });
+  return { ...assumed, ...Object.fromEntries(asked) };
 }
 
 /** Complete machines with a price in USD and a known power, whose accelerator a cloud rents out. */

@@ -105,7 +105,7 @@ export function soldFamilies(release: Release): Family[] {
   const families = new Map<string, Family>();
   for (const id of priced) {
     const row = release.accelerators.get(id);
-    const key = id.split("-").slice(0, 2).join("-");
+    const key = familyOf(id);
     const name = String(row?.name ?? id);
     const family = families.get(key);
     if (family) {
@@ -114,6 +114,13 @@ export function soldFamilies(release: Release): Family[] {
     } else families.set(key, { id: key, name, ids: new Set([id]) });
   }
   return [...families.values()].sort((one, other) => order(one) - order(other) || BY_NAME.compare(one.name, other.name));
+}
+
+/** An id as far as its first part with a digit, which is the model: nvidia-h100, nvidia-rtx-4090, google-tpu-v5e. */
+function familyOf(id: string): string {
+  const parts = id.split("-");
+  const model = parts.findIndex((part) => /\d/.test(part));
+  return model < 0 ? id : parts.slice(0, model + 1).join("-");
 }
 
 /** The H100 first: every provider rents it out. */

@@ -85,8 +85,9 @@ function rangesOf(release: Release): Range[] {
     .map(([key, values]) => {
       const [name = "", id = ""] = key.split("\n");
       const ascending = values.sort((one, other) => one - other);
-      const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;
-      return { device: name, provider: release.providerTitle(id), low: at(0), middle: at(0.5), high: at(1), offers: values.length };
+      const last = ascending.length - 1;
+      const middle = (ascending[Math.floor(last / 2)]! + ascending[Math.ceil(last / 2)]!) / 2;
+      return { device: name, provider: release.providerTitle(id), low: ascending[0]!, middle, high: ascending[last]!, offers: values.length };
     })
     .sort((one, other) => one.middle - other.middle);
 }

@@ -22,7 +22,7 @@ interface Point {
 }
 
 export function ValueChart({ release, parameters, change }: ViewProps) {
-  const format: Format = parameters.format && parameters.format in FORMATS ? (parameters.format as Format) : "bf16";
+  const format: Format = parameters.format && Object.hasOwn(FORMATS, parameters.format) ? (parameters.format as Format) : "bf16";
   const points = useMemo(() => pointsOf(release, format), [format]);
   const makers = [...new Set(points.map(({ maker }) => maker))].sort();
   return (

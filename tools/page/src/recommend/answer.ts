@@ -267,11 +267,18 @@ function compare(one: Key, other: Key): number {
 }
 
 /** Each machine in its best region, those that fit first, with its rank. */
+/** Money to the tenth place, as the command has it: amounts that differ beyond it are equal. */
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 1e10) / 1e10;
+}
+
 function ranked(machines: Machine[], question: Question): Machine[] {
   const keys = new Map<Machine, Key[]>();
   for (const machine of machines) {
     const { where, provider, region, usd, excluded_reason: reason } = machine;
-    keys.set(machine, [where, reason === null ? 0 : 1, figure(machine, question), usd, provider, machine.machine, region]);
+    const by = figure(machine, question);
+    const isMoney = question.objective === "cost" || question.objective === "hourly";
+    keys.set(machine, [where, reason === null ? 0 : 1, isMoney ? rounded(by) : by, rounded(usd), provider, machine.machine, region]);
   }
   const order = (one: Machine, other: Machine) => {
     const [left, right] = [keys.get(one)!, keys.get(other)!];

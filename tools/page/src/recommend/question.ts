@@ -86,9 +86,10 @@ export function ask(knowledge: Knowledge, parameters: Record<string, string>): Q
   const workload = text("workload") as Workload;
   const objective = text("objective") as Question["objective"];
   const precision = text("precision");
-  const known = workload in WORKLOADS && objective in OBJECTIVES && text("option") in constants.options;
-  if (!known || (precision && !(precision in constants.bytes_per_weight))) return "The address names a choice that the form does not have.";
-  if (!(text("optimizer") in constants.optimizer_bytes)) return `There is no optimizer ${text("optimizer")}.`;
+  const known =
+    Object.hasOwn(WORKLOADS, workload) && Object.hasOwn(OBJECTIVES, objective) && Object.hasOwn(constants.options, text("option"));
+  if (!known || (precision && !Object.hasOwn(constants.bytes_per_weight, precision))) return "The address names a choice that the form does not have.";
+  if (!Object.hasOwn(constants.optimizer_bytes, text("optimizer"))) return `There is no optimizer ${text("optimizer")}.`;
   const isTraining = workload !== "inference";
   const numbers = numbersOf(parameters, isTraining);
   if (typeof numbers === "string") return numbers;
