@@ -10,6 +10,7 @@ from hwprices.read.currency import (
     NO_RATES,
     offers_in_usd,
     parse_rates,
+    read_rates,
     to_usd,
     without_rate,
 )
@@ -99,3 +100,15 @@ def test_without_a_rate_nothing_is_compared_as_if_it_were_usd() -> None:
 
 def test_currencies_without_a_rate_are_named() -> None:
     assert without_rate(["USD", "EUR", "CNY", "EUR"], EUR) == ["CNY"]
+
+
+def test_a_computed_rate_is_rounded_as_money_is() -> None:
+    rates = read_rates({"EUR": 1 / 0.92, "gbp": Decimal(1) / Decimal(3), "JPY": 1e-07})
+    assert rates == {
+        "EUR": Decimal("1.0869565217"),
+        "GBP": Decimal("0.3333333333"),
+        "JPY": Decimal("0.0000001"),
+    }
+    for wrong in (0, -1, 1e-11, "x", float("nan"), float("inf"), Decimal("NaN")):
+        with pytest.raises(HwpricesError, match="no exchange rate"):
+            read_rates({"EUR": wrong})

@@ -347,3 +347,14 @@ def test_a_machine_is_the_sum_of_its_accelerators(release: Release) -> None:
     (tokens,) = row["usd_per_million_tokens"]
     assert (tokens["model"], tokens["basis"]) == ("llama2-70b-99", "owned")
     assert float(tokens["usd"]) == pytest.approx(14.35 / (24_180.6 * 3.6e-3), rel=1e-3)
+
+
+def test_a_rate_is_read_as_everywhere_else(release: Release) -> None:
+    """-1 gave negative prices, and "eur" was passed over."""
+    for rates in ({"EUR": "1.08"}, {"eur": Decimal("1.08")}, {"EUR": 1.08}):
+        assert device(release, "nvidia-l4", rates=rates).equals(
+            device(release, "nvidia-l4", rates={"EUR": Decimal("1.08")})
+        )
+    for wrong in (Decimal(-1), "NaN", 0):
+        with pytest.raises(HwpricesError, match="no exchange rate"):
+            device(release, "nvidia-l4", rates={"EUR": wrong})

@@ -94,6 +94,26 @@ def test_a_percentage_is_exact_to_the_tenth_decimal(percent: Decimal, price: Dec
     assert result["list_effective_hourly"] == price
 
 
+def test_what_the_hourly_part_cannot_give_comes_off_the_upfront_payment() -> None:
+    """A reservation that is all paid upfront got an hourly price below zero."""
+    row = {
+        "provider": "aws",
+        "currency": "USD",
+        "term_months": 12,
+        "hourly": Decimal("0.25"),
+        "upfront": Decimal(8760),
+        "effective_hourly": Decimal("1.25"),
+    }
+    schema = dict.fromkeys(("hourly", "upfront", "effective_hourly"), Money)
+    rows = pl.LazyFrame([row], schema_overrides=schema)
+    for change, hourly, upfront in (("-0.1", "0.15", "8760"), ("-0.35", "0", "7884")):
+        overlays = rules.parse(f"- change: {change}", day=date(2026, 8, 1))
+        changed = apply.apply(rows, overlays).collect().row(0, named=True)
+        assert (changed["hourly"], changed["upfront"]) == (Decimal(hourly), Decimal(upfront))
+        paid = changed["hourly"] + changed["upfront"] / 8760
+        assert changed["effective_hourly"] == paid == Decimal("1.25") + Decimal(change)
+
+
 def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
     overlays = rules.parse(RULES, day=date(2026, 8, 1))
     offers = apply.apply_to_column(

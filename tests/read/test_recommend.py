@@ -57,6 +57,18 @@ def test_7b_lora_is_answered_with_a_small_machine_first(release: Release) -> Non
         assert listed["rank"].to_list() == list(range(1, listed.height + 1))
 
 
+def test_limits_and_what_is_given_alone_both_hold(release: Release) -> None:
+    """A budget beside limits was dropped, and machines for 161 USD an hour were ranked."""
+    alone = recommend("7B", dataset=release, budget=2, where="cloud")
+    beside = recommend("7B", dataset=release, limits=Limits(budget=2), where="cloud")
+    assert beside.equals(alone)
+    assert beside.drop_nulls("rank").filter(pl.col("usd") > 2).is_empty()
+    with pytest.raises(HwpricesError, match="budget is 1, and 2 in limits"):
+        recommend("7B", dataset=release, limits=Limits(budget=2), budget=1)
+    fastest = recommend("7B", dataset=release, limits=Limits(objective="speed"))
+    assert fastest.equals(recommend("7B", dataset=release, objective="speed"))
+
+
 def test_a_budget_to_buy_is_kept(release: Release) -> None:
     limits = Limits(budget_to_buy=5000)
     fit, out = ranked(release, "7B", "lora", context=2048, limits=limits)

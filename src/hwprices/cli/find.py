@@ -42,9 +42,9 @@ def find(
 ) -> None:
     """Find offers by words or options.
 
-    Say it in words, with options, or both. Prints one line for each price, the cheapest first; of
-    Linux on shared hardware unless another system or tenancy is asked for. Says why, if there is
-    nothing: not sold, or not in this release.
+    Say it in words, with options, or both: then both must hold. Prints one line for each price, the
+    cheapest first; of Linux on shared hardware unless another system or tenancy is asked for. Says
+    why, if there is nothing: not sold, or not in this release.
 
     Example:
 

@@ -24,7 +24,10 @@ NO_RATES: Rates = {}
 
 USD = "USD"
 
-OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,10})?)")
+OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,40})?(?:[eE]-\d{1,2})?)")
+
+LAST_PLACE = Decimal("1e-10")
+"""To which a rate is rounded, as money is: 1 / 0.92 has no end."""
 
 HOURLY = "on_demand_usd_per_hour"
 
@@ -39,6 +42,7 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
     for option in options or ():
         match = OPTION.fullmatch(option.strip())
         currency, rate = (match[1].upper(), Decimal(match[2])) if match else ("", Decimal(0))
+        rate = rate.quantize(LAST_PLACE)
         if not rate or currency == USD:
             raise HwpricesError(
                 f"--usd-per {option}: this is no exchange rate",

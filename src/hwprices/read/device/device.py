@@ -1,7 +1,7 @@
 """Answer what one device is, where it is sold, what it costs, how fast it is and what it emits."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.read import age
-from hwprices.read.currency import NO_RATES, Rates, offers_in_usd
+from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures, lookup
 from hwprices.read.device.answer import (
@@ -47,26 +47,31 @@ format."""
 
 
 def device(
-    dataset: Tables, name: str, ownership: Ownership = DEFAULTS, rates: Rates = NO_RATES
+    dataset: Tables,
+    name: str,
+    ownership: Ownership = DEFAULTS,
+    rates: Mapping[str, object] = NO_RATES,
 ) -> pl.DataFrame:
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
     ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
     family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
-    tco_usd_per_hour, ``rates`` what other currencies are worth. The columns are those of
-    ``answer.COLUMNS``; costs and emissions are of one accelerator or of one vCPU of a CPU, and of a
-    whole machine where that is what is asked for.
+    tco_usd_per_hour, ``rates`` what other currencies are worth in USD ({"EUR": "1.08"}). The
+    columns are those of ``answer.COLUMNS``; costs and emissions are of one accelerator or of one
+    vCPU of a CPU, and of a whole machine where that is what is asked for.
 
     >>> import hwprices
     >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()
     [('nvidia-l4', 24.0)]
 
     Raises:
-        HwpricesError: no device has this name, or several have; the line names the nearest ones.
+        HwpricesError: no device has this name, or several have (the line names the nearest ones),
+            or a rate is none.
     """
+    read = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
     table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
-    return ANSWERS[table](dataset, device_id, ownership, rates).to_frame()
+    return ANSWERS[table](dataset, device_id, ownership, read).to_frame()
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
-from hwprices.read.find import machines, places, words
+from hwprices.read.find import combine, machines, places, words
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
@@ -96,7 +96,9 @@ def request(names: Vocabulary, text: str = "", **options: Any) -> Search:
     fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
     places = {name: getattr(asked, name) for name in ("region", "country", "continent")}
     bought = _purchase_options(asked.option, asked.term)
-    return words.understand(text, names, Search(**fields, **bought, **_placed(names, **places)))
+    search = Search(**fields, **bought, **_placed(names, **places))
+    in_words = words.understand(text, names, search)
+    return combine.combine(in_words, search, fields.keys(), names)
 
 
 def _options(options: Mapping[str, Any]) -> Options:

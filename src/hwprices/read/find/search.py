@@ -180,7 +180,11 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
 
 
 def _per(part: str, price: str) -> pl.Expr:
-    divisor = pl.when(pl.col(part) > 0).then(pl.col(part)).cast(WideMoney)
+    """Divide a price by the parts of the machine. The price of accelerators is none of vCPUs."""
+    is_divided = pl.col(part) > 0
+    if part == "vcpus":
+        is_divided &= pl.col("accelerator_kind") == NO_ACCELERATOR
+    divisor = pl.when(is_divided).then(pl.col(part)).cast(WideMoney)
     return (pl.col(price).cast(WideMoney) / divisor).cast(Money)
 
 
@@ -233,7 +237,9 @@ def _in_own_currency(column: str) -> pl.Expr | None:
 
 def of_prices(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table prices."""
-    conditions = [] if search.software == ANY else [pl.col("software") == search.software]
+    conditions = [pl.lit(True)]
+    if search.software != ANY:
+        conditions.append(pl.col("software") == search.software)
     if search.os != ANY:
         conditions.append(pl.col("os") == search.os)
     if search.license_model:

@@ -80,6 +80,10 @@ ONE_VALUE = {
 }
 """Part of a search that holds one value: its name in an error."""
 
+NOTHING_ASKED = Search(os="")
+"""What the words of a question are added to. The operating system is the usual one only where
+neither words nor options name any."""
+
 # a number of four digits before other words is a model: 4090, 6000
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]", re.IGNORECASE)
 _TIMES = ("x", "×", "*")
@@ -138,21 +142,30 @@ class Meaning:
     change: Mapping[str, object] = field(default_factory=dict)
 
 
-def understand(text: str, names: Vocabulary, search: Search) -> Search:
-    """Add what a question asks for to a search.
+def understand(text: str, names: Vocabulary, options: Search) -> Search:
+    """Read what a question asks for; what it does not ask is as in NOTHING_ASKED.
+
+    ``options`` is what the options beside it ask for: memory behind an accelerator among them is
+    that of the accelerator.
 
     Raises:
         HwpricesError: a word means nothing, or two kinds of things.
     """
+    search = NOTHING_ASKED
     words = [word for word in re.split(r"[\s,;]+", text.strip()) if word]
     while words:
         number = _NUMBER.fullmatch(words[0])
-        first = _counted_ahead(number, words, names, search) if number else None
-        used, meaning = first or _first_meaning(words, names, search)
+        context = search if _asks_for_accelerators(search) else options
+        first = _counted_ahead(number, words, names, context) if number else None
+        used, meaning = first or _first_meaning(words, names, context)
         words = words[used:]
         if meaning is not None:
             search = _merge(search, meaning)
     return _with_kinds(search, names) if search.accelerator_kinds else search
+
+
+def _asks_for_accelerators(search: Search) -> bool:
+    return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
 def _with_kinds(search: Search, names: Vocabulary) -> Search:
@@ -296,8 +309,7 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("vcpus", {"vcpus": Range(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
-        of_accelerator = search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR}
-        field_name = "accelerator_gib" if of_accelerator else "memory_gib"
+        field_name = "accelerator_gib" if _asks_for_accelerators(search) else "memory_gib"
         return Meaning("memory", {field_name: Range(least=float(memory[1]))})
     return None
 
@@ -462,12 +474,15 @@ def _merge(search: Search, meaning: Meaning) -> Search:
     changes: dict[str, object] = {}
     for name, value in meaning.change.items():
         before = getattr(search, name)
-        if name in ONE_VALUE and before not in (value, getattr(Search(), name)):
-            raise HwpricesError(
-                f"more than one {ONE_VALUE[name]} is asked for", "Ask for one at a time."
-            )
+        if name in ONE_VALUE and before not in (value, getattr(NOTHING_ASKED, name)):
+            raise more_than_one(name)
         changes[name] = before | value if isinstance(value, frozenset) and before else value
     return replace(search, **changes)  # type: ignore[arg-type]
+
+
+def more_than_one(name: str) -> HwpricesError:
+    """Make the error for two values of a part of ONE_VALUE."""
+    return HwpricesError(f"more than one {ONE_VALUE[name]} is asked for", "Ask for one at a time.")
 
 
 def _suggestions(word: str, names: Vocabulary) -> str:

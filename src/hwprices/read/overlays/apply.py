@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
-from hwprices.units import Money, WideMoney
+from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"
 RULE = "overlay"
@@ -50,7 +50,8 @@ def apply_to_column(
             ``purchase_option="spot", term_months=0, os="linux"``.
     """
     before = rows.collect_schema().names()
-    given = {"os": "linux", "license_model": "included", "tenancy": "shared", **fixed}
+    usual = {"os": "linux", "license_model": "included", "tenancy": "shared", "term_months": 0}
+    given = {**usual, **fixed}
     narrow = rows.with_columns(
         pl.col(column).alias("effective_hourly"),
         pl.col(column).alias("hourly"),
@@ -92,14 +93,23 @@ def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
 
 
 def _changed(rule: Rule, name: str) -> pl.Expr:
-    """Write what a rule makes of a price column. A fixed price has nothing upfront."""
+    """Write what a rule makes of a price column. A fixed price has nothing upfront.
+
+    A change is of the hourly part; what that part cannot give comes off what is paid upfront.
+    """
     before = pl.col(name).cast(WideMoney)
     if rule.factor is not None:
         return (before * pl.lit(rule.factor).cast(WideMoney)).cast(Money)
     if rule.change is not None:
+        change = pl.lit(rule.change).cast(WideMoney)
+        hourly = pl.col("hourly").cast(WideMoney) + change
+        is_short = (hourly < 0) & pl.col("upfront").is_not_null()
+        if name == "hourly":
+            return pl.when(is_short).then(0).otherwise(hourly).cast(Money)
         if name == "upfront":
-            return pl.col(name)
-        return (before + pl.lit(rule.change).cast(WideMoney)).cast(Money)
+            hours = (pl.col("term_months") * HOURS_PER_MONTH).cast(WideMoney)
+            return pl.when(is_short).then(before + hourly * hours).otherwise(before).cast(Money)
+        return (before + change).cast(Money)
     return pl.lit(None if name == "upfront" else rule.price).cast(Money)
 
 

@@ -4,9 +4,12 @@ Cloud machines come from offers, machines to buy from local_hardware; the two ar
 figure that no sheet holds is never invented: a machine that lacks it is left out, with that reason.
 """
 
+from dataclasses import replace
+
 import polars as pl
 
 from hwprices import formulas
+from hwprices.errors import HwpricesError
 from hwprices.formulas import training
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
@@ -138,10 +141,11 @@ def recommend(
 
     ``model_parameters``: 70e9, "70B" or a name (llama-3.1-70b). ``serving``: lengths, users and
     speeds. ``limits``: budgets, places and prices; ``budget``, ``objective`` and ``where`` may be
-    given alone. ``objective``: cost (USD per million tokens, USD of a training), carbon (grams of
-    the same), speed (of one user; of a training), throughput (of all users), hourly (USD an hour).
-    Machines to buy come after those to rent, and are ranked by purchase price when the objective is
-    cost: an hour of a machine that one owns is cheap only if other work fills the rest of the time.
+    given beside it or alone. ``objective``: cost (USD per million tokens, USD of a training),
+    carbon (grams of the same), speed (of one user; of a training), throughput (of all users),
+    hourly (USD an hour). Machines to buy come after those to rent, and are ranked by purchase price
+    when the objective is cost: an hour of a machine that one owns is cheap only if other work fills
+    the rest of the time.
 
     Columns: OUTPUT.
 
@@ -154,6 +158,7 @@ def recommend(
         HwpricesError: a value is out of range, the release has no such provider, region or
             country, or the dataset has no table offers.
     """
+    all_limits = _limits(limits or Limits(), budget=budget, objective=objective, where=where)
     job = make_job(
         model_parameters,
         workload,
@@ -166,10 +171,26 @@ def recommend(
         mfu=mfu,
         optimizer=optimizer,
         checkpointing=checkpointing,
-        serving=_serving(serving, objective, batch, workload),
-        limits=limits or Limits(budget=budget, objective=objective, where=where),
+        serving=_serving(serving, all_limits.objective, batch, workload),
+        limits=all_limits,
     )
     return answer(job, dataset, ownership)
+
+
+def _limits(limits: Limits, **given: object) -> Limits:
+    """Add limits that are given alone to others.
+
+    Raises:
+        HwpricesError: both say something else about the same.
+    """
+    usual = Limits()
+    changes = {name: value for name, value in given.items() if value != getattr(usual, name)}
+    for name, value in changes.items():
+        if getattr(limits, name) not in (getattr(usual, name), value):
+            raise HwpricesError(
+                f"{name} is {value}, and {getattr(limits, name)} in limits", "Give one of them."
+            )
+    return replace(limits, **changes)  # type: ignore[arg-type]
 
 
 def _serving(
