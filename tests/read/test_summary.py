@@ -76,6 +76,20 @@ def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
     assert shown[:3] == ["$4.41", "on demand", "NVIDIA H100"]
 
 
+def test_the_price_of_a_machine_is_divided_by_its_accelerators() -> None:
+    p5 = machine("aws", "p5.48xlarge", device="nvidia-h100-sxm5-80gb", count=8, gib=640)
+    tables = {
+        "accelerators": load("accelerators"),
+        "instance_types": rows("instance_types", p5),
+        "prices": prices(
+            price("aws", "us-gov-west-1", "p5.48xlarge", "66.048"),
+            price("aws", "us-east-1", "p5.48xlarge", "55.04"),
+        ).collect(),
+    }
+    (row,) = summary.cheapest_per_accelerator(Release(tables)).iter_rows(named=True)
+    assert (row["per_accelerator_hour"], row["region"]) == (Decimal("6.88"), "us-east-1")
+
+
 def test_notes_tell_kept_figures_and_failed_units() -> None:
     aws = provider_entry(
         status="kept",

@@ -51,10 +51,10 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
 
     Returns one row per provider, purchase option and term: provider, private_host, purchase_option,
     term_months, currency, per_accelerator_hour, accelerator_id (null where the form is not known),
-    vendor_name (of the accelerator), region, instance_type. Only Linux,
-    shared tenancy, license included, and prices that are known and have no flag but those of
-    HARMLESS_FLAGS: many clouds do not list where a machine is offered. A provider without prices in
-    USD has its own currency; machines of private people have rows of their own.
+    vendor_name (of the accelerator), region, instance_type. Only Linux, shared tenancy, license
+    included, and prices that are known and have no flag but those of HARMLESS_FLAGS: many clouds do
+    not list where a machine is offered. A provider without prices in USD has its own currency;
+    machines of private people have rows of their own.
     """
     names = Vocabulary(dataset)
     ids = words.accelerators(name, names.accelerators)
