@@ -421,6 +421,17 @@ def test_the_columns_menu_closes_and_leaves_the_table_alone(wide: Visit) -> None
     assert menu.get_attribute("open") is None
 
 
+@pytest.mark.parametrize("view", ["offers", "machine", "charts", "release"])
+def test_the_first_link_leads_past_tabs_and_filters(wide: Visit, view: str) -> None:
+    page = wide.go(view)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    focused = page.evaluate("document.activeElement.closest('main') !== null")
+    assert focused
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.filters, nav, .top') === null")
+
+
 def test_models_of_one_line_have_charts_of_their_own(wide: Visit) -> None:
     """TPU v5e and v6e are two accelerators, H100 SXM and H100 NVL one."""
     page = wide.go("charts")

@@ -76,13 +76,18 @@ export function App({ release }: { release: Release }) {
 function skip(event: Event): void {
   event.preventDefault();
   const main = document.getElementById("main");
-  (main?.querySelector<HTMLElement>(".scroll, .answer, .chart") ?? main)?.focus();
+  const figures = main?.querySelector<HTMLElement>(".scroll, .answer, .chart") ?? main;
+  if (figures && figures.tabIndex < 0) figures.tabIndex = -1; // so that a script can focus it
+  figures?.focus();
 }
 
 function Header({ release, view }: { release: Release; view: View }) {
   const tabBar = useRef<HTMLElement>(null);
   useEffect(() => {
-    tabBar.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const bar = tabBar.current;
+    const current = bar?.querySelector<HTMLElement>("[aria-current]");
+    // scrollIntoView would let the first Tab begin at this link
+    if (bar && current) bar.scrollLeft = current.offsetLeft + current.offsetWidth - bar.offsetLeft - bar.clientWidth;
   }, [view]);
   const { about } = release.facts;
   const tabs: View[] = ["offers", "machine", "accelerators", "charts", "release"];
