@@ -28,6 +28,29 @@ def test_llama_3_405b_operations() -> None:
     assert flops == pytest.approx(3.8e25, rel=0.01)
 
 
+def test_activations_by_hand() -> None:
+    """Llama 3.1 8B: 32 layers of 4,096, 128,256 words; 2sbh a layer, 34sbh at work, the logits.
+
+    Of more than 8,192 tokens the logits are kept in pieces, so that they grow no further.
+    """
+    model = model_shape("llama-3.1-8b")
+    layer, logits = 4096 * 4096, 10 * 4096 * 128_256  # of 4,096 tokens
+    kept = language_model.activation_bytes(model, 4096, 1)
+    assert kept == 2 * layer * 32 + 34 * layer + logits
+    assert language_model.activation_bytes(model, 4096, 1, False) == 34 * layer * 32 + logits
+    longer = language_model.activation_bytes(model, 4096, 4)
+    assert longer == 4 * (2 * layer * 32 + 34 * layer) + 2 * logits
+    assert language_model.prefill_bytes(model, 512) == 34 * 512 * 4096
+    assert language_model.prefill_bytes(model, 9000) == 34 * 2048 * 4096
+
+
+def test_weights_have_the_bytes_of_their_format() -> None:
+    sizes = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5}
+    assert sizes == language_model.BYTES_PER_WEIGHT
+    states = {"adam": 12, "adam8bit": 4 + 1 + 1, "sgd": 4}
+    assert states == language_model.OPTIMIZER_BYTES
+
+
 def test_kv_cache_by_hand() -> None:
     """Llama 3.1 70B: 80 layers × 2 × 8 heads × 128 × 2 bytes = 327,680 bytes a token.
 

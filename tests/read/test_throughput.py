@@ -182,6 +182,55 @@ def test_the_shares_of_training_are_the_middle_of_what_was_published() -> None:
     assert experts == pytest.approx(training.EXPERTS_SHARE, abs=0.05)
 
 
+def test_hours_of_a_training_by_hand() -> None:
+    """1e22 operations on 16 H100 at 40 %: 6.33216e15 of them a second, and 15 minutes a day."""
+    pair = Cluster(2, 8, 989.4e12, 450e9, 50e9)
+    steps = 1e22 / 6.33216e15 / 3600
+    assert training.hours(1e22, pair, 0.4) == pytest.approx(steps * 24.25 / 24)
+    assert training.hours(1e22, replace(pair, nodes=1), 0.4) == pytest.approx(steps * 2)
+
+
+def test_the_share_that_a_network_leaves_by_hand() -> None:
+    """70 billion parameters in 16 bits, half of them from the other machine, three times a step.
+
+    That is 210 GB, 4.2 s at 400 Gbit/s. A step of 2,048 tokens a device computes for 2.17 s.
+    """
+    pair = Cluster(2, 8, 989.4e12, 450e9, 50e9)
+    model = model_shape("70e9")
+    per_token = 6 * model.parameters
+    compute = per_token * 2048 * 8 / (989.4e12 * 8 * 0.4)
+
+    def share(cluster: Cluster, workload: str = "pretrain", tokens: float = 2048) -> float:
+        return training.network_share(model, workload, cluster, 0.4, per_token, tokens)  # type: ignore[arg-type]
+
+    assert share(pair) == pytest.approx(compute / (3 * model.parameters * 2 / 2 / 50e9))
+    assert share(pair) == pytest.approx(2.17 / 4.2, rel=0.01)
+    assert share(pair, tokens=8192) == 1.0
+    for other in (replace(pair, nodes=1), replace(pair, is_tpu=True)):
+        assert share(other) == 1.0
+    assert share(replace(pair, network_bytes_per_second=None)) == 1.0
+    assert share(pair, "lora") == 1.0
+
+
+def test_the_utilisation_follows_the_fabric() -> None:
+    fast = Cluster(1, 8, 989.4e12, 450e9, None)
+    clusters = {
+        training.MFU_FAST_LINK: fast,
+        training.MFU_PCIE: replace(fast, link_bytes_per_second=64e9),
+        training.MFU_TPU: replace(fast, is_tpu=True),
+        training.MFU_OTHER: replace(fast, is_small=True),
+    }
+    usual = {"narrow": False, "unpacked": False, "has_experts": False}
+    assert {share: training.utilisation(one, **usual) for share, one in clusters.items()} == {
+        share: share for share in clusters
+    }
+    alone = replace(fast, devices_per_node=1, link_bytes_per_second=64e9)
+    assert training.utilisation(alone, **usual) == training.MFU_FAST_LINK
+    narrow = training.utilisation(fast, narrow=True, unpacked=True, has_experts=True)
+    assert narrow == pytest.approx(0.38 * 0.8 * 0.55)
+    assert training.utilisation(fast, **usual, measured=0.5) == 0.5
+
+
 def test_operations_are_counted_as_the_sources_count_them() -> None:
     """Model TFLOPS of Megatron Bridge and Meta, against ours from their tokens per second."""
     for row in load("training_speeds").drop_nulls(["model_id", "model_tflops"]).to_dicts():
