@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import date
@@ -179,3 +180,22 @@ def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> Non
     )
     by_sql = data.duckdb.sql(f"select count(*) from {focus.VIEW}").fetchall()
     assert by_sql == [(14,)]
+
+
+def test_the_price_list_does_not_use_the_connection_of_the_user(data: Dataset) -> None:
+    own = hwprices.open(data.store.root)
+    own.duckdb.execute("create or replace view prices as select 1 as nothing")
+    assert own.focus_sku_prices().collect().height == 14
+    own.duckdb.close()
+    assert own.focus_sku_prices().collect().height == 14
+
+
+def test_a_price_list_of_prices_without_its_columns_is_an_error(
+    market: Path, tmp_path: Path
+) -> None:
+    copied = shutil.copytree(market, tmp_path / "data")
+    damaged = hwprices.open(copied)
+    for file in damaged.files("prices"):
+        pl.DataFrame({"provider": ["aws"]}).write_parquet(file)
+    with pytest.raises(HwpricesError, match=r"^no price list: .* hwprices verify"):
+        damaged.focus_sku_prices()

@@ -1,19 +1,20 @@
 """Write tables of a release as CSV, JSON, Parquet, a workbook or one DuckDB file."""
 
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, first_line
 from hwprices.read import focus
 from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.errors import cannot_write
+from hwprices.read.export.plain_json import to_json
 from hwprices.read.overlays import apply
 from hwprices.storage.scratch import scratch_directory
 
@@ -117,22 +118,32 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     Columns have the types that the query states, also those without a value.
 
     Raises:
-        HwpricesError: a column of prices has another type than the dataset's.
+        HwpricesError: there are no prices, or a column has another type than the dataset's.
     """
+    import duckdb
+
+    damaged = "hwprices verify names files that were altered."
+    dataset.files("prices")  # there is such a table
+    # a copy has a connection of its own: that of the user may be closed, or have other views.
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
-    connection = dataset.duckdb.cursor()
-    result = connection.sql(focus.view_sql())
-    kinds = dict(zip(result.columns, map(str, result.types), strict=True))
-    if strange := [f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES]:
-        raise HwpricesError(
-            f"prices of this release have other types than expected: {', '.join(strange)}",
-            "hwprices verify names files that were altered.",
-        )
-    schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
-    batches = [pl.DataFrame(schema=schema)]
-    connection.execute(focus.view_sql())
-    while rows := connection.fetchmany(BATCH_ROWS):
-        batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
+    with copy(dataset).duckdb as connection:
+        try:
+            result = connection.sql(focus.view_sql())
+        except duckdb.BinderException as error:
+            raise HwpricesError(f"no price list: {first_line(error)}", damaged) from None
+        kinds = dict(zip(result.columns, map(str, result.types), strict=True))
+        if strange := [
+            f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES
+        ]:
+            raise HwpricesError(
+                f"prices of this release have other types than expected: {', '.join(strange)}",
+                damaged,
+            )
+        schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
+        batches = [pl.DataFrame(schema=schema)]
+        connection.execute(focus.view_sql())
+        while rows := connection.fetchmany(BATCH_ROWS):
+            batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
     return pl.concat(batches).lazy()
 
 
@@ -163,7 +174,7 @@ def _json(path: Path, rows: pl.DataFrame) -> None:
         file.write("[")
         for index, row in enumerate(rows.iter_rows(named=True)):
             file.write(",\n" if index else "\n")
-            file.write(json.dumps(row, default=str, ensure_ascii=False))
+            file.write(to_json(row))
         file.write("\n]\n")
 
 
