@@ -159,6 +159,51 @@ def test_query_prints_rows(root: Path) -> None:
     assert "20" in run("query", sql, root=root).stdout
 
 
+def test_csv_of_a_query_has_times_in_utc_and_none_of_its_own(root: Path) -> None:
+    """Times of the machine were written with the Z of UTC, and so were times without a zone."""
+    zoned, naive = "timestamptz '2026-08-01 02:00:00+00' as a", "timestamp '2026-08-01' as b"
+    query = ["query", f"select {zoned}, {naive}", "--csv", "--root", str(root)]
+    result = hwprices_to(subprocess.PIPE, *query, TZ="America/New_York")
+    assert result.stdout.decode() == "a,b\n2026-08-01T02:00:00Z,2026-08-01T00:00:00\n"
+
+
+def test_columns_of_one_name_are_refused_where_one_would_be_lost(root: Path) -> None:
+    for suffix in ("--json", "--csv"):
+        result = run("query", "select 1 as a, 2 as a", suffix, root=root)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "2 columns named a. Give them names of their own with `as`." in result.stderr
+    assert run("query", "select 1 as a, 2 as a", root=root).stdout.split() == ["a", "a", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("value", "in_json", "in_csv"),
+    [
+        ("'inf'::double", None, ""),
+        ("['nan'::double, 1.5]", [None, 1.5], "1.5"),
+        ("'a='::blob", "613d", "613d"),
+        ("{'x': ['a='::blob]}", {"x": ["613d"]}, '"{""x"": [""613d""]}"'),
+        ("map {1: 'nan'::double}", {"1": None}, '"{""1"": null}"'),
+        ("interval 1 day", "1 day, 0:00:00", '"1 day, 0:00:00"'),
+        (
+            "uuid '6897a331-e84f-4c61-ac2f-f09f7607ddd9'",
+            *["6897a331-e84f-4c61-ac2f-f09f7607ddd9"] * 2,
+        ),
+        ("time '10:00'", "10:00:00", "10:00:00"),
+        ("170141183460469231731687303715884105727", *[2**127 - 1] * 2),
+        ("1.50::decimal(9, 2)", "1.50", "1.50"),
+        ("[true, null]", [True, None], "true"),
+        ("null", None, ""),
+    ],
+)
+def test_json_and_csv_of_a_query_take_every_type(
+    root: Path, value: str, in_json: object, in_csv: object
+) -> None:
+    query = f"select {value} as a, 'x' as b"
+    text = run("query", query, "--json", root=root).stdout
+    assert json.loads(text, parse_constant=pytest.fail) == [{"a": in_json, "b": "x"}]
+    assert run("query", query, "--csv", root=root).stdout == f"a,b\n{in_csv},x\n"
+
+
 def test_the_error_of_a_wrong_query_lists_the_tables(root: Path) -> None:
     result = run("query", "select nothing from nowhere", root=root)
     assert result.exit_code == 2

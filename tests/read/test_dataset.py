@@ -1,10 +1,14 @@
 """The package's functions on a small dataset."""
 
+import copy
+import os
+import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.helpers import make
 
@@ -85,6 +89,44 @@ def test_duckdb_and_polars_read_the_same_rows(dataset: hwprices.Dataset) -> None
     rows = dataset.duckdb.sql("select count(*), sum(effective_hourly) from prices").fetchall()
     prices = dataset.prices.collect()
     assert rows == [(prices.height, prices["effective_hourly"].sum())]
+
+
+def test_a_dataset_whose_connection_was_used_can_be_copied_and_pickled(
+    dataset: hwprices.Dataset,
+) -> None:
+    query = "select count(*) from prices"
+    rows = dataset.duckdb.sql(query).fetchall()
+    for copied in (copy.copy(dataset), copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))):
+        assert copied.duckdb is not dataset.duckdb
+        assert copied.duckdb.sql(query).fetchall() == rows
+
+
+def test_with_closes_the_connection(dataset: hwprices.Dataset) -> None:
+    data = copy.copy(dataset)
+    with data.duckdb as connection:
+        assert connection.sql("select 1").fetchall() == [(1,)]
+    with pytest.raises(duckdb.ConnectionException, match="closed"):
+        data.duckdb.sql("select 1")
+
+
+IN_UTC = """
+import sys, hwprices
+data = hwprices.open(sys.argv[1])
+sql = "select timestamptz '2026-08-01 02:00:00+00' as t, date_trunc('day', t)::varchar as day"
+for connection in (data.duckdb, data.duckdb.cursor(), data.unsafe_duckdb()):
+    print(connection.sql(sql).pl().schema["t"].time_zone, connection.sql(sql).fetchall()[0][1])
+"""
+
+
+def test_sql_gives_times_in_utc_on_every_machine(dataset: hwprices.Dataset) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IN_UTC, dataset.store.root],
+        env=os.environ | {"TZ": "America/New_York"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.splitlines() == ["UTC 2026-08-01 00:00:00+00"] * 3
 
 
 def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:

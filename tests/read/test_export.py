@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import date
@@ -72,6 +73,95 @@ def test_one_duckdb_file_holds_every_table(data: Dataset, tmp_path: Path) -> Non
         tables = {row[0] for row in connection.execute("show tables").fetchall()}
         assert tables == {*data.tables, focus.VIEW}
         assert connection.execute("select count(*) from prices").fetchone() == (15,)
+
+
+def test_the_duckdb_file_has_the_documentation_of_the_release(
+    data: Dataset, tmp_path: Path
+) -> None:
+    file = data.export(tmp_path / "all.duckdb")
+    release = Path(data.store.root) / "releases" / data.version
+    resources = json.loads((release / "datapackage.json").read_text())["resources"]
+    with duckdb.connect(str(file), read_only=True) as connection:
+        columns = connection.execute(
+            "select table_name, column_name from duckdb_columns() where comment is not null"
+        ).fetchall()
+        tables = dict(
+            connection.execute("select table_name, comment from duckdb_tables()").fetchall()
+        )
+        [view] = connection.execute(
+            "select comment from duckdb_views() where not internal"
+        ).fetchall()
+    assert sorted(columns) == sorted(
+        (resource["name"], field["name"])
+        for resource in resources
+        for field in resource["schema"]["fields"]
+    )
+    assert tables == {
+        resource["name"]: f"{resource['description']} Release {data.version}."
+        for resource in resources
+    }
+    assert focus.DRAFT in view[0]
+
+
+def test_the_price_list_can_be_a_table_of_the_duckdb_file(data: Dataset, tmp_path: Path) -> None:
+    file = data.export(tmp_path / "prices.duckdb", ["prices", focus.VIEW])
+    with duckdb.connect(str(file), read_only=True) as connection:
+        assert connection.execute(f"select count(*) from {focus.VIEW}").fetchone() == (14,)
+
+
+def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Path) -> None:
+    for name in ("x.xlsx", "x.duckdb"):
+        with pytest.raises(HwpricesError, match="table cpus is named twice"):
+            data.export(tmp_path / name, ["cpus", "cpus"])
+    for tables, message in (
+        (["cpus", "cpus"], "table cpus is named twice"),
+        (["prizes"], "has no table 'prizes'"),
+        ([focus.VIEW], f"has no table '{focus.VIEW}'"),
+    ):
+        with pytest.raises(HwpricesError, match=message):
+            iceberg.export(data, tmp_path / "x.iceberg", tables)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("x.csv", []),
+        ("x.csv", ["regions"]),
+        ("x.csv", [focus.VIEW]),
+        ("x.xlsx", ["prices", "offers"]),
+        ("x.duckdb", ["prices", "price_history"]),
+        ("x.iceberg", []),
+        ("x.iceberg", ["prices"]),
+    ],
+)
+def test_own_discounts_are_not_dropped_without_a_word(
+    data: Dataset, tmp_path: Path, name: str, tables: list[str]
+) -> None:
+    file = tmp_path / "discounts.yaml"
+    file.write_text("- {match: {family: p5}, discount: 50%}")
+    named = [word for table in tables for word in ("--table", table)]
+    call = ["export", str(tmp_path / name), *named, "--overlays", str(file)]
+    result = CliRunner().invoke(app, [*call, "--root", str(data.store.root)])
+    assert result.exit_code == 2
+    assert "leave out --overlays and HWPRICES_OVERLAYS" in " ".join(result.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    if not name.endswith(".iceberg"):
+        with pytest.raises(HwpricesError, match="own discounts change the table prices only"):
+            data.export(tmp_path / name, tables, overlays=file)
+
+
+def test_a_duckdb_file_with_own_discounts_calls_none_of_them_list(
+    data: Dataset, tmp_path: Path
+) -> None:
+    overlays = rules.parse("- {match: {family: p5}, discount: 50%}", day=date(2026, 8, 1))
+    file = data.export(tmp_path / "all.duckdb", overlays=overlays)
+    with duckdb.connect(str(file), read_only=True) as connection:
+        assert connection.execute("from duckdb_views() where not internal").fetchall() == []
+        comments = connection.execute(
+            "select comment from duckdb_tables() where table_name = 'prices'"
+        ).fetchall()
+    assert "Own discounts are applied here" in comments[0][0]
 
 
 def test_own_discounts_go_into_the_exported_prices(data: Dataset, tmp_path: Path) -> None:
@@ -179,3 +269,22 @@ def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> Non
     )
     by_sql = data.duckdb.sql(f"select count(*) from {focus.VIEW}").fetchall()
     assert by_sql == [(14,)]
+
+
+def test_the_price_list_does_not_use_the_connection_of_the_user(data: Dataset) -> None:
+    own = hwprices.open(data.store.root)
+    own.duckdb.execute("create or replace view prices as select 1 as nothing")
+    assert own.focus_sku_prices().collect().height == 14
+    own.duckdb.close()
+    assert own.focus_sku_prices().collect().height == 14
+
+
+def test_a_price_list_of_prices_without_its_columns_is_an_error(
+    market: Path, tmp_path: Path
+) -> None:
+    copied = shutil.copytree(market, tmp_path / "data")
+    damaged = hwprices.open(copied)
+    for file in damaged.files("prices"):
+        pl.DataFrame({"provider": ["aws"]}).write_parquet(file)
+    with pytest.raises(HwpricesError, match=r"^no price list: .* hwprices verify"):
+        damaged.focus_sku_prices()

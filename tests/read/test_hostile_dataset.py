@@ -367,6 +367,44 @@ def test_every_way_to_pass_a_query_is_checked(root: Path) -> None:
     assert contents(root.parent) == before
 
 
+def test_relations_and_what_calls_give_are_locked_too(root: Path) -> None:
+    """DuckDB's own relation runs any SQL: relation.query(view, sql)."""
+    before = contents(root.parent)
+    connection = hwprices.open(root).duckdb
+    query = f"copy (select 1) to {REPLACED} (format csv, use_tmp_file false)"
+    relation = connection.sql("from prices")
+    for locked in (relation, relation.filter("true"), connection.table("prices")):
+        with pytest.raises(HwpricesError, match="may not read or write files"):
+            locked.query("v", query)
+        for write in (locked.to_csv, locked.to_parquet, locked.write_csv, locked.write_parquet):
+            with pytest.raises(HwpricesError, match="writes no files"):
+                write(f"data/{RELEASE_FILE}")
+    with pytest.raises(HwpricesError, match="may not read or write files"):
+        connection.begin().execute(query)
+    connection.rollback()
+    with pytest.raises(HwpricesError, match="may not read or write files"):
+        connection.query_appender(query, {})
+    assert contents(root.parent) == before
+
+
+def test_a_locked_relation_reads_as_one_of_duckdb(root: Path) -> None:
+    connection = hwprices.open(root).duckdb
+    relation = connection.sql("select * from prices order by instance_type")
+    types = ["m5.2xlarge", "m5.large", "m5.xlarge"]
+    assert [row[0] for row in relation.fetchall()] == types
+    assert relation.pl()["instance_type"].to_list() == types
+    assert relation.df()["instance_type"].to_list() == types
+    assert relation.to_arrow_table().column(0).to_pylist() == types
+    assert pl.DataFrame(relation)["instance_type"].to_list() == types
+    assert relation["instance_type"].columns == relation.columns == ["instance_type"]
+    assert len(relation) == 3
+    assert "instance_type" in relation
+    assert "m5.large" in repr(relation)
+    assert relation.union(relation).query("v", "select count(*) from v").fetchall() == [(6,)]
+    connection.register("more", relation)
+    assert connection.sql("select count(*) from more").fetchall() == [(3,)]
+
+
 def test_unsafe_lets_a_query_write(root: Path) -> None:
     result = run("query", "copy (from prices) to 'written.csv'", "--unsafe", root=root)
     assert result.exit_code == 0, result.stderr

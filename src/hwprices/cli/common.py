@@ -1,6 +1,5 @@
 """What all commands share: options, errors in one line, and how answers are printed."""
 
-import json
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,7 +105,9 @@ def print_table(table: "RenderableType") -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; decimals and dates become text."""
-    typer.echo(json.dumps(value, indent=1, default=str))
+    from hwprices.read.export.plain_json import to_json
+
+    typer.echo(to_json(value, indent=1, ascii_only=True))
 
 
 def print_csv(rows: "pl.DataFrame") -> None:

@@ -7,6 +7,7 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import Release, Root, open_dataset
+from hwprices.errors import HwpricesError
 
 Target = Annotated[
     Path,
@@ -37,7 +38,8 @@ def export(
 
     Texts that a spreadsheet would run as a formula get an apostrophe in CSV, and are plain texts in
     Excel. With --overlays the table prices has own discounts applied, the list price beside them.
-    Excel and Iceberg need hwprices[export].
+    Other tables with prices are refused then; a whole .duckdb has them with list prices. Excel and
+    Iceberg need hwprices[export].
 
     Example:
 
@@ -50,13 +52,22 @@ def export(
     from hwprices.read.terminal.tables import escaped
 
     dataset = open_dataset(root, version)
+    rules = filters.load_overlays(overlays)
     if target.suffix.lower() == ".iceberg":
         from hwprices.read.export import iceberg
 
+        if rules is not None:
+            raise HwpricesError(
+                "an Iceberg catalog is of the release's own files, which have list prices",
+                "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
+            )
         iceberg.export(dataset, target, table)
     else:
         from hwprices.read.export import files
 
-        rules = filters.load_overlays(overlays)
         files.export(dataset, target, table or (), overlays=rules)
+        if rules is not None and target.suffix.lower() == ".duckdb":
+            from hwprices.read.export.database import DISCOUNTED
+
+            typer.echo(f"table prices: {DISCOUNTED}", err=True)
     typer.echo(f"wrote {escaped(str(target))} from release {dataset.version}")

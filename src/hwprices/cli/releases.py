@@ -24,6 +24,8 @@ from hwprices.errors import HwpricesError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
+    from hwprices.read.sql import LockedRelation
+
 Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
 
 Unsafe = Annotated[
@@ -81,7 +83,7 @@ def query(
     Each table of the release is a view: prices, offers, instance_types and so on;
     docs/data-dictionary.md lists them with their columns. Prints the rows of the result. The query
     reads these tables only: other files, the network and extensions are refused, and so is writing
-    a file (copy … to) unless --unsafe is given.
+    a file (copy … to) unless --unsafe is given. Times are in UTC.
 
     Example:
 
@@ -103,25 +105,27 @@ def query(
 
 
 def _print_result(
-    result: "DuckDBPyRelation", limit: int | None, *, as_json: bool, as_csv: bool
+    result: "DuckDBPyRelation | LockedRelation", limit: int | None, *, as_json: bool, as_csv: bool
 ) -> None:
-    """Print the rows of a query as JSON, as CSV or as a table; prices as a person writes them."""
-    import polars
+    """Print the rows of a query as JSON, as CSV or as a table; prices as a person writes them.
 
+    Raises:
+        HwpricesError: JSON or CSV would have two columns with the same name.
+    """
+    from hwprices.read.export import query_rows
     from hwprices.read.terminal.query import render_result
 
     rows = result if limit is None else result.limit(limit)
+    columns = result.columns
+    if as_json or as_csv:
+        query_rows.check_names(columns)
     if as_json:
-        print_json([dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows.fetchall()])
     elif as_csv:
-        print_csv(
-            polars.DataFrame(
-                rows.fetchall(), schema=rows.columns, orient="row", infer_schema_length=None
-            )
-        )
+        print_csv(query_rows.to_frame(columns, rows.fetchall()))
     else:
         shown = limit or MAX_ROWS
-        print_table(render_result(result.columns, result.limit(shown + 1).fetchall(), shown))
+        print_table(render_result(columns, result.limit(shown + 1).fetchall(), shown))
 
 
 def releases(

@@ -179,6 +179,10 @@ class Dataset:
             raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
         return self.scan(name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what is copied and pickled: all but the connection, which cannot be."""
+        return {name: value for name, value in self.__dict__.items() if name != "duckdb"}
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.tables})
 
@@ -191,16 +195,15 @@ class Dataset:
         """A DuckDB connection with a view for each table, and access to nothing else.
 
         Its queries read the tables of this release, and no other file, no network and no extension;
-        tables that they create are in memory. ``unsafe_duckdb`` has no such bounds.
+        tables that they create are in memory. ``unsafe_duckdb`` has no such bounds. Times are in
+        UTC. A copy of the dataset has a connection of its own.
 
         >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
         [(42,)]
         """
-        import duckdb
-
         from hwprices.read import sql
 
-        connection = duckdb.connect(config=dict(sql.NO_EXTENSIONS))
+        connection = sql.connect(**sql.NO_EXTENSIONS)
         self._create_views(connection)
         files = [file for table in self.tables for file in self._local_files(table)]
         return sql.lock(connection, files)
@@ -215,9 +218,9 @@ class Dataset:
         >>> open("sample").unsafe_duckdb().sql(sql).fetchall()
         [(4,)]
         """
-        import duckdb
+        from hwprices.read import sql
 
-        connection = duckdb.connect()
+        connection = sql.connect()
         self._create_views(connection)
         return connection
 

@@ -7,18 +7,19 @@ enough alone:
   cannot be changed back.
 - DuckDB has no setting that allows a file to be read but not to be written (``copy … to`` one of
   the release's own files would replace it), so that statements that write files are refused before
-  DuckDB gets them.
+  DuckDB gets them. Connections and relations are handed out in wrappers that do so.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
 from hwprices.errors import HwpricesError, first_line
 
 if TYPE_CHECKING:
     import duckdb
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
 NO_EXTENSIONS = {
     "autoinstall_known_extensions": False,
@@ -62,6 +63,19 @@ def quoted_list(texts: Iterable[str]) -> str:
     return f"[{', '.join(quoted_text(text) for text in texts)}]"
 
 
+def connect(**settings: Any) -> "DuckDBPyConnection":
+    """Open a DuckDB in memory that gives times in UTC, whatever the time zone of the machine is.
+
+    Args:
+        settings: of DuckDB, by name.
+    """
+    import duckdb
+
+    connection = duckdb.connect(config=settings)
+    connection.execute("set global TimeZone = 'UTC'")  # global: for its cursors too
+    return connection
+
+
 def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[str]) -> None:
     """Make Parquet files readable as a table.
 
@@ -93,24 +107,72 @@ def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "LockedConne
     return LockedConnection(connection)
 
 
-class LockedConnection:
+class _Wrapper:
+    """Pass attributes and calls on to an object of DuckDB's; what they give is wrapped too."""
+
+    def __init__(self, wrapped: Any, connection: "DuckDBPyConnection") -> None:
+        self._wrapped = wrapped
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "_repr_mimebundle_":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return self._wrap(getattr(self._wrapped, name))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._wrapped)})
+
+    def _wrap(self, value: Any) -> Any:
+        # by name: DuckDB is imported late, and older versions have no GroupedRelation
+        name = type(value).__name__
+        if name == "DuckDBPyConnection":
+            return LockedConnection(value)
+        if name in ("DuckDBPyRelation", "GroupedRelation"):
+            return LockedRelation(value, self._connection)
+        return self._wrap_result(value) if callable(value) else value
+
+    def _wrap_result(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            bare = [_unwrap(argument) for argument in arguments]
+            return self._wrap(
+                function(*bare, **{name: _unwrap(value) for name, value in named.items()})
+            )
+
+        return call
+
+
+def _unwrap(value: Any) -> Any:
+    return value._wrapped if isinstance(value, _Wrapper) else value
+
+
+class LockedConnection(_Wrapper):
     """A DuckDB connection that refuses statements that write files.
 
     It has the methods of DuckDB's connection: ``sql(…)`` gives a relation, ``execute(…)`` the
-    connection itself.
+    connection itself. ``with`` closes it at its end.
     """
 
     def __init__(self, connection: "DuckDBPyConnection") -> None:
-        self._connection = connection
+        super().__init__(connection, connection)
 
-    def sql(self, query: Any, **settings: Any) -> "DuckDBPyRelation":
+    def __enter__(self) -> Self:
+        """Give the connection itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def sql(self, query: Any, **settings: Any) -> "LockedRelation":
         """Run a query and give its result as a relation, or None for a statement without one.
 
         Raises:
             HwpricesError: it has a statement that may write files.
         """
         check(self._connection, query)
-        return self._connection.sql(query, **settings)
+        relation: LockedRelation = self._wrap(self._connection.sql(query, **settings))
+        return relation
 
     query = from_query = sql
 
@@ -130,16 +192,58 @@ class LockedConnection:
         self._connection.executemany(query, *parameters, **named)
         return self
 
-    def cursor(self) -> "LockedConnection":
-        """Give another connection to the same tables."""
-        return LockedConnection(self._connection.cursor())
+    def query_appender(self, query: Any, *columns: Any, **named: Any) -> Any:
+        """Collect rows and run a query over them. See ``execute``."""
+        check(self._connection, query)
+        return self._connection.query_appender(query, *columns, **named)
 
-    duplicate = cursor
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self._connection, name)
+class LockedRelation(_Wrapper):
+    """The result of a query of a ``LockedConnection``: DuckDB's relation, but it writes no file.
+
+    ``fetchall()``, ``pl()``, ``df()``, ``arrow()``, ``show()``, ``filter(…)`` and so on are
+    DuckDB's. Relations that they give are locked too.
+    """
+
+    def to_csv(self, *_: object, **__: object) -> None:
+        """Refuse to write a file.
+
+        Raises:
+            HwpricesError: always.
+        """
+        raise HwpricesError("a locked connection writes no files", "Use unsafe_duckdb() for it.")
+
+    to_parquet = write_csv = write_parquet = to_csv
+
+    def query(self, view: str, query: str) -> "LockedRelation":
+        """Run a query that reads this relation under the name of a view.
+
+        Raises:
+            HwpricesError: it has a statement that may write files.
+        """
+        check(self._connection, query)
+        relation: LockedRelation = self._wrap(self._wrapped.query(view, query))
+        return relation
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self._wrapped)
+
+    def __contains__(self, column: str) -> bool:
+        """Tell whether there is such a column."""
+        return column in self._wrapped
+
+    def __getitem__(self, column: str) -> "LockedRelation":
+        """Give a relation with this column alone."""
+        return LockedRelation(self._wrapped[column], self._connection)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """Give the rows to a program that reads Arrow."""
+        return self._wrapped.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Draw the first rows."""
+        return repr(self._wrapped)
 
 
 def check(connection: "DuckDBPyConnection", query: Any) -> None:

@@ -1,8 +1,8 @@
 """Make tables flat and harmless for spreadsheets."""
 
-import json
-
 import polars as pl
+
+from hwprices.read.export.plain_json import to_json
 
 FORMULA_START = r"^[=+\-@\t\r]"
 """A cell that begins with one of these may be run as a formula by a spreadsheet:
@@ -23,10 +23,7 @@ def _flat(column: pl.Series) -> pl.Series:
     inner = dtype.inner if isinstance(dtype, pl.List) else dtype
     if isinstance(dtype, pl.List) and not isinstance(inner, pl.List | pl.Struct):
         return column.cast(pl.List(pl.String)).list.join("; ")
-    values = [
-        None if value is None else json.dumps(value, default=str, ensure_ascii=False)
-        for value in (column.to_list())
-    ]
+    values = [None if value is None else to_json(value) for value in column.to_list()]
     return pl.Series(column.name, values, dtype=pl.String)
 
 
@@ -40,5 +37,19 @@ def harmless(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def to_csv(rows: pl.DataFrame) -> str:
-    """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless."""
-    return harmless(flat(rows)).write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.fZ")
+    """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless.
+
+    Times with a zone are written in UTC with Z at their end, times without one without it.
+    """
+    return harmless(flat(rows)).with_columns(_times(rows)).write_csv()
+
+
+def _times(rows: pl.DataFrame) -> list[pl.Expr]:
+    times = []
+    for name, dtype in rows.schema.items():
+        if isinstance(dtype, pl.Datetime):
+            time = pl.col(name)
+            zoned = dtype.time_zone is not None
+            utc = time.dt.convert_time_zone("UTC") if zoned else time
+            times.append(utc.dt.strftime("%Y-%m-%dT%H:%M:%S%.f" + "Z" * zoned))
+    return times

@@ -24,16 +24,31 @@ sku_price_id of AWS, which has most of the prices. DuckDB would choose a diction
 takes 1.6 to 2.7 times as long to make and saves no room (docs/performance.md)."""
 
 
+FOCUS = f"Prices by the draft SKU Price dataset of FOCUS ({focus.DRAFT})."
+
+DISCOUNTED = (
+    "Own discounts are applied here, and list_effective_hourly is the list price. Other tables "
+    f"have list prices. The view {focus.VIEW}, which is one of list prices, is left out."
+)
+"""What the comment of the table prices says besides, where own discounts are applied to it."""
+
+
 def build(
-    target: Path, files: Mapping[str, Sequence[str]], package: Mapping[str, Any], version: str
+    target: Path,
+    files: Mapping[str, Sequence[str]],
+    package: Mapping[str, Any],
+    version: str,
+    *,
+    discounted: bool = False,
 ) -> None:
-    """Write the file.
+    """Write the file, with the view of FOCUS where there are list prices and no such table.
 
     Args:
         target: the file; there must be none yet.
         files: Parquet files of each table, on this machine.
         package: the release's datapackage.json, which describes tables and columns.
-        version: the release, for the comment of the table ``release``.
+        version: the release, for the comments on tables.
+        discounted: own discounts are applied to ``prices``.
 
     Raises:
         HwpricesError: it cannot be written.
@@ -48,13 +63,22 @@ def build(
         connection.execute(f"{attach} (storage_version {quoted_text(STORAGE_VERSION)})")
         connection.execute("use release_file")
         connection.execute("begin")
+        columns = {}
         for table, paths in files.items():
             source = f"read_parquet({quoted_list(paths)}, hive_partitioning = false)"
-            connection.execute(_create_table(connection, table, source))
+            kinds = _kinds(connection, source)
+            columns[table] = list(kinds)
+            connection.execute(_create_table(table, kinds))
             connection.execute(f"insert into {quoted_name(table)} select * from {source}")  # noqa: S608
-        if "prices" in files:
+        has_view = "prices" in files and focus.VIEW not in files and not discounted
+        if has_view:
             connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
-        connection.execute("; ".join(_comments(files, package, version)))
+        comments = _comments(columns, package, version, discounted=discounted)
+        if has_view:
+            comments.append(_comment(f"view {focus.VIEW}", FOCUS))
+        elif focus.VIEW in files:
+            comments.append(_comment(f"table {focus.VIEW}", FOCUS))
+        connection.execute("; ".join(comments))
         connection.execute("commit")
         connection.execute("use memory")
         connection.execute("detach release_file")
@@ -64,31 +88,43 @@ def build(
         connection.close()
 
 
-def _create_table(connection: "duckdb.DuckDBPyConnection", table: str, source: str) -> str:
-    """Write the statement that makes a table with the columns of its files."""
+def _kinds(connection: "duckdb.DuckDBPyConnection", source: str) -> dict[str, str]:
+    """Tell the type of each column of Parquet files."""
     columns = connection.execute(f"describe select * from {source}").fetchall()  # noqa: S608
+    return {name: kind for name, kind, *_ in columns}
+
+
+def _create_table(table: str, kinds: Mapping[str, str]) -> str:
+    """Write the statement that makes a table with these columns."""
     packed = dict.fromkeys(UNIQUE_TEXTS.get(table, ()), " using compression zstd")
-    lines = [f"{quoted_name(name)} {kind}{packed.get(name, '')}" for name, kind, *_ in columns]
+    lines = [f"{quoted_name(name)} {kind}{packed.get(name, '')}" for name, kind in kinds.items()]
     return f"create table {quoted_name(table)} ({', '.join(lines)})"
 
 
 def _comments(
-    tables: Mapping[str, Sequence[str]], package: Mapping[str, Any], version: str
+    columns: Mapping[str, Sequence[str]],
+    package: Mapping[str, Any],
+    version: str,
+    *,
+    discounted: bool,
 ) -> list[str]:
-    """Write the comments on tables and columns."""
+    """Write the comments on tables and columns that are there."""
     comments = []
     for resource in package["resources"]:
         name = resource["name"]
-        if name not in tables:
+        if name not in columns:
             continue
         table = quoted_name(name)
-        about = f"{resource['description']} Release {version}."
-        comments.append(f"comment on table {table} is {quoted_text(about)}")
+        note = f" {DISCOUNTED}" if discounted and name == "prices" else ""
+        about = f"{resource['description']}{note} Release {version}."
+        comments.append(_comment(f"table {table}", about))
         for field in resource["schema"]["fields"]:
-            unit = f" Unit: {field['unit']}." if field.get("unit") else ""
-            text = quoted_text(f"{field['description']}{unit}")
-            comments.append(f"comment on column {table}.{quoted_name(field['name'])} is {text}")
-    if "prices" in tables:
-        about = f"Prices by the draft SKU Price dataset of FOCUS ({focus.DRAFT})."
-        comments.append(f"comment on view {focus.VIEW} is {quoted_text(about)}")
+            if field["name"] in columns[name]:
+                unit = f" Unit: {field['unit']}." if field.get("unit") else ""
+                column = f"column {table}.{quoted_name(field['name'])}"
+                comments.append(_comment(column, f"{field['description']}{unit}"))
     return comments
+
+
+def _comment(what: str, text: str) -> str:
+    return f"comment on {what} is {quoted_text(text)}"

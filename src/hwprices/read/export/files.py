@@ -1,19 +1,20 @@
 """Write tables of a release as CSV, JSON, Parquet, a workbook or one DuckDB file."""
 
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
-from hwprices.read import focus
+from hwprices.errors import HwpricesError, first_line
+from hwprices.read import datapackage, focus
 from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.errors import cannot_write
+from hwprices.read.export.plain_json import to_json
 from hwprices.read.overlays import apply
 from hwprices.storage.scratch import scratch_directory
 
@@ -25,6 +26,16 @@ DEFAULT_TABLE = "offers"
 
 BATCH_ROWS = 50_000
 """Rows of the price list that are Python objects at once: some 100 MB."""
+
+LIST_PRICES = (
+    DEFAULT_TABLE,
+    focus.VIEW,
+    "component_prices",
+    "price_components",
+    "price_history",
+    "changes",
+)
+"""Tables with prices that own discounts do not change."""
 
 MAX_SHEET_ROWS = 1_048_575
 """Rows of an Excel sheet below its heading:
@@ -46,7 +57,9 @@ def export(
             table for each.
         tables: which ones; without any ``offers``, and for .duckdb all. ``focus_sku_prices`` is the
             price list in the draft form of FOCUS.
-        overlays: own discounts, applied to ``prices``.
+        overlays: own discounts, applied to ``prices``, which must be among the tables. Other tables
+            with prices may not be named then; a whole .duckdb has them with list prices, and a
+            comment that says so.
 
     Raises:
         HwpricesError: the suffix, a table or their number does not fit, the file is there already,
@@ -62,12 +75,15 @@ def export(
     names = list(tables) or (dataset.tables if suffix == ".duckdb" else [DEFAULT_TABLE])
     if suffix in ONE_TABLE and len(names) > 1:
         raise HwpricesError(f"{path} holds one table", "Name one, or write .xlsx or .duckdb.")
+    check_once(names)
+    if overlays is not None:
+        _check_discounts(names, named=bool(tables))
     if path.exists():
         raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
     frames = {name: table(dataset, name, overlays) for name in names}
     if suffix == ".duckdb":
         with _new_file(path):
-            _database(path, frames)
+            _database(path, dataset, frames, discounted=overlays is not None)
         return path
     rows = {name: frame.collect() for name, frame in frames.items()}
     with _new_file(path):
@@ -76,6 +92,31 @@ def export(
         else:
             ONE_TABLE[suffix](path, rows[names[0]])
     return path
+
+
+def check_once(tables: Sequence[str]) -> None:
+    """Refuse a table that is named twice.
+
+    Raises:
+        HwpricesError: one is.
+    """
+    for name in tables:
+        if tables.count(name) > 1:
+            raise HwpricesError(f"table {name} is named twice", "Name each table once.")
+
+
+def _check_discounts(names: Sequence[str], *, named: bool) -> None:
+    """Refuse own discounts where tables would have list prices without a word.
+
+    Raises:
+        HwpricesError: ``prices`` is not among them, or a table with list prices was named.
+    """
+    wrong = [name for name in names if name in LIST_PRICES] if named else []
+    if "prices" not in names or wrong:
+        raise HwpricesError(
+            f"own discounts change the table prices only, not {(wrong or names)[0]}",
+            "Write prices alone (--table prices), or leave out --overlays and HWPRICES_OVERLAYS.",
+        )
 
 
 @contextmanager
@@ -117,22 +158,32 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     Columns have the types that the query states, also those without a value.
 
     Raises:
-        HwpricesError: a column of prices has another type than the dataset's.
+        HwpricesError: there are no prices, or a column has another type than the dataset's.
     """
+    import duckdb
+
+    damaged = "hwprices verify names files that were altered."
+    dataset.files("prices")  # there is such a table
+    # a copy has a connection of its own: that of the user may be closed, or have other views.
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
-    connection = dataset.duckdb.cursor()
-    result = connection.sql(focus.view_sql())
-    kinds = dict(zip(result.columns, map(str, result.types), strict=True))
-    if strange := [f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES]:
-        raise HwpricesError(
-            f"prices of this release have other types than expected: {', '.join(strange)}",
-            "hwprices verify names files that were altered.",
-        )
-    schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
-    batches = [pl.DataFrame(schema=schema)]
-    connection.execute(focus.view_sql())
-    while rows := connection.fetchmany(BATCH_ROWS):
-        batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
+    with copy(dataset).duckdb as connection:
+        try:
+            result = connection.sql(focus.view_sql())
+        except duckdb.BinderException as error:
+            raise HwpricesError(f"no price list: {first_line(error)}", damaged) from None
+        kinds = dict(zip(result.columns, map(str, result.types), strict=True))
+        if strange := [
+            f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES
+        ]:
+            raise HwpricesError(
+                f"prices of this release have other types than expected: {', '.join(strange)}",
+                damaged,
+            )
+        schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
+        batches = [pl.DataFrame(schema=schema)]
+        connection.execute(focus.view_sql())
+        while rows := connection.fetchmany(BATCH_ROWS):
+            batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
     return pl.concat(batches).lazy()
 
 
@@ -163,7 +214,7 @@ def _json(path: Path, rows: pl.DataFrame) -> None:
         file.write("[")
         for index, row in enumerate(rows.iter_rows(named=True)):
             file.write(",\n" if index else "\n")
-            file.write(json.dumps(row, default=str, ensure_ascii=False))
+            file.write(to_json(row))
         file.write("\n]\n")
 
 
@@ -208,13 +259,16 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
     path.write_bytes(buffer.getbuffer())
 
 
-def _database(path: Path, frames: Mapping[str, pl.LazyFrame]) -> None:
-    """Write a DuckDB file with these tables."""
+def _database(
+    path: Path, dataset: "Dataset", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
+) -> None:
+    """Write a DuckDB file with these tables and their documentation."""
     from hwprices.read.export import database
 
+    package = datapackage.read(dataset, datapackage.Package) or {"resources": []}
     with scratch_directory() as folder:
         files = {}
         for name, frame in frames.items():
             files[name] = [str(Path(folder) / f"{name}.parquet")]
             frame.sink_parquet(files[name][0])
-        database.build(path, files, {"resources": []}, "")
+        database.build(path, files, package, dataset.version, discounted=discounted)

@@ -4,12 +4,14 @@ The tables' metadata lies in a folder of its own; it points to the release's fil
 """
 
 import shutil
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwprices.errors import HwpricesError
 from hwprices.read.export.errors import cannot_write
+from hwprices.read.export.files import check_once
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -26,8 +28,9 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
         tables: which ones; all by default. Tables without rows are left out.
 
     Raises:
-        HwpricesError: pyiceberg is not installed, the release is on an object store, or the folder
-            exists or cannot be written; what was written of it is deleted then.
+        HwpricesError: pyiceberg is not installed, the release is on an object store or has no such
+            table, a table is named twice, or the folder exists or cannot be written; what was
+            written of it is deleted then.
     """
     if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
         raise HwpricesError("Iceberg needs pyiceberg", "pip install 'hwprices[export]'.")
@@ -35,6 +38,9 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
         raise HwpricesError(
             f"{dataset.store.root} is no folder", "Copy the release to this machine first."
         )
+    names = tables or dataset.tables
+    check_once(names)
+    files = {name: dataset.files(name) for name in names}
     target = Path(folder).absolute()
     if target.exists():
         raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
@@ -42,7 +48,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
 
     try:
         target.mkdir(parents=True)
-        _register(dataset, target, tables or dataset.tables)
+        _register(dataset, target, files)
     except BaseException as error:
         shutil.rmtree(target, ignore_errors=True)
         if isinstance(error, OSError):
@@ -53,17 +59,17 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
     return target
 
 
-def _register(dataset: "Dataset", folder: Path, tables: list[str]) -> None:
-    """Make the catalog and its tables in an empty folder."""
+def _register(dataset: "Dataset", folder: Path, files: Mapping[str, list[str]]) -> None:
+    """Make the catalog and its tables, whose Parquet files these are, in an empty folder."""
     import pyarrow.parquet
     from pyiceberg.catalog.sql import SqlCatalog
 
     catalog = SqlCatalog(NAMESPACE, uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
     catalog.create_namespace(NAMESPACE)
-    for name in tables:
+    for name, paths in files.items():
         if dataset.manifest["tables"][name]["rows"] == 0:
             continue
-        files = [str(Path(file).absolute()) for file in dataset.files(name)]
-        schema = pyarrow.parquet.read_schema(files[0])
+        absolute = [str(Path(path).absolute()) for path in paths]
+        schema = pyarrow.parquet.read_schema(absolute[0])
         made = catalog.create_table(f"{NAMESPACE}.{name}", schema=schema)
-        made.add_files(files, snapshot_properties={"hwprices.release": dataset.version})
+        made.add_files(absolute, snapshot_properties={"hwprices.release": dataset.version})

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read import datapackage
 from hwprices.read.dataset import Dataset
-from hwprices.storage import layout, manifests
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
 """A column of offers with the price of one way to buy the machine."""
@@ -213,13 +213,7 @@ def _group(name: str) -> str:
 
 def descriptions(dataset: Dataset, table: str) -> dict[str, dict[str, Any]]:
     """Read what the release's datapackage.json says of the columns of a table, by name."""
-    key = layout.release_datapackage(dataset.version)
-    data = dataset.store.get(key, manifests.MAX_BYTES)
-    if data is None:
-        return {}
-    package = manifests.decode(
-        data, dict[str, Any], file=dataset.store.uri(key), remedy="Publish again."
-    )
+    package: dict[str, Any] = datapackage.read(dataset, dict[str, Any]) or {}
     for resource in package.get("resources", []):
         if resource.get("name") == table:
             return {field["name"]: field for field in resource["schema"]["fields"]}
