@@ -128,16 +128,19 @@ class Dataset:
     ) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
-        ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
-        price_history and per_accelerator_hour.
+        Options are names as ``find`` takes them, in any case; ``os`` may be "any". ``plain``: only
+        shared tenancy, no other software, licenses included. Returns the columns of price_history,
+        placeholder (this release flags the price as one) and per_accelerator_hour.
 
         >>> moves = open("sample").history("p5.48xlarge", purchase_option="on_demand")
         >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
         [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
 
         Raises:
-            HwpricesError: no release has had a price of this name; the line names the nearest.
+            HwpricesError: no release has had a price of this name, or there is no such provider,
+                region, purchase option or system; the line names the nearest.
         """
+        from hwprices.read.find.vocabulary import Vocabulary
         from hwprices.read.history import intervals
 
         return intervals.history(
@@ -148,6 +151,7 @@ class Dataset:
             purchase_option=purchase_option,
             os=os,
             plain=plain,
+            names=Vocabulary.of(self),
         )
 
     def diff(self, since: "When | None" = None) -> pl.DataFrame:
