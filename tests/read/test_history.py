@@ -2,7 +2,7 @@
 
 import doctest
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import polars as pl
@@ -189,9 +189,24 @@ def test_diff_with_a_day_to_come_is_refused(release):
     assert diff.diff(release, last, last).is_empty()
 
 
-@pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "", "\x1b[31m"])
+@pytest.mark.parametrize(
+    "when", ["yesterday", "2026-13-01", "", "\x1b[31m", "20261123T999999Z", "20260231T000000Z"]
+)
 def test_what_is_no_day_is_refused(when):
     with pytest.raises(HwpricesError, match="is no day, time or version"):
+        moment.instant(when)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "9999-12-31T23:59:59-05:00",
+        "0001-01-01T00:00+09:00",
+        datetime.max.replace(tzinfo=timezone(-timedelta(hours=5))),
+    ],
+)
+def test_a_time_that_no_year_has_in_utc_is_refused(when):
+    with pytest.raises(HwpricesError, match="is in no year from 1 to 9999 in UTC"):
         moment.instant(when)
 
 

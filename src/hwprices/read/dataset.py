@@ -90,6 +90,9 @@ class Dataset:
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame; nothing is read until it is collected.
 
+        Where a file is missing or damaged, collecting it, and each method that does, raises what
+        polars does: FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.
+
         >>> p5 = open("sample").scan("instance_types").filter(instance_type="p5.48xlarge")
         >>> p5.select("vcpus", "memory_gib").collect().rows()
         [(192, 2048.0)]
