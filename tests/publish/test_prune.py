@@ -128,7 +128,7 @@ def test_the_release_in_force_stays_also_where_it_is_not_the_newest(tmp_path, ma
 def write_unfinished(store, key, age):
     """Write a file of a run that has no manifest."""
     path = store.local(key)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("x")
     os.utime(path, ((NOW - age).timestamp(),) * 2)
     return path
@@ -145,8 +145,9 @@ def test_unfinished_staging_stays_for_a_day(tmp_path, manifest):
         write_unfinished(store, f"staged/aws/{run}/prices/aws/all.parquet", age)
         for run, age in (("r1", DAY / 2), ("r2", DAY * 2))
     )
+    first = write_unfinished(store, "staged/aws/r1/zones/aws/all.parquet", DAY * 2)
     assert prune(store, Policy(), now=NOW).leftovers == 1
-    assert (young.exists(), old.exists()) == (True, False)
+    assert (young.exists(), first.exists(), old.exists()) == (True, True, False)
     assert store.exists(f"{staged.directory}/manifest.json")
 
 
