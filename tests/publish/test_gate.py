@@ -1,5 +1,6 @@
 """The gate: what stops a provider, and what is only reported (known wrong number R1)."""
 
+import math
 from decimal import Decimal
 
 import polars as pl
@@ -8,7 +9,7 @@ from tests.helpers import make
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
-from hwprices.publish.gate import comparisons
+from hwprices.publish.gate import comparisons, invariants
 
 
 def candidate(frames, origin="live"):
@@ -255,3 +256,167 @@ def test_a_price_where_the_type_is_not_offered_is_reported():
     assert result.outcome == "warn"
     assert result.detail.startswith("1 of 2 priced (region, type) pairs")
     assert result.detail.endswith("first m1.large")
+
+
+def found(check, *machines, extra=()):
+    """What an invariant says of on-demand prices: the exceptions, the rows, and the first types.
+
+    A machine is its name, price and figures; ``extra`` are more rows of prices.
+    """
+    types = {name: {"instance_type": name, **figures} for name, _, figures in machines}
+    listed = [
+        {"instance_type": name, "hourly": Decimal(amount), "region": more.get("region", "r1")}
+        for name, amount, more in machines
+    ]
+    known = set(make.table("instance_types", [make.TYPE]).columns)
+    rows = [
+        {**make.TYPE, **{key: value for key, value in one.items() if key in known}}
+        for one in types.values()
+    ]
+    tables = {
+        "instance_types": make.table("instance_types", rows),
+        "prices": make.prices(*listed, *({"region": "r1", **row} for row in extra)),
+    }
+    told = invariants.exceptions(candidate(tables), [check])[check]
+    return told.count, told.rows, told.first
+
+
+METAL = {"family": "m5", "vcpus": 96, "bare_metal": True, "local_disk_gib": 0.0}
+VIRTUAL = {**METAL, "bare_metal": False}
+LICENSED = [
+    {"software": "sql_server_standard", "hourly": Decimal(40)},
+    {"license_model": "byol", "hourly": Decimal(30)},
+    {"tenancy": "dedicated", "hourly": Decimal(20)},
+    {"os": "windows", "hourly": Decimal(10)},
+]
+
+
+@pytest.mark.parametrize(
+    ("amount", "broken"),
+    [("4.608", 0), ("4.65", 0), ("4.57", 0), ("4.70", 1), ("4.50", 1)],
+)
+def test_bare_metal_is_compared_with_the_plain_price_of_its_twin(amount, broken):
+    """m5.metal costs 4.608 USD, as m5.24xlarge. With a license, both cost more."""
+    machines = [
+        ("m5.metal", amount, METAL),
+        ("m5.24xlarge", "4.608", VIRTUAL),
+        ("m5.24xcheap", "4.2", VIRTUAL),
+        ("m8gb.metal-24xl", "9.2", {**METAL, "family": "m8gb"}),  # as AWS lists it
+        ("m8gb.24xlarge", "4.6", {**VIRTUAL, "family": "m8gb"}),
+    ]
+    extra = [
+        {"instance_type": name, **row} for row in LICENSED for name in ("m5.metal", "m5.24xlarge")
+    ]
+    first = ("m5.metal",) if broken else ()
+    assert found("metal_equals_twin", *machines, extra=extra) == (broken, 1, first)
+
+
+def sized(name, vcpus, amount, **figures):
+    return name, amount, {"family": "m5", "vcpus": vcpus, "burstable": None, **figures}
+
+
+def test_a_vcpu_is_compared_with_those_of_its_series_in_the_region():
+    device = {"accelerator_id": "nvidia-l4", "vendor_name": "L4", "count": 1.0, "memory_gib": 24.0}
+    machines = [
+        *(sized(f"m5.{size}", size, str(0.05 * size)) for size in (2, 4, 8, 16, 32)),
+        sized("m5.up", 2, "0.24"),
+        sized("m5.down", 2, "0.0417"),
+        sized("m5.too-dear", 2, "0.26"),
+        sized("m5.too-cheap", 2, "0.038"),
+        sized("m5.burstable", 2, "0.001", burstable=True),
+        sized("m5.one", 1, "9"),
+        sized("m5.gpu", 4, "9", accelerators=[device]),
+        sized("c9.2", 2, "1", family="c9"),
+        sized("m5.far", 2, "1", region="r2"),
+    ]
+    extra = [{"instance_type": "m5.2", "hourly": None, "price_reason": "listed_at_zero"}]
+    told = found("price_per_vcpu", *machines, extra=extra)
+    assert told == (2, 11, ("m5.too-cheap", "m5.too-dear"))
+
+
+def with_devices(name, amount, count, *ids, **figures):
+    devices = [
+        {"accelerator_id": key, "vendor_name": "?", "count": count, "memory_gib": 80.0}
+        for key in ids
+    ]
+    return name, amount, {"accelerators": devices, "accelerator_count": count, **figures}
+
+
+def test_a_machine_is_compared_with_what_its_accelerators_cost_elsewhere():
+    h100, l4 = "nvidia-h100-sxm5-80gb", "nvidia-l4"
+    machines = [
+        with_devices("h.1", "4", 1.0, h100),
+        with_devices("h.8", "32", 8.0, h100),
+        with_devices("h.far", "36", 8.0, h100, region="r2"),
+        with_devices("h.cheap", "11.6", 8.0, h100, region="r2"),
+        with_devices("h.too-cheap", "10.8", 8.0, h100),
+        with_devices("l.1", "0.4", 1.0, l4),
+        with_devices("l.h", "0.1", 2.0, l4, h100),
+        with_devices("x.1", "0.1", 1.0, None),
+        ("cpu", "0.01", {}),
+    ]
+    assert found("accelerator_price", *machines) == (1, 6, ("h.too-cheap",))
+
+
+def test_a_type_costs_at_most_three_times_as_much_in_another_region():
+    regions = {"even": ("1", "2.9"), "wide": ("1", "3.1"), "same": ("1", "1")}
+    machines = [
+        (name, amount, {"region": f"r{number}"})
+        for name, amounts in regions.items()
+        for number, amount in enumerate(amounts)
+    ]
+    assert found("region_spread", *machines) == (1, 3, ("wide",))
+
+
+def compared(check, cells, limit, *, new=OLD, old=OLD):
+    """What a comparison says of cells, where these are given."""
+    sides = candidate(new), candidate(old)
+    frame = pl.DataFrame(cells).with_columns(moving=False) if cells else pl.DataFrame()
+    return check(comparisons.Comparison(*sides, frame, pl.DataFrame(), {check.__name__: limit}))
+
+
+@pytest.mark.parametrize(
+    ("region", "detail"),
+    [
+        ((10, 0, 5), "r: 5 of 10 prices moved the same way"),
+        ((9, 9, 0), ""),  # too few to say
+        ((100, 30, 0), ""),
+        ((100, 0, 31), "r: 31 of 100 prices moved the same way"),
+        ((100, 20, 20), ""),
+    ],
+)
+def test_the_prices_of_a_region_that_move_the_same_way(region, detail):
+    cells = [
+        {"region": name, "os": "", "purchase_option": "", "currency": ""}
+        | dict(zip(("both", "up", "down"), counts, strict=True))
+        for name, counts in {"r": region, "others": (900, 5, 0)}.items()
+    ]
+    told = compared(comparisons.level_shift, cells, 0.10)
+    assert told.detail == detail
+    share = max(region[1] + 5, region[2]) / (900 + region[0])
+    assert told.value == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("factor", "value", "stops"),
+    [(1.08, 0.08, False), (1.12, 0.12, True), (0.95, 1 / 0.95 - 1, False), (0.9, 1 / 9, True)],
+)
+def test_prices_that_creep_up_or_down_within_a_month(factor, value, stops):
+    cells = [{"both": 10, "log_sum": 10 * math.log(factor)}]
+    told = compared(comparisons.drift_level, cells, 0.10)
+    assert (told.value, bool(told.detail)) == (pytest.approx(value), stops)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stops"), [(10, 14, False), (10, 16, True), (16, 10, False), (0, 5, False)]
+)
+def test_spot_prices_above_on_demand_may_not_become_many_more(before, after, stops):
+    """It is the growth that counts: they are flagged, and some vendors always have some."""
+
+    def spot(above):
+        flags = [["spot_above_on_demand"]] * above + [[]] * (100 - above)
+        named = [{"instance_type": f"m{i}", "flags": flag} for i, flag in enumerate(flags)]
+        return with_prices(make.prices(*({"purchase_option": "spot", **row} for row in named)))
+
+    told = compared(comparisons.spot_above_on_demand, [], 0.05, new=spot(after), old=spot(before))
+    assert (told.value, bool(told.detail)) == (pytest.approx((after - before) / 100), stops)

@@ -95,6 +95,80 @@ def test_a_release_that_somebody_let_through_stays_for_a_month(tmp_path, manifes
     assert versions(store) == [first, version(NOW)]
 
 
+def test_a_release_that_was_in_force_until_an_hour_ago_stays(tmp_path, manifest):
+    """Somebody may just be reading it."""
+    store = Store(tmp_path)
+    minutes = (300, 240, 50, 0)  # before NOW
+    for ago in minutes:
+        put(store, manifest, NOW - timedelta(minutes=ago))
+
+    def left(after):
+        prune(store, Policy(releases=1, is_thinned=False), now=NOW + timedelta(minutes=after))
+        kept = versions(store)
+        return [ago for ago in minutes if version(NOW - timedelta(minutes=ago)) in kept]
+
+    assert [left(after) for after in (0, 9, 11, 59, 61)] == [
+        [240, 50, 0],
+        [240, 50, 0],
+        [50, 0],
+        [50, 0],
+        [0],
+    ]
+
+
+def test_the_release_in_force_stays_also_where_it_is_not_the_newest(tmp_path, manifest):
+    store = Store(tmp_path)
+    times = [NOW - 3 * DAY, NOW - 2 * DAY, NOW - DAY]
+    for time in (*times, times[0]):  # pointed back at the first
+        put(store, manifest, time)
+    prune(store, Policy(releases=1, is_thinned=False), now=NOW)
+    assert versions(store) == [version(times[0]), version(times[2])]
+
+
+def write_unfinished(store, key, age):
+    """Write a file of a run that has no manifest."""
+    path = store.local(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    os.utime(path, ((NOW - age).timestamp(),) * 2)
+    return path
+
+
+def test_unfinished_staging_stays_for_a_day(tmp_path, manifest):
+    """A run may be at work on it. Whole staged tables stay whatever their age."""
+    store = Store(tmp_path)
+    put(store, manifest, NOW)
+    staged = make.stage_frames(store, "r0", make.world(1))
+    for path in (tmp_path / "staged").rglob("*"):
+        os.utime(path, ((NOW - 9 * DAY).timestamp(),) * 2)
+    young, old = (
+        write_unfinished(store, f"staged/aws/{run}/prices/aws/all.parquet", age)
+        for run, age in (("r1", DAY / 2), ("r2", DAY * 2))
+    )
+    first = write_unfinished(store, "staged/aws/r1/zones/aws/all.parquet", DAY * 2)
+    assert prune(store, Policy(), now=NOW).leftovers == 1
+    assert (young.exists(), first.exists(), old.exists()) == (True, True, False)
+    assert store.exists(f"{staged.directory}/manifest.json")
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_unfinished_releases_stay_for_a_day_where_no_lock_shows_who_works(
+    tmp_path, manifest, monkeypatch, is_local
+):
+    """In a folder the lock says that nobody is at work on them; an object store has none."""
+    store = Store(tmp_path)
+    monkeypatch.setattr(store, "is_local", is_local)
+    put(store, manifest, NOW)
+    young, old = (
+        write_unfinished(store, f"releases/{version(NOW + age)}/offers.parquet", age)
+        for age in (DAY / 2, DAY * 2)
+    )
+    deleted = prune(store, Policy(), now=NOW).releases
+    assert (young.exists(), old.exists()) == (not is_local, False)
+    assert len(deleted) == 1 + is_local
+    assert versions(store) == [version(NOW)]
+
+
 def land(store, run, content, *, origin="live"):
     """Record a collection of one page."""
     landing = Landing(layout.landing_root(store.root))

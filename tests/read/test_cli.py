@@ -153,6 +153,28 @@ def test_verify_names_an_altered_file(copy: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("command", [["find", "m0"], ["history", "m0.large"], ["show"]])
+def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str]) -> None:
+    """polars said "No such file", or "must end with PAR1" without a name, below a traceback."""
+    file = next((copy / "releases").rglob("prices/**/*.parquet"))
+    file.write_bytes(file.read_bytes()[:500])
+    result = run(*command, root=copy)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith(f"error: {file} was altered")
+    file.unlink()
+    assert run(*command, root=copy).stderr == (
+        f"error: {file} is missing. hwprices verify names the files that are missing or altered.\n"
+    )
+
+
+def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise FileNotFoundError("of_another_program.parquet")
+
+    monkeypatch.setattr(hwprices.Dataset, "history", fail)
+    assert isinstance(run("history", "m0.large", root=root).exception, FileNotFoundError)
+
+
 def test_query_prints_rows(root: Path) -> None:
     sql = "select count(*) as prices from prices"
     assert json.loads(run("query", sql, "--json", root=root).stdout) == [{"prices": 20}]

@@ -141,6 +141,15 @@ def test_the_package_answers_questions(dataset: hwprices.Dataset) -> None:
     assert machines["rank"].drop_nulls().len() > 0
 
 
+def test_a_wrong_root_is_not_a_dataset_without_releases(tmp_path: Path) -> None:
+    """A monitor of a mistyped root saw an empty dataset for ever."""
+    for root in (tmp_path / "nope", tmp_path):
+        with pytest.raises(hwprices.HwpricesError, match=f"no release in {root}, nor anything"):
+            hwprices.releases(root)
+    make.stage_frames(Store(tmp_path), "r1", make.world(1))
+    assert hwprices.releases(tmp_path) == []
+
+
 def test_public_names_are_imported_when_used() -> None:
     assert set(hwprices.__all__) <= set(dir(hwprices))
     for name in hwprices.__all__:

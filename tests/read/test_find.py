@@ -489,6 +489,28 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     assert "55.04*" not in screen
 
 
+def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
+    """RunPod's 0.50 USD for an MI300X was shown as the cheapest way to rent one."""
+
+    class Flagged(Dataset):
+        def scan(self, table: str) -> pl.LazyFrame:
+            rows = super().scan(table)
+            if table != "prices":
+                return rows
+            spot = pl.when(pl.col("purchase_option") == "spot").then(pl.lit(["placeholder"]))
+            return rows.with_columns(flags=spot.otherwise("flags"))
+
+    answer = one_machine.answer(Flagged(data.store, "latest"), P5)
+    assert answer.rows["purchase_option"].to_list() == ["on_demand", "spot"]
+    assert one_machine.price_ranges(answer.rows)["lowest"].to_list() == [Decimal("55.04")]
+    assert one_machine.by_region(answer.rows).columns[2:] == ["linux on_demand"]
+    assert answer.notes[0].startswith("Left out: 1 placeholder, too far below other prices")
+    screen = drawn(drawing.render_machine(answer, None))
+    assert "31.46" not in screen
+    assert answer.notes[0] in screen
+    assert one_machine.answer(data, P5).notes == ()
+
+
 def drawn(renderable: RenderableType, width: int = 200) -> str:
     """What a terminal of that width shows."""
     console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123

@@ -2,7 +2,7 @@
 
 import doctest
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import polars as pl
@@ -12,13 +12,16 @@ from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
 from tests.helpers.small_release import Release
 
+import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish.history import intervals as publishing
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.history import diff, intervals, moment
 from hwprices.read.history.cheapest import cheapest
 from hwprices.read.terminal import chart, history
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.price import Prices
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
 
@@ -45,7 +48,12 @@ def release():
         {name: values[1] for name, values in DEVICES.items()}, default=None
     )
     rows = rows.with_columns(accelerator_id=device, accelerator_count=count)
-    return Release({"price_history": rows})
+    return Release({"price_history": rows, "prices": frames.empty(Prices)})
+
+
+@pytest.fixture(scope="module")
+def market(market):
+    return hwprices.open(market)
 
 
 @pytest.mark.parametrize("module", [moment, chart, intervals])
@@ -70,10 +78,8 @@ def test_an_accelerator_goes_before_a_family_of_that_name(release):
     """OVH's h100-380 begins with the accelerator's name."""
     rows = release.scan("price_history").collect()
     named = rows.with_columns(pl.col("instance_type").str.replace("gpu-1", "h100-1"))
-    assert set(intervals.history(Release({"price_history": named}), "h100")["instance_type"]) == {
-        "h100-1",
-        "gpu-8",
-    }
+    other = Release({**release.tables, "price_history": named})
+    assert set(intervals.history(other, "h100")["instance_type"]) == {"h100-1", "gpu-8"}
 
 
 @pytest.mark.parametrize("name", ["h100", "nvidia-h100-sxm5-80gb", "H100 SXM5"])
@@ -103,6 +109,60 @@ def test_the_cheapest_hour_of_an_accelerator_over_time(release):
     ]
 
 
+def test_a_placeholder_is_no_cheapest_hour(release):
+    """RunPod lists 0.50 USD for an MI300X that nobody rents out."""
+    rows = intervals.history(release, "gpu-8")
+    flagged = rows.select("price_id", flags=pl.lit(["placeholder"])).unique()
+    marked = Release({**release.tables, "prices": flagged})
+    both = intervals.history(marked, "h100")
+    assert both.filter("placeholder").select("instance_type", "valid_to").rows() == [
+        ("gpu-8", None)
+    ]
+    last = cheapest(both).row(-1, named=True)
+    assert (last["instance_type"], last["valid_to"]) == ("gpu-1", None)
+    lines = history.of_accelerator(both, width=80, chart=False, limit=5)
+    assert lines[-1] == "Left out: 1 placeholder, too far below other prices for a real offer."
+    by_type = history.of_type(intervals.history(marked, "gpu-8"), width=99, chart=False, limit=5)
+    assert [line.endswith("placeholder, no real offer") for line in by_type if " now " in line] == [
+        True
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"provider": "AWS", "os": "any"},
+        {"provider": "amazon,google", "os": "all"},
+        {"os": "Linux", "purchase_option": "On-Demand"},
+        {"region": "US-East-1", "purchase_option": "on_demand, spot"},
+        {"provider": ""},
+    ],
+)
+def test_options_are_names_as_people_write_them(market, options):
+    names = Vocabulary(market, {"aws": "Amazon Web Services", "gcp": "Google Cloud"})
+    rows = intervals.history(market, "p5.48xlarge", **options, names=names)
+    assert "on_demand" in rows["purchase_option"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"provider": "nope"}, "no provider 'nope'. There are: aws, azure, gcp."),
+        ({"provider": "azur"}, "no provider 'azur'. Did you mean azure"),
+        ({"region": "us-east"}, "no region 'us-east'. Did you mean us-east4, us-east-1"),
+        ({"region": "x"}, "no region 'x'. hwprices coverage lists"),
+        ({"os": "window"}, "no os 'window'. Did you mean windows?"),
+        ({"purchase_option": "demand"}, "no purchase option 'demand'. Did you mean on_demand"),
+    ],
+)
+def test_an_option_that_the_history_does_not_know_is_an_error(market, options, message):
+    """It gave no rows without a word, which reads as: never sold."""
+    with pytest.raises(HwpricesError) as error:
+        intervals.history(market, "p5.48xlarge", **options)
+    assert str(error.value).startswith(f"the price history has {message}")
+    assert intervals.history(market, "p5.48xlarge", region="westeurope").is_empty()
+
+
 def test_diff_tells_the_vendors_changes_from_ours(release):
     first, third, last = (worlds.moment(index).at for index in (0, 2, 3))
     rows = diff.diff(release, first, third)
@@ -129,9 +189,24 @@ def test_diff_with_a_day_to_come_is_refused(release):
     assert diff.diff(release, last, last).is_empty()
 
 
-@pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "", "\x1b[31m"])
+@pytest.mark.parametrize(
+    "when", ["yesterday", "2026-13-01", "", "\x1b[31m", "20261123T999999Z", "20260231T000000Z"]
+)
 def test_what_is_no_day_is_refused(when):
     with pytest.raises(HwpricesError, match="is no day, time or version"):
+        moment.instant(when)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "9999-12-31T23:59:59-05:00",
+        "0001-01-01T00:00+09:00",
+        datetime.max.replace(tzinfo=timezone(-timedelta(hours=5))),
+    ],
+)
+def test_a_time_that_no_year_has_in_utc_is_refused(when):
+    with pytest.raises(HwpricesError, match="is in no year from 1 to 9999 in UTC"):
         moment.instant(when)
 
 

@@ -38,6 +38,20 @@ def test_table_files(arguments, key):
 
 
 @pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("20260801T041700Z", True),
+        ("20260801T041700.25Z", True),
+        ("20261123T999999Z", False),
+        ("20260231T000000Z", False),
+        ("20260801T041700Z\n", False),
+    ],
+)
+def test_the_name_of_a_release_is_a_time(name, is_one):
+    assert layout.is_version(name) is is_one
+
+
+@pytest.mark.parametrize(
     ("older", "present"),
     [
         ("prices/provider=aws/us-east-1.parquet", "prices/aws/us-east-1.parquet"),

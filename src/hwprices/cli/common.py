@@ -52,18 +52,27 @@ def default_root() -> str:
     return find_root()
 
 
+_opened: "list[Dataset]" = []
+"""The releases that the command has opened, to say which file is damaged where one is."""
+
+
 def open_dataset(root: str, version: str) -> "Dataset":
     """Open a release; without a root that of ``default_root``."""
     from hwprices.read import dataset
 
-    return dataset.open(root or default_root(), version)
+    _opened.append(dataset.open(root or default_root(), version))
+    return _opened[-1]
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a person can mend into one line on stderr and exit status 2."""
+    """Turn an error that a person can mend into one line on stderr and exit status 2.
+
+    A damaged file of the dataset is one: polars says so in errors of its own.
+    """
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
+        _opened.clear()
         try:
             command(*args, **kwargs)
         except HwpricesError as error:
@@ -75,8 +84,21 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
                     "pip install 'hwprices[pipeline]'.",
                 )
             )
+        except Exception as error:
+            damage = _damage(error)
+            if damage is None:
+                raise
+            _fail(damage)
 
     return run
+
+
+def _damage(error: Exception) -> HwpricesError | None:
+    """Say which file of the dataset is damaged; None where that is not what went wrong."""
+    from hwprices.read.verify import explain
+
+    said = (explain(error, data.store, data.release) for data in _opened)
+    return next((line for line in said if line is not None), None)
 
 
 def _fail(error: HwpricesError) -> None:

@@ -21,7 +21,7 @@ Name = Annotated[
         help="A machine type or family (p5.48xlarge, p5, d4s_v5), or an accelerator (h100, l40s)."
     ),
 ]
-Provider = Annotated[str | None, typer.Option(help="Only this provider.")]
+Provider = Annotated[str | None, typer.Option(help="Only this provider: aws, google …")]
 Region = Annotated[str | None, typer.Option(help="Only this region.")]
 System = Annotated[
     str, typer.Option("--os", help="Only this operating system: windows, rhel …; or all.")
@@ -87,7 +87,7 @@ def history(
         provider=provider,
         region=region,
         purchase_option=purchase_option,
-        os=None if os == "all" else os,
+        os=os,
         plain=not (as_json or as_csv),
     )
     if as_json or as_csv:

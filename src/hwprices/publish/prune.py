@@ -13,7 +13,13 @@ from datetime import UTC, datetime, timedelta
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import gate_history, pointer
-from hwprices.read.releases import latest_version, read_manifest, versions
+from hwprices.read.releases import (
+    FOLDERS,
+    has_data,
+    latest_version,
+    read_manifest,
+    versions,
+)
 from hwprices.stage import stage
 from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
@@ -41,9 +47,6 @@ class Policy:
 
 READERS = timedelta(hours=1)
 """A release stays so long after the next one came: somebody may just be reading it."""
-
-FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
-"""Where a dataset has its files; the root may hold files of others too."""
 
 _IN_FOLDERS = re.compile(r".*#\d+")
 _AT_THE_TOP = re.compile(r"(?:\.?(?:latest|status)\.json|\.writable)[.#]\d+")
@@ -82,7 +85,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
             or the root cannot be written.
     """
     at = now or datetime.now(UTC)
-    if not _has_data(store):
+    if not has_data(store):
         raise HwpricesError(
             f"{store.root} holds no release, page or staged table", "Give the root of a dataset."
         )
@@ -192,13 +195,6 @@ def _staged_runs(store: Store) -> set[tuple[str, str]]:
     """Name the collections of which tables are staged."""
     keys = (key.split("/") for key in store.keys(layout.STAGED))
     return {(parts[1], parts[2]) for parts in keys if len(parts) > 3}
-
-
-def _has_data(store: Store) -> bool:
-    """Tell whether there is a file in one of FOLDERS; they are listed only without a release."""
-    return store.exists(layout.LATEST_RELEASE) or any(
-        next(store.keys(folder), None) is not None for folder in FOLDERS
-    )
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:

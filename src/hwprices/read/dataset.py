@@ -90,6 +90,9 @@ class Dataset:
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame; nothing is read until it is collected.
 
+        Where a file is missing or damaged, collecting it, and each method that does, raises what
+        polars does: FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.
+
         >>> p5 = open("sample").scan("instance_types").filter(instance_type="p5.48xlarge")
         >>> p5.select("vcpus", "memory_gib").collect().rows()
         [(192, 2048.0)]
@@ -128,16 +131,19 @@ class Dataset:
     ) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
-        ``plain``: only shared tenancy, no other software, licenses included. Returns the columns of
-        price_history and per_accelerator_hour.
+        Options are names as ``find`` takes them, in any case; ``os`` may be "any". ``plain``: only
+        shared tenancy, no other software, licenses included. Returns the columns of price_history,
+        placeholder (this release flags the price as one) and per_accelerator_hour.
 
         >>> moves = open("sample").history("p5.48xlarge", purchase_option="on_demand")
         >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
         [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
 
         Raises:
-            HwpricesError: no release has had a price of this name; the line names the nearest.
+            HwpricesError: no release has had a price of this name, or there is no such provider,
+                region, purchase option or system; the line names the nearest.
         """
+        from hwprices.read.find.vocabulary import Vocabulary
         from hwprices.read.history import intervals
 
         return intervals.history(
@@ -148,6 +154,7 @@ class Dataset:
             purchase_option=purchase_option,
             os=os,
             plain=plain,
+            names=Vocabulary.of(self),
         )
 
     def diff(self, since: "When | None" = None) -> pl.DataFrame:

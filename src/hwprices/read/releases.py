@@ -91,16 +91,35 @@ def latest_version(store: Store) -> str | None:
     return latest.version
 
 
+FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
+"""Where a dataset has its files; the root may hold files of others too."""
+
+
+def has_data(store: Store) -> bool:
+    """Tell whether there is a file in one of FOLDERS; they are listed only without a release."""
+    return store.exists(layout.LATEST_RELEASE) or any(
+        next(store.keys(folder), None) is not None for folder in FOLDERS
+    )
+
+
 def releases(root: str | Path) -> list[dict[str, Any]]:
-    """Describe every complete release, oldest first.
+    """Describe every complete release, oldest first; none where prices were only collected so far.
 
     Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
     origin (live or sample) and status (fresh or kept).
 
     >>> [entry["latest"] for entry in releases("sample")]
     [True]
+
+    Raises:
+        HwpricesError: there is no such root, or no dataset below it.
     """
     store = Store(resolve(str(root)))
+    if not has_data(store):
+        raise HwpricesError(
+            f"no release in {store.root}, nor anything else of a dataset",
+            "Give the root of a dataset, or run the refresh flow (make run).",
+        )
     latest = latest_version(store)
     entries = []
     for version in versions(store):

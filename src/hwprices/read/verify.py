@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hwprices.errors import HwpricesError, first_line
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.store import Store
@@ -22,6 +23,29 @@ def faults(store: Store, release: ReleaseManifest) -> list[str]:
         if key not in checksums and key not in described and not key.startswith(report)
     ]
     return [*(fault for key in checksums for fault in _fault(store, key, checksums[key])), *others]
+
+
+def explain(error: Exception, store: Store, release: ReleaseManifest) -> HwpricesError | None:
+    """Say in one line that a table cannot be read, with the damaged file of a local root.
+
+    ``error`` is what polars raised. Returns None where it is about something else.
+    """
+    from polars.exceptions import ComputeError
+
+    is_missing = isinstance(error, FileNotFoundError) and ".parquet" in str(error)
+    is_cut = isinstance(error, ComputeError) and str(error).startswith("parquet: ")
+    if not (is_missing or is_cut):
+        return None
+    files = (file for table in release.tables.values() for file in table.files)
+    keys = {layout.release_file(release.version, file.key): file.sha256 for file in files}
+    found = (fault for key, sha256 in keys.items() for fault in _fault(store, key, sha256))
+    fault = next(found, None) if store.is_local else None
+    if fault is None and is_missing and store.is_local:
+        return None
+    return HwpricesError(
+        fault or f"cannot read release {release.version} in {store.root}: {first_line(error)}",
+        "hwprices verify names the files that are missing or altered.",
+    )
 
 
 def _checksums(release: ReleaseManifest) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,17 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def placeholders_left_out(count: int) -> str:
+    """Say how many prices are left out because they stand for no offer.
+
+    >>> placeholders_left_out(1)
+    'Left out: 1 placeholder, too far below other prices for a real offer.'
+    """
+    return (
+        f"Left out: {counted(count, 'placeholder')}, too far below other prices for a real offer."
+    )
+
+
 def plain(amount: object) -> str:
     """Write a number exactly, without the zeros at its end; "" where it is not known.
 

@@ -19,6 +19,7 @@ and below a release alike. Older ones have ``provider=aws`` in place of ``aws``.
 """
 
 import re
+from datetime import datetime
 
 from hwprices.storage.packed import SUFFIXES, Packing
 
@@ -41,7 +42,7 @@ CHANGELOG = f"{RELEASES}/CHANGELOG.md"
 _LATEST = "latest.json"
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
 
-_VERSION = re.compile(r"\d{8}T\d{6}(\.\d+)?Z", re.ASCII)
+_VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=-]*")
 _HIVE = "provider="  # how older folders of a provider's files begin
@@ -181,7 +182,14 @@ def is_release_manifest(key: str) -> bool:
 
 def is_version(text: str) -> bool:
     """Tell whether a text is the name of a release: the time it was made at, 20260801T041700Z."""
-    return _VERSION.fullmatch(text) is not None
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return False
+    try:
+        datetime.strptime(f"{match[1]}Z", "%Y%m%dT%H%M%S%z")
+    except ValueError:  # there is no such day or time
+        return False
+    return True
 
 
 def is_table_name(text: str) -> bool:

@@ -13,6 +13,7 @@ from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
+from hwprices.read.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def answer(
     overlays: "Overlays | None" = None,
     **options: Any,
 ) -> MachineAnswer:
-    """Give every price of a machine type, known or not, the cheapest first.
+    """Give every price of a machine type, the cheapest first.
+
+    Those that are not known and those flagged as placeholders come last.
 
     ``options`` are those of ``request.Options``. Without ``os``, ``license`` or ``tenancy`` all of
     them are given.
@@ -61,9 +64,16 @@ def answer(
         columns += OVERLAY_COLUMNS
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
-    rows = searching.sort(collected, "price")
+    rows = searching.sort(collected, "price").sort(_IS_PLACEHOLDER, maintain_order=True)
     empty = rows.is_empty()
-    notes = _notes(dataset, machine, search) if empty else age_notes(dataset, rows)
+    notes = (
+        _notes(dataset, machine, search)
+        if empty
+        else (
+            *_placeholder_note(rows),
+            *age_notes(dataset, rows),
+        )
+    )
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
     return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
@@ -86,6 +96,17 @@ def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tup
     return tuple(sentences)
 
 
+_IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
+
+
+def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Say how many prices ``real_prices`` leaves out because they stand for no offer."""
+    count = rows.filter(_IS_PLACEHOLDER).height
+    if not count:
+        return ()
+    return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
+
+
 def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, Any] | None:
     """Give the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
@@ -96,16 +117,19 @@ def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, An
     return rows.row(0, named=True) if rows.height else None
 
 
+def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
+    """Select the prices that are known and are no placeholders."""
+    return rows.filter(pl.col("effective_hourly").is_not_null(), ~_IS_PLACEHOLDER)
+
+
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the prices of a machine over its regions: one row for each way to buy it.
+    """Sum up the real prices of a machine over its regions: one row for each way to buy it.
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
     in the row's currency, ``region`` and ``price_id`` of the lowest, ``prices`` (how many), how
     many of them are ``stale``, and when the oldest of those was seen.
     """
-    known = rows.filter(pl.col("effective_hourly").is_not_null()).sort(
-        "effective_hourly", "region", "price_id"
-    )
+    known = real_prices(rows).sort("effective_hourly", "region", "price_id")
     return (
         known.group_by(PURCHASE_KEY, maintain_order=True)
         .agg(
@@ -123,14 +147,13 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_region(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lay the prices out as a matrix: one row for each region, a column for each way to buy.
+    """Lay the real prices out as a matrix: one row for each region, a column for each way to buy.
 
     The columns are named like ``linux on_demand`` or ``windows reserved 3y``; a cell is the lowest
     price where several zones, plans or payments share it. Prices of dedicated machines and with
     other software are left out.
     """
-    plain = rows.filter(
-        pl.col("effective_hourly").is_not_null(),
+    plain = real_prices(rows).filter(
         pl.col("software") == "none",
         pl.col("license_model") == "included",
         pl.col("tenancy") == "shared",

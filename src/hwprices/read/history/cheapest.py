@@ -12,11 +12,11 @@ WHERE = ["instance_type", "region"]
 def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
     """List the cheapest price of one accelerator for an hour, over time.
 
-    ``rows`` is what ``intervals.history`` returns. There is a row for each provider, purchase
-    option, term and currency, and each span of time with one cheapest price: BY, WHERE,
-    per_accelerator_hour, valid_from, valid_to.
+    ``rows`` is what ``intervals.history`` returns; placeholders are left out. There is a row for
+    each provider, purchase option, term and currency, and each span of time with one cheapest
+    price: BY, WHERE, per_accelerator_hour, valid_from, valid_to.
     """
-    priced = rows.filter(pl.col("per_accelerator_hour").is_not_null())
+    priced = rows.filter(pl.col("per_accelerator_hour").is_not_null(), ~pl.col("placeholder"))
     parts = [_of_one(one) for _, one in sorted(priced.group_by(BY), key=lambda item: str(item[0]))]
     columns = [*BY, *WHERE, "per_accelerator_hour", "valid_from", "valid_to"]
     return pl.concat(parts).select(columns) if parts else priced.select(columns)

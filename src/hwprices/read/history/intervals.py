@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find import past
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
 from hwprices.units import Money
 
@@ -25,6 +27,7 @@ def history(
     purchase_option: str | None = None,
     os: str | None = None,
     plain: bool = False,
+    names: Vocabulary | None = None,
 ) -> pl.DataFrame:
     """List every interval of the prices of a machine type, or of all that have an accelerator.
 
@@ -32,35 +35,52 @@ def history(
         tables: a release.
         name: a machine type (p5.48xlarge, d4s_v5), a family (p5), or words of an accelerator's id
             (h100, "l40s").
-        provider: only this one.
+        provider: only this one, by its code or its name for people (aws, Google); like region and
+            purchase_option several with commas.
         region: only this one.
         purchase_option: only this one.
-        os: only this one.
+        os: only this one; any or all for every one.
         plain: only shared tenancy, without other software, licenses included.
+        names: what the release calls its providers.
 
     Returns:
-        The columns of price_history, and per_accelerator_hour: effective_hourly for one of its
-        accelerators. Sorted by machine, place and way to buy, then by time.
+        The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and
+        per_accelerator_hour: effective_hourly for one of its accelerators. Sorted by machine, place
+        and way to buy, then by time.
 
     Raises:
-        HwpricesError: no price of such a name was ever in a release; names the nearest ones.
+        HwpricesError: no price of such a name was ever in a release, or there is no such provider,
+            region, purchase option or system; names the nearest ones.
     """
-    rows = _rows_of(table(tables), name).filter(
-        *(
-            pl.col(column) == value
-            for column, value in (
-                ("provider", provider),
-                ("region", region),
-                ("purchase_option", purchase_option),
-                ("os", os),
-                *(PLAIN.items() if plain else ()),
-            )
-            if value is not None
-        )
+    every = table(tables)
+    rows = _rows_of(every, name).filter(
+        *past.conditions(
+            every,
+            names or Vocabulary(tables),
+            provider=provider,
+            region=region,
+            purchase_option=purchase_option,
+            os=os,
+        ),
+        *(pl.col(column) == value for column, value in PLAIN.items() if plain),
     )
     count = pl.col("accelerator_count").cast(Money)
     each = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
-    return rows.with_columns(per_accelerator_hour=each.cast(Money)).collect()
+    marked = mark_placeholders(rows, tables)
+    return marked.with_columns(per_accelerator_hour=each.cast(Money)).collect()
+
+
+def mark_placeholders(rows: pl.LazyFrame, tables: Tables) -> pl.LazyFrame:
+    """Add ``placeholder``: the interval holds, and this release flags its price as a placeholder.
+
+    Of intervals that have ended, and of prices that are gone, nothing is known: the history has no
+    flags.
+    """
+    flagged = tables.scan("prices").filter(pl.col("flags").list.contains("placeholder"))
+    marks = flagged.select("price_id", placeholder=pl.lit(True))
+    joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
+    is_open = pl.col("valid_to").is_null()
+    return joined.with_columns(placeholder=pl.col("placeholder").fill_null(False) & is_open)
 
 
 def table(tables: Tables) -> pl.LazyFrame:

@@ -30,10 +30,10 @@ def instant(when: When) -> datetime:
     '2026-10-01T04:00:00+00:00'
 
     Raises:
-        HwpricesError: it is no version, day or time.
+        HwpricesError: it is no version, day or time, or in UTC it is in no year from 1 to 9999.
     """
     if isinstance(when, datetime):
-        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+        return _in_utc(when)
     if isinstance(when, date):
         return datetime.combine(when, time.max, UTC)
     if layout.is_version(when):
@@ -44,6 +44,15 @@ def instant(when: When) -> datetime:
         raise HwpricesError(
             f"{when[:40]!a} is no day, time or version",
             "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices releases lists them.",
+        ) from None
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except OverflowError:
+        raise HwpricesError(
+            f"{time.isoformat()} is in no year from 1 to 9999 in UTC", "Write another day."
         ) from None
 
 

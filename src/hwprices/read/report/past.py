@@ -7,7 +7,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
-from hwprices.read.history.intervals import PLAIN
+from hwprices.read.history.intervals import PLAIN, mark_placeholders
 from hwprices.read.report import payload
 
 MOST_INTERVALS = 20_000
@@ -21,15 +21,16 @@ def history(dataset: Dataset) -> pl.DataFrame:
     """Return the on-demand prices of machines with accelerators since the first release, in USD.
 
     One row for each price and each value it had: provider, region, instance_type, accelerator_id,
-    usd (of one accelerator for an hour), valid_from, valid_to, start_reason. Empty where the
-    dataset has one release only.
+    usd (of one accelerator for an hour), valid_from, valid_to, start_reason. Placeholders are left
+    out. Empty where the dataset has one release only.
     """
     if "price_history" not in dataset.tables:
         return pl.DataFrame()
     count = pl.col("accelerator_count")
     rows = (
-        dataset.scan("price_history")
+        mark_placeholders(dataset.scan("price_history"), dataset)
         .filter(
+            ~pl.col("placeholder"),
             pl.col("os") == "linux",
             pl.col("purchase_option") == "on_demand",
             pl.col("currency") == "USD",

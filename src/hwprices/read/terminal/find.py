@@ -131,7 +131,7 @@ SPECIFICATION = {
 def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> RenderableType:
     """Draw a machine: what it has, every way to buy it, and its prices by region."""
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
-    known = answer.rows.filter(pl.col("effective_hourly").is_not_null())
+    known = machines.real_prices(answer.rows)
     if answer.is_sheet:
         known = known.with_columns(stale=False)
     if known.height:

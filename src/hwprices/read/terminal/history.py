@@ -12,7 +12,7 @@ from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.terminal.chart import Span, steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.read.wording import counted
+from hwprices.read.wording import counted, placeholders_left_out
 
 SERIES = [
     "provider",
@@ -166,7 +166,8 @@ def _reason(row: Mapping[str, Any]) -> str:
     ended = "no longer sold" if row["end_reason"] == "removed" else ""
     state = STATES.get(row["state"], "")
     missing = f"{state} {row['last_release'][:8]}" if state else ""
-    return "; ".join(text for text in (begun, ended, missing) if text)
+    flag = "placeholder, no real offer" if row["placeholder"] else ""
+    return "; ".join(text for text in (begun, ended, missing, flag) if text)
 
 
 def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
@@ -195,7 +196,9 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
                 f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"[:width]
             )
         lines.append("")
-    return [*lines, *_rest(len(series), limit, "providers and options")]
+    lines += _rest(len(series), limit, "providers and options")
+    placeholders = rows.filter("placeholder")["price_id"].n_unique()
+    return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]
 
 
 def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
