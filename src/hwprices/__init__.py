@@ -35,19 +35,21 @@ _MODULES = {
 command line can show its help without importing polars."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used.
+if not TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
 
-    Raises:
-        AttributeError: the package has no such name.
-    """
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used.
 
-        return version("hwprices")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+        Raises:
+            AttributeError: the package has no such name.
+        """
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("hwprices")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """The package's functions on a small dataset."""
 
+import ast
 import copy
 import os
 import pickle
@@ -9,11 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 from tests.helpers import make
 
 import hwprices
 from hwprices.publish import release
+from hwprices.read import dataset as reading
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
 IMPORT_THE_READER = """
@@ -174,3 +178,19 @@ def test_the_package_imports_little_besides_polars() -> None:
     modules = set(result.stdout.split())
     assert {"hwprices.read.dataset", "polars"} <= modules
     assert modules & NEEDED_LATER == set()
+
+
+def test_a_type_checker_knows_every_table_and_no_other_name() -> None:
+    """``data.prcies`` passed mypy: names that it does not know were all lazy frames."""
+    (declared,) = (
+        node
+        for node in ast.walk(ast.parse(Path(reading.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.If) and node.orelse and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
+    names = [ast.unparse(node.target) for node in declared.body if isinstance(node, ast.AnnAssign)]
+    assert names == list(TABLES)
+
+
+def test_one_table_is_exported_by_its_name(dataset, tmp_path):
+    target = dataset.export(tmp_path / "regions.csv", "regions")
+    assert pl.read_csv(target).height == dataset.regions.collect().height

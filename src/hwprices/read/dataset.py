@@ -181,10 +181,31 @@ class Dataset:
         until = moment.version_time(self.version)
         return diff.diff(self, moment.instant(earlier), until)
 
-    def __getattr__(self, name: str) -> pl.LazyFrame:
-        if name.startswith("_") or name not in self.release.tables:
-            raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
-        return self.scan(name)
+    if TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
+        regions: pl.LazyFrame
+        zones: pl.LazyFrame
+        instance_types: pl.LazyFrame
+        availability: pl.LazyFrame
+        prices: pl.LazyFrame
+        price_components: pl.LazyFrame
+        component_prices: pl.LazyFrame
+        spot_advice: pl.LazyFrame
+        quarantine: pl.LazyFrame
+        offers: pl.LazyFrame
+        accelerators: pl.LazyFrame
+        cpus: pl.LazyFrame
+        cpu_families: pl.LazyFrame
+        local_hardware: pl.LazyFrame
+        benchmarks: pl.LazyFrame
+        power_coefficients: pl.LazyFrame
+        price_history: pl.LazyFrame
+        changes: pl.LazyFrame
+    else:
+
+        def __getattr__(self, name: str) -> pl.LazyFrame:
+            if name.startswith("_") or name not in self.release.tables:
+                raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
+            return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what is copied and pickled: all but the connection, which cannot be."""
@@ -373,11 +394,13 @@ class Dataset:
     def export(
         self,
         target: str | Path,
-        tables: Sequence[str] = (),
+        tables: str | Sequence[str] = (),
         *,
         overlays: "str | Path | Overlays | None" = None,
     ) -> Path:
-        """Write tables to a file: .csv, .json, .parquet, .xlsx or .duckdb. Gives its path.
+        """Write a table or several to a file, and give its path.
+
+        The suffix says how: .csv, .json, .parquet, .xlsx or .duckdb.
 
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -389,7 +412,8 @@ class Dataset:
         """
         from hwprices.read.export import files
 
-        return files.export(self, target, tables, overlays=_overlays(overlays))
+        names = [tables] if isinstance(tables, str) else tables
+        return files.export(self, target, names, overlays=_overlays(overlays))
 
     def focus_sku_prices(self) -> pl.LazyFrame:
         """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft.
