@@ -141,6 +141,9 @@ class Server:
 
     def last_error(self) -> str | None:
         """Say in one line what went wrong in the server last; None if nothing is known to have."""
+        if not self._reader.is_alive():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_SECONDS)  # its output ends a moment before itself
         status = self._process.poll()
         if status is not None:
             self._reader.join(STOP_SECONDS)

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import httpx
@@ -142,6 +144,23 @@ def test_a_failure_of_a_provider_quotes_no_password() -> None:
     error = RuntimeError("no answer from http://me:c4n4ry4711@prefect:4200/api")
     line = reports.failure("aws", error)
     assert line == "aws: RuntimeError: no answer from http://(secret)@prefect:4200/api"
+
+
+def test_a_server_whose_output_ends_before_itself_has_a_status(settings: dict[str, str]) -> None:
+    """The system closes the files of a killed process before the process has ended."""
+    slow_end = "import os, time; os.close(1); os.close(2); time.sleep(0.5); os._exit(3)"
+    start = subprocess.Popen
+
+    def start_other(_: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        return start([sys.executable, "-c", slow_end], **options)
+
+    with mock.patch.object(subprocess, "Popen", start_other):
+        server = prefect_server.Server()
+    ended = threading.Event()
+    server.watch(ended.set)
+    assert ended.wait(60)
+    assert server.last_error() == "it ended with status 3"
+    server.stop()
 
 
 @pytest.mark.flow
