@@ -43,6 +43,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
         marginLeft: 48,
         marginRight: width < 500 ? 24 : 90,
         insetTop: 14,
+        insetBottom: 14,
         x: { label: "TFLOPS/W, dense peak and TDP →", grid: true, type: "linear", nice: true },
         y: { label: "↑ USD per PFLOPS and hour, on demand (log)", grid: true, type: "log", ticks: 5, tickFormat: (value: number) => `$${value}` },
         marks: [
