@@ -91,7 +91,10 @@ def test_a_server_that_stalls_is_asked_twice(fetch, provider, where):
 
 
 def test_json_nested_100000_deep_is_one_line(fetch):
-    fetch("gcp", Reply(b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"), attempts=1)
+    deep = Reply(b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    line, server = fetch("gcp", deep, attempts=1)
+    assert server.url in line
+    assert "\n" not in line
 
 
 def test_ec2_tokens_without_end_are_noticed(fetch, monkeypatch):

@@ -97,8 +97,8 @@ def _damage(error: Exception) -> HwpricesError | None:
     """Say which file of the dataset is damaged; None where that is not what went wrong."""
     from hwprices.read.verify import explain
 
-    said = (explain(error, data.store, data.release) for data in _opened)
-    return next((line for line in said if line is not None), None)
+    faults = (explain(error, data.store, data.release) for data in _opened)
+    return next((fault for fault in faults if fault is not None), None)
 
 
 def _fail(error: HwpricesError) -> None:

@@ -24,6 +24,7 @@ NO_RATES: Rates = {}
 
 USD = "USD"
 
+# as many places as Python gives a Decimal, and no exponent that makes a rate larger
 OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,40})?(?:[eE]-\d{1,2})?)")
 
 LAST_PLACE = Decimal("1e-10")

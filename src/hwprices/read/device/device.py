@@ -68,10 +68,10 @@ def device(
         HwpricesError: no device has this name, or several have (the line names the nearest ones),
             or a rate is none.
     """
-    read = read_rates(rates)
+    known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
     table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
-    return ANSWERS[table](dataset, device_id, ownership, read).to_frame()
+    return ANSWERS[table](dataset, device_id, ownership, known_rates).to_frame()
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:

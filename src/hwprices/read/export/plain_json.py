@@ -11,7 +11,11 @@ def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) 
     Numbers that are not finite become null, because JSON has none. Bytes become hexadecimal text;
     decimals, times and whatever else JSON does not have become text too.
     """
-    return json.dumps(plain(value), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    options: Any = {"indent": indent, "ensure_ascii": ascii_only, "allow_nan": False}
+    try:
+        return json.dumps(value, default=plain, **options)
+    except (TypeError, ValueError):  # a number that is not finite, or a key that is no text
+        return json.dumps(plain(value), **options)
 
 
 def plain(value: Any) -> Any:

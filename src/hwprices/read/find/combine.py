@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import words
@@ -12,8 +12,8 @@ from hwprices.read.find.vocabulary import Vocabulary
 WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
 """The purchase options that COMMITMENT stands for."""
 
-Item = TypeVar("Item", str, int)
-Pairs = frozenset[tuple[str, str]]
+ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
+"""Fields of a search of which any will do."""
 
 
 def combine(asked: Search, options: Search, given: Collection[str], names: Vocabulary) -> Search:
@@ -35,11 +35,11 @@ def combine(asked: Search, options: Search, given: Collection[str], names: Vocab
         options,
         **singles,
         **_accelerators(asked, options, names),
-        machines=_pairs(asked.machines, options.machines, "machine type"),
-        regions=_pairs(asked.regions, options.regions, "place"),
-        providers=_set(asked.providers, options.providers, "provider"),
+        machines=_both(asked.machines, options.machines, "machine type", unset=None),
+        regions=_both(asked.regions, options.regions, "place", unset=None),
+        providers=_both(asked.providers, options.providers, "provider"),
         purchase_options=_purchase_options(asked.purchase_options, options.purchase_options),
-        terms=_set(asked.terms, options.terms, "term"),
+        terms=_both(asked.terms, options.terms, "term"),
     )
 
 
@@ -58,42 +58,34 @@ def _one_value(name: str, asked: Search, options: Search, given: Collection[str]
     return value
 
 
-def _set(asked: frozenset[Item], options: frozenset[Item], thing: str) -> frozenset[Item]:
-    if not (asked and options):
-        return asked or options
-    if not asked & options:
-        raise _nothing(thing)
-    return asked & options
-
-
-def _pairs(asked: Pairs | None, options: Pairs | None, thing: str) -> Pairs | None:
-    if asked is None or options is None:
-        return options if asked is None else asked
+def _both(asked: Any, options: Any, thing: str, unset: Any = frozenset()) -> Any:
+    """Return what is in both sets, or one of them where the other is ``unset``."""
+    if asked == unset:
+        return options
+    if options == unset:
+        return asked
     if not asked & options:
         raise _nothing(thing)
     return asked & options
 
 
 def _purchase_options(asked: frozenset[str], options: frozenset[str]) -> frozenset[str]:
-    if not (asked and options):
-        return asked or options
-    one, other = (
-        chosen | WITH_TERM if COMMITMENT in chosen else chosen for chosen in (asked, options)
-    )
-    if not one & other:
-        raise _nothing("way to buy")
-    return one & other
+    if asked and options:
+        asked, options = _with_term(asked), _with_term(options)
+    return frozenset(_both(asked, options, "way to buy"))
+
+
+def _with_term(options: frozenset[str]) -> frozenset[str]:
+    """Add the purchase options that COMMITMENT stands for."""
+    return options | WITH_TERM if COMMITMENT in options else options
 
 
 def _accelerators(asked: Search, options: Search, names: Vocabulary) -> dict[str, Any]:
     """Combine ids, machines with an accelerator without id, and kinds, of which any will do."""
-    if not _names_any(asked) or not _names_any(options):
-        chosen = asked if _names_any(asked) else options
-        return {
-            "accelerators": chosen.accelerators,
-            "unknown_accelerators": chosen.unknown_accelerators,
-            "accelerator_kinds": chosen.accelerator_kinds,
-        }
+    if not _names_any(asked):
+        return {}  # those of the options stay
+    if not _names_any(options):
+        return {name: getattr(asked, name) for name in ACCELERATORS}
     both = ((asked, options), (options, asked))
     ids = frozenset(
         key
@@ -115,7 +107,7 @@ def _accelerators(asked: Search, options: Search, names: Vocabulary) -> dict[str
 
 
 def _names_any(search: Search) -> bool:
-    return bool(search.accelerators or search.unknown_accelerators or search.accelerator_kinds)
+    return any(getattr(search, name) for name in ACCELERATORS)
 
 
 def _is_of(search: Search, kinds: set[str]) -> bool:

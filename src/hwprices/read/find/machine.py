@@ -64,16 +64,10 @@ def answer(
         columns += OVERLAY_COLUMNS
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
-    rows = searching.sort(collected, "price").sort(_IS_PLACEHOLDER, maintain_order=True)
+    rows = searching.sort(collected, "price").sort(searching.IS_PLACEHOLDER, maintain_order=True)
     empty = rows.is_empty()
-    notes = (
-        _notes(dataset, machine, search)
-        if empty
-        else (
-            *_placeholder_note(rows),
-            *age_notes(dataset, rows),
-        )
-    )
+    of_rows = (*_placeholder_note(rows), *age_notes(dataset, rows))
+    notes = _notes(dataset, machine, search) if empty else of_rows
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
     return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
@@ -96,12 +90,9 @@ def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tup
     return tuple(sentences)
 
 
-_IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
-
-
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
     """Say how many prices ``real_prices`` leaves out because they stand for no offer."""
-    count = rows.filter(_IS_PLACEHOLDER).height
+    count = rows.filter(searching.IS_PLACEHOLDER).height
     if not count:
         return ()
     return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
@@ -119,7 +110,7 @@ def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, An
 
 def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
     """Select the prices that are known and are no placeholders."""
-    return rows.filter(pl.col("effective_hourly").is_not_null(), ~_IS_PLACEHOLDER)
+    return rows.filter(*searching.REAL)
 
 
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
@@ -153,11 +144,7 @@ def by_region(rows: pl.DataFrame) -> pl.DataFrame:
     price where several zones, plans or payments share it. Prices of dedicated machines and with
     other software are left out.
     """
-    plain = real_prices(rows).filter(
-        pl.col("software") == "none",
-        pl.col("license_model") == "included",
-        pl.col("tenancy") == "shared",
-    )
+    plain = real_prices(rows).filter(searching.of_prices(Search(os=searching.ANY)))
     if plain.is_empty():
         return pl.DataFrame(schema={"region": pl.String})
     years = pl.when(pl.col("term_months") > 0).then(pl.format(" {}y", pl.col("term_months") // 12))

@@ -95,9 +95,7 @@ def run(
     overlays: "Overlays | None" = None,
 ) -> Answer:
     """Answer a search that was understood."""
-    listed = searching.prices(dataset, search).filter(
-        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
-    )
+    listed = searching.prices(dataset, search).filter(*searching.REAL)
     columns = COLUMNS
     if overlays is not None:
         listed = apply.apply(listed, overlays)

@@ -66,6 +66,12 @@ PRICE_COLUMNS = [
     "price_id",
 ]
 
+IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
+"""Condition on a row of prices: its amount stands for no offer."""
+
+REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
+"""Conditions on a row of prices: its amount is known and an offer."""
+
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
 """Order of rows with an equal figure: the same question always gives the same answer."""
 
@@ -127,10 +133,7 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
     rate in ``usd_per``) and the figures derived from it. Prices that are not known or flagged as
     placeholders are left out.
     """
-    known = prices(dataset, search).filter(
-        pl.col("effective_hourly").is_not_null(), ~pl.col("flags").list.contains("placeholder")
-    )
-    return priced(known, search)
+    return priced(prices(dataset, search).filter(*REAL), search)
 
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
@@ -25,9 +24,6 @@ from hwprices.schemas.vocabulary import (
     OPERATING_SYSTEMS,
     PURCHASE_OPTIONS,
 )
-
-if TYPE_CHECKING:
-    pass
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import past
+from hwprices.read.find.search import IS_PLACEHOLDER
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
 from hwprices.units import Money
@@ -76,7 +77,7 @@ def mark_placeholders(rows: pl.LazyFrame, tables: Tables) -> pl.LazyFrame:
     Of intervals that have ended, and of prices that are gone, nothing is known: the history has no
     flags.
     """
-    flagged = tables.scan("prices").filter(pl.col("flags").list.contains("placeholder"))
+    flagged = tables.scan("prices").filter(IS_PLACEHOLDER)
     marks = flagged.select("price_id", placeholder=pl.lit(True))
     joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
     is_open = pl.col("valid_to").is_null()
