@@ -1,5 +1,6 @@
 """Compose prices: known wrong numbers (docs/known-wrong-numbers.md) and invariants."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -430,6 +431,51 @@ def test_g12_n1_plain_and_m1(
     assert tables.hourly(name, "committed_use", 12) == vcpus * Decimal("0.02") + nominal_gib(
         mb
     ) * Decimal("0.003")
+    assert tables.prices(name)[("committed_use", 12)]["flags"] == []
+
+
+def test_g12_a_price_that_is_not_known_says_only_why(tmp_path: Path) -> None:
+    """Of a committed GPU without a SKU for its memory, there is no price to be marked."""
+    skus = [
+        sku("A2 Instance Core running in Iowa", "0.03"),
+        sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
+        committed("Nvidia Tesla A100 GPU", "1.9"),
+    ]
+    types = [machine_type("a2-highgpu-1g", 12, 87040, ("nvidia-tesla-a100", 1))]
+    prices = normalise_skus(tmp_path, skus, {"us-central1-a": types}).prices("a2-highgpu-1g")
+    row = prices[("committed_use", 12)]
+    assert (row["hourly"], row["price_reason"], row["flags"]) == (None, "ram_sku_missing", [])
+
+
+def test_two_missing_parts_of_a_kind_are_one_reason(tmp_path: Path) -> None:
+    """M2 is M1 with a premium on cores and one on memory."""
+    skus = [
+        sku("Memory-optimized Instance Core running in Iowa", "0.0348"),
+        sku("Memory-optimized Instance Ram running in Iowa", "0.0051"),
+    ]
+    types = [machine_type("m2-ultramem-208", 208, 5888 * 1024)]
+    prices = normalise_skus(tmp_path, skus, {"us-central1-a": types}).prices("m2-ultramem-208")
+    assert prices[("on_demand", 0)]["price_reason"] == "premium_sku_missing"
+
+
+def test_a_price_has_the_page_of_its_main_part_and_the_newest_date_of_all(tmp_path: Path) -> None:
+    core, ram, gpu = (
+        sku("A2 Instance Core running in Iowa", "0.03"),
+        sku("A2 Instance Ram running in Iowa", "0.004"),
+        sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
+    )
+    for each, day in ((core, "2026-03-01"), (ram, "2026-05-01"), (gpu, "2026-04-01")):
+        each["pricingInfo"][0]["effectiveTime"] = f"{day}T00:00:00Z"
+    types = [machine_type("a2-highgpu-1g", 12, 87040, ("nvidia-tesla-a100", 1))]
+    for place, pages in enumerate(([[core], [gpu], [ram]], [[gpu], [ram], [core]])):
+        tables = normalise_skus(
+            tmp_path / str(place), pages[0], {"us-central1-a": types}, more_pages=pages[1:]
+        )
+        row = tables.prices("a2-highgpu-1g")[("on_demand", 0)]
+        pages_of = {n: p["raw_sha256"] for n, p in tables.components(row["price_id"]).items()}
+        assert len(set(pages_of.values())) == 3
+        assert row["raw_sha256"] == pages_of["gpu"]
+        assert row["effective_from"] == datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def test_components_sum_to_the_price_and_every_price_has_them(sample: Tables) -> None:

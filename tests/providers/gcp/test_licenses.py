@@ -28,12 +28,57 @@ def test_a_license_that_is_not_for_an_hour_is_refused(tmp_path: Path, unit: str)
     assert [row["reason"] for row in tables.refused] == ["unknown_unit"]
 
 
-def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
-    def fee(text: str, price: str) -> dict[str, Any]:
-        return sku(
-            f"Licensing Fee for {text}", price, family="License", group="Google", regions=["global"]
-        )
+def fee(text: str, price: str, **members: Any) -> dict[str, Any]:
+    return sku(
+        f"Licensing Fee for {text}",
+        price,
+        family="License",
+        group="Google",
+        regions=["global"],
+        **members,
+    )
 
+
+def test_each_machine_pays_the_license_of_its_size(tmp_path: Path) -> None:
+    """A band includes both of its ends; beyond the last there is no license to be had."""
+    skus = [
+        sku("N2 Instance Core running in Iowa", "0.03"),
+        sku("N2 Instance Ram running in Iowa", "0.004"),
+        fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144"),
+        fee("Red Hat Enterprise Linux 9 on VM with 9 to 127 VCPU", "0.0108"),
+    ]
+    sizes = {8: "0.0144", 9: "0.0108", 127: "0.0108", 128: None}
+    types = [machine_type(f"n2-standard-{vcpus}", vcpus, vcpus * 4096) for vcpus in sizes]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    for vcpus, rate in sizes.items():
+        name = f"n2-standard-{vcpus}"
+        licensed = tables.prices(name, os="rhel")
+        if rate is None:
+            assert licensed == {}
+        else:
+            expected = tables.hourly(name) + vcpus * Decimal(rate)
+            assert licensed[("on_demand", 0)]["hourly"] == expected
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_two_skus_of_one_license_must_agree(tmp_path: Path, is_turned: bool) -> None:
+    """Those that do not are refused; of those that do, the first id stands in the row."""
+    fees = [
+        fee("Windows Server 2025 Datacenter Edition on VM", "0.046", sku_id="B"),
+        fee("Windows Server 2025 Datacenter Edition (CPU cost)", "0.046", sku_id="A"),
+        fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144", sku_id="C"),
+        fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0145", sku_id="D"),
+    ]
+    if is_turned:
+        fees.reverse()
+    tables = normalise_skus(tmp_path, [*n2_skus(), *fees], n2_zones())
+    row = tables.prices("n2-standard-2", os="windows")[("on_demand", 0)]
+    assert tables.components(row["price_id"])["license"]["sku_id"] == "A"
+    assert tables.prices("n2-standard-2", os="rhel") == {}
+    assert [refused["reason"] for refused in tables.refused] == ["ambiguous_sku"] * 2
+
+
+def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
     skus = [
         *n2_skus(),
         fee("Windows Server 2019 Datacenter Edition (CPU cost)", "0.04"),

@@ -128,6 +128,36 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(
+    "amount",
+    [
+        {"units": "nine", "nanos": 5},
+        {"units": "9", "nanos": "five"},
+        {"units": "-1", "nanos": 0},
+        {"units": "10001", "nanos": 0},
+        {"units": "0", "nanos": -1},
+        {"units": "0", "nanos": 10**9},
+    ],
+)
+def test_an_amount_that_is_no_price_is_refused(tmp_path: Path, amount: dict[str, Any]) -> None:
+    core = n2_skus()[0]
+    tiers = core["pricingInfo"][0]["pricingExpression"]["tieredRates"]
+    tiers[0]["unitPrice"] = {"currencyCode": "USD", **amount}
+    tables = normalise_skus(tmp_path, [core, n2_skus()[1]], n2_zones())
+    assert [row["reason"] for row in tables.refused] == ["unreadable_price"]
+    assert tables.prices("n2-standard-2")[("on_demand", 0)]["price_reason"] == "core_sku_missing"
+
+
+def test_a_tier_without_a_start_is_the_first(tmp_path: Path) -> None:
+    """Google leaves out a start of 0, and nothing says that tiers come in order."""
+    core = sku("N2 Instance Core running in Iowa", "0.04")
+    later = {"startUsageAmount": 1, "unitPrice": {"currencyCode": "USD", "nanos": 10_000_000}}
+    core["pricingInfo"][0]["pricingExpression"]["tieredRates"].insert(0, later)
+    skus = [core, sku("N2 Instance Ram running in Iowa", "0.01")]
+    tables = normalise_skus(tmp_path, skus, n2_zones())
+    assert tables.hourly("n2-standard-2") == Decimal("0.16")
+
+
 def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     unknown = [
         sku("N9 Instance Core running in Iowa", "0.03", sku_id="ODD"),
@@ -152,7 +182,18 @@ def test_g11_too_many_unknown_fail_the_provider(tmp_path: Path) -> None:
         for i in range(UNKNOWN_FLOOR + 1)
     ]
     with pytest.raises(HwpricesError, match="21 of 23 machine SKUs are not understood"):
-        normalise_skus(tmp_path, [*n2_skus(), *unknown], n2_zones())
+        normalise_skus(tmp_path / "21", [*n2_skus(), *unknown], n2_zones())
+    assert (
+        len(normalise_skus(tmp_path / "20", [*n2_skus(), *unknown[1:]], n2_zones()).refused) == 20
+    )
+    # Of 460, 23 are 5 %; those that are no price of a machine were understood, too.
+    others = [sku("Reserved N2 Core in Iowa", "0")] * 435
+    more = [{**unknown[0], "skuId": f"more{number}"} for number in range(3)]
+    with pytest.raises(HwpricesError, match="24 of 461 machine SKUs are not understood"):
+        normalise_skus(tmp_path / "24", [*n2_skus(), *others, *unknown, *more], n2_zones())
+    allowed = [*unknown, *more[:2]]
+    tables = normalise_skus(tmp_path / "23", [*n2_skus(), *others, *allowed], n2_zones())
+    assert len(tables.refused) == 23
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,39 @@ def test_a_line_that_cannot_be_a_price_is_refused_with_the_reason(landed, reason
     assert pages.table("prices").height == 1
 
 
+def test_all_upfront_without_an_hourly_line_costs_its_fee_alone(landed):
+    pages = landed(*reserved("1yr", "standard", "All Upfront", None, "494"))
+    row = one(pages.table("prices"))
+    assert (row["hourly"], row["upfront"]) == (0, 494)
+    assert row["effective_hourly"] == round(Decimal(494) / 8760, 10)
+    assert pages.refused().is_empty()
+
+
+def test_two_fees_for_one_term_are_refused_and_the_other_terms_stay(landed):
+    double = reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252")
+    again = {**double[1], "PricePerUnit": "253"}
+    other = reserved("3yr", "standard", "Partial Upfront", "0.0190000000", "505")
+    pages = landed(*double, again, *other)
+    refused = ["double_upfront", "double_upfront", "missing_upfront"]
+    assert sorted(pages.refused()["reason"]) == refused
+    assert one(pages.table("prices"))["term_months"] == 36
+
+
+@pytest.mark.parametrize(
+    ("date", "day", "flags"),
+    [
+        ("2026-07-01", "2026-07-01", []),
+        ("2026-07-01T12:30:00Z", "2026-07-01", []),
+        ("", None, []),
+        ("July 1st", None, ["effective_date_unreadable"]),
+    ],
+)
+def test_a_date_is_read_from_its_first_ten_letters(landed, date, day, flags):
+    row = one(landed(line(EffectiveDate=date)).table("prices"))
+    assert (row["effective_from"] and row["effective_from"].date().isoformat()) == day
+    assert row["flags"] == flags
+
+
 def test_two_skus_for_one_key_are_both_quarantined(landed):
     from hwprices.schemas.tables import TABLES
     from hwprices.stage import validate

@@ -100,6 +100,15 @@ def test_a_sku_that_the_price_list_describes_in_two_ways_is_ambiguous(tmp_path, 
     ]
 
 
+@pytest.mark.parametrize(("term", "payment"), [("2yr", "No Upfront"), ("1yr", "Some Upfront")])
+def test_a_plan_of_an_unknown_term_or_payment_is_refused(tmp_path, term, payment):
+    rates = [("6C86BEPQVG73ZGGR", "0.07")]
+    body = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", term, payment, rates))
+    prices, landed = plan_prices(tmp_path, body)
+    assert prices.is_empty()
+    assert landed.refused()["message"].to_list() == ["plan P has an unknown term or payment"]
+
+
 def test_every_rate_is_accounted_for(tmp_path):
     body = json.loads(
         savings_plans(

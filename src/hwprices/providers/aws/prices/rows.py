@@ -126,8 +126,8 @@ def _join_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) ->
     numbered = fees.with_row_index("fee")
     upfront = numbered.select(*TERM, "fee", upfront="price")
     joined = hourly.lazy().join(upfront.lazy(), on=TERM, how="left").collect()
-    pairs = joined.height - joined["fee"].null_count()
-    if pairs == joined.height == fees.height == joined["fee"].n_unique():
+    has_fee = joined["fee"].null_count() == 0
+    if has_fee and hourly.height == joined.height == fees.height == joined["fee"].n_unique():
         unpaired = hourly.clear().with_columns(_problem("", ""))
         return Terms(joined.drop("fee"), unpaired, fees.height)
     return _join_uneven_fees(hourly, fees, valid)
