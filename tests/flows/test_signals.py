@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +13,6 @@ from tests.helpers.flows_environment import clean_environment
 from hwprices.flows import prefect_server, signals
 
 pytestmark = pytest.mark.flow
-
-SECONDS = 120
-"""More than a busy machine needs to start Prefect's server, or to end it."""
 
 
 @pytest.fixture
@@ -42,11 +37,11 @@ def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: 
         )
     servers: set[int] = set()
     try:
-        assert wait_until(lambda: bool(servers_of(process)))
+        assert processes.wait_until(lambda: bool(servers_of(process)))
         servers = servers_of(process)
         process.send_signal(number)
-        assert shell_status(process.wait(SECONDS)) == 128 + number
-        assert wait_until(lambda: not running(process.pid, servers))
+        assert shell_status(process.wait(processes.SECONDS)) == 128 + number
+        assert processes.wait_until(lambda: not running(process.pid, servers))
     finally:
         for left in running(process.pid, servers):
             os.kill(left.pid, signal.SIGKILL)
@@ -84,11 +79,3 @@ def servers_of(process: "subprocess.Popen[bytes]") -> set[int]:
 def running(group: int, numbers: set[int]) -> list[processes.Process]:
     """List the processes at work that are of a group or have one of the numbers."""
     return [of for of in processes.running() if of.group == group or of.pid in numbers]
-
-
-def wait_until(is_so: Callable[[], bool]) -> bool:
-    """Wait until something is so; say whether it came to be."""
-    deadline = time.monotonic() + SECONDS
-    while not (done := is_so()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return done

@@ -1,7 +1,12 @@
-"""List the processes of this machine that are at work."""
+"""List the processes of this machine that are at work, and wait for what they do."""
 
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+
+SECONDS = 120
+"""More than a busy machine needs to start Prefect's server, or to end a process."""
 
 
 @dataclass(frozen=True)
@@ -24,3 +29,11 @@ def running() -> list[Process]:
         for pid, parent, group, state, *command in rows
         if not state.startswith("Z")
     ]
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    """Wait until something is so; say whether it came to be."""
+    deadline = time.monotonic() + SECONDS
+    while not (done := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return done
