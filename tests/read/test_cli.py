@@ -167,6 +167,29 @@ def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str])
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["find", "m0"], ["history", "m0.large"], ["show"], ["query", "from prices"], ["export"]],
+)
+def test_a_directory_in_the_place_of_a_file_is_an_error_in_one_line(
+    copy: Path, tmp_path: Path, command: list[str]
+) -> None:
+    """polars left out the rows of that file without a word, or read what lay in the directory."""
+    file = next((copy / "releases").rglob("prices/**/*.parquet"))
+    file.unlink()
+    file.mkdir()
+    error = f"{file} is a directory, not a file"
+    if command == ["export"]:
+        command = ["export", str(tmp_path / "prices.csv"), "--table", "prices"]
+    result = run(*command, root=copy)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: {error}. hwprices verify names the files that are missing or altered.\n",
+    )
+    verified = run("verify", root=copy)
+    assert (verified.exit_code, verified.stderr.strip()) == (1, error)
+
+
 def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise FileNotFoundError("of_another_program.parquet")

@@ -4,6 +4,7 @@ import ast
 import copy
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from tests.helpers import make
 import hwprices
 from hwprices.publish import release
 from hwprices.read import dataset as reading
+from hwprices.read.tables import DAMAGED
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
@@ -137,6 +139,47 @@ def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:
     files = dataset.files("prices")
     assert files
     assert all(Path(file).is_file() for file in files)
+
+
+PLACES = {
+    "a directory": Path.mkdir,
+    "a pipe or device": getattr(os, "mkfifo", None),
+}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "a directory",
+        pytest.param(
+            "a pipe or device",
+            marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes"),
+        ),
+    ],
+)
+def test_what_is_no_file_is_not_read_as_one(
+    dataset: hwprices.Dataset, tmp_path: Path, place: str
+) -> None:
+    """polars read a directory beside other files as no rows, and waited for a pipe for ever."""
+    shutil.copytree(dataset.store.root, tmp_path / "data")
+    data = hwprices.open(tmp_path / "data")
+    (file,) = data.files("offers")
+    Path(file).unlink()
+    PLACES[place](Path(file))
+    error = f"{file} is {place}, not a file"
+    asked = [
+        lambda: data.offers,
+        lambda: data.scan("offers"),
+        lambda: data.find("m0"),
+        lambda: data.duckdb,
+        data.unsafe_duckdb,
+    ]
+    for question in asked:
+        with pytest.raises(hwprices.HwpricesError) as raised:
+            question()
+        assert (raised.value.message, raised.value.remedy) == (error, DAMAGED)
+    assert data.prices.collect().height == 20
+    assert data.verify() == [error]
 
 
 def test_the_package_answers_questions(dataset: hwprices.Dataset) -> None:

@@ -50,6 +50,17 @@ def test_bytes_and_files_come_back(store, tmp_path):
     assert list(store.keys("")) == ["a/b", "a/c"]
 
 
+def test_what_is_in_the_place_of_a_file_is_named(store):
+    store.put("a/b", b"bytes")
+    assert [store.obstacle(key) for key in ("a", "a/b", "a/c", "a/b/c")] == [
+        "a directory",
+        None,
+        None,
+        None,
+    ]
+    assert Store("s3://bucket/data").obstacle("a") is None
+
+
 def test_a_checksum_is_computed_without_reading_the_file_whole(store, monkeypatch):
     """The digest of "abc" is the example of FIPS 180-2, appendix B.1."""
     store.put("a/b", b"abc")

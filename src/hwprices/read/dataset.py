@@ -15,6 +15,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
+from hwprices.read.tables import DAMAGED
 from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.store import Store
@@ -69,7 +70,8 @@ class Dataset:
         ['offers.parquet']
 
         Raises:
-            HwpricesError: the release has no such table, or a file is a link out of the root.
+            HwpricesError: the release has no such table, a file is a link out of the root, or a
+                directory, pipe or device is in the place of one.
         """
         if table not in self.release.tables:
             raise HwpricesError(
@@ -80,12 +82,24 @@ class Dataset:
             layout.release_file(self.version, file.key) for file in self.release.tables[table].files
         ]
         for key in keys:
-            if self.store.leads_out(key):
-                raise HwpricesError(
-                    f"{self.store.uri(key)} is a link out of {self.store.root}",
-                    "Put the file itself there if you trust it.",
-                )
+            self._check_place(key)
         return [self.store.uri(key) for key in keys]
+
+    def _check_place(self, key: str) -> None:
+        """Refuse what polars and DuckDB would take for a file, and is none.
+
+        A directory would be read as all the Parquet files in it: without any, as no rows.
+
+        Raises:
+            HwpricesError: there is a link out of the root, a directory, a pipe or a device.
+        """
+        if self.store.leads_out(key):
+            raise HwpricesError(
+                f"{self.store.uri(key)} is a link out of {self.store.root}",
+                "Put the file itself there if you trust it.",
+            )
+        if obstacle := self.store.obstacle(key):
+            raise HwpricesError(f"{self.store.uri(key)} is {obstacle}, not a file", DAMAGED)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame; nothing is read until it is collected.

@@ -16,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
 from hwprices.errors import HwpricesError, first_line
+from hwprices.read.tables import DAMAGED
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,10 +90,7 @@ def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[st
     try:
         connection.execute(f"create view {quoted_name(table)} as select * from {source}")  # noqa: S608
     except duckdb.Error as error:
-        raise HwpricesError(
-            f"cannot read table {table}: {first_line(error)}",
-            "hwprices verify names the files that are missing or altered.",
-        ) from None
+        raise HwpricesError(f"cannot read table {table}: {first_line(error)}", DAMAGED) from None
 
 
 def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "LockedConnection":

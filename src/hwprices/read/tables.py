@@ -1,8 +1,11 @@
-"""What the answers need of a dataset: its tables by name."""
+"""What the answers need of a dataset: its tables by name, and what to do where one is damaged."""
 
 from typing import Protocol
 
 import polars as pl
+
+DAMAGED = "hwprices verify names the files that are missing or altered."
+"""What to do where a table cannot be read."""
 
 
 class Tables(Protocol):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hwprices.errors import HwpricesError, first_line
+from hwprices.read.tables import DAMAGED
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.store import Store
@@ -44,7 +45,7 @@ def explain(error: Exception, store: Store, release: ReleaseManifest) -> Hwprice
         return None
     return HwpricesError(
         fault or f"cannot read release {release.version} in {store.root}: {first_line(error)}",
-        "hwprices verify names the files that are missing or altered.",
+        DAMAGED,
     )
 
 
@@ -64,6 +65,9 @@ def _fault(store: Store, key: str, sha256: str) -> Iterator[str]:
     uri = store.uri(key)
     if store.leads_out(key):
         yield f"{uri} is a link out of {store.root}"
+        return
+    if obstacle := store.obstacle(key):
+        yield f"{uri} is {obstacle}, not a file"
         return
     digest = store.sha256(key)
     if digest is None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,6 +88,10 @@ class Store:
 
     def leads_out(self, key: str) -> bool:
         """Tell whether a key is a link, or lies below one, to a place outside of the root."""
+        raise NotImplementedError
+
+    def obstacle(self, key: str) -> str | None:
+        """Name what is in the place of a file and is none, "a directory"; None if nothing is."""
         raise NotImplementedError
 
     def exists(self, key: str) -> bool:
@@ -260,6 +265,16 @@ class Folder(Store):
         """Tell whether a key is a link, or lies below one, to a place outside of the root."""
         return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
+    def obstacle(self, key: str) -> str | None:
+        """Name a directory, pipe or device in the place of a file; None if it is none of them."""
+        try:
+            mode = self.local(key).stat().st_mode
+        except OSError:
+            return None
+        if stat.S_ISREG(mode):
+            return None
+        return "a directory" if stat.S_ISDIR(mode) else "a pipe or device"
+
     def exists(self, key: str) -> bool:
         """Tell whether there is a file of this key."""
         return self.local(key).is_file()
@@ -381,6 +396,10 @@ class Bucket(Store):
     def leads_out(self, key: str) -> bool:
         """Return False: an object store has no links."""
         return False
+
+    def obstacle(self, key: str) -> None:
+        """Return None: an object store has objects only."""
+        return
 
     def exists(self, key: str) -> bool:
         """Tell whether there is an object of this key."""

@@ -16,6 +16,7 @@ from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.errors import cannot_write
 from hwprices.read.export.plain_json import to_json
 from hwprices.read.overlays import apply
+from hwprices.read.tables import DAMAGED
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -162,7 +163,6 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     """
     import duckdb
 
-    damaged = "hwprices verify names files that were altered."
     dataset.files("prices")  # there is such a table
     # a copy has a connection of its own: that of the user may be closed, or have other views.
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
@@ -170,14 +170,14 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
         try:
             result = connection.sql(focus.view_sql())
         except duckdb.BinderException as error:
-            raise HwpricesError(f"no price list: {first_line(error)}", damaged) from None
+            raise HwpricesError(f"no price list: {first_line(error)}", DAMAGED) from None
         kinds = dict(zip(result.columns, map(str, result.types), strict=True))
         if strange := [
             f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES
         ]:
             raise HwpricesError(
                 f"prices of this release have other types than expected: {', '.join(strange)}",
-                damaged,
+                DAMAGED,
             )
         schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
         batches = [pl.DataFrame(schema=schema)]
