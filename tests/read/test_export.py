@@ -119,7 +119,7 @@ def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Pat
         ([focus.VIEW], f"has no table '{focus.VIEW}'"),
     ):
         with pytest.raises(HwpricesError, match=message):
-            iceberg.export(data, tmp_path / "x.iceberg", tables)
+            data.export(tmp_path / "x.iceberg", tables)
     assert not list(tmp_path.iterdir())
 
 
@@ -146,9 +146,9 @@ def test_own_discounts_are_not_dropped_without_a_word(
     assert result.exit_code == 2
     assert "leave out --overlays and HWPRICES_OVERLAYS" in " ".join(result.stderr.split())
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
-    if not name.endswith(".iceberg"):
-        with pytest.raises(HwpricesError, match="own discounts change the table prices only"):
-            data.export(tmp_path / name, tables, overlays=file)
+    words = "list prices" if name.endswith(".iceberg") else "change the table prices only"
+    with pytest.raises(HwpricesError, match=words):
+        data.export(tmp_path / name, tables, overlays=file)
 
 
 def test_a_duckdb_file_with_own_discounts_calls_none_of_them_list(
@@ -229,16 +229,21 @@ def test_a_disk_that_takes_no_more_is_an_error_of_one_line(
     assert file == "report" or not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("by", ["command", "method"])
 def test_iceberg_tables_point_to_the_files_of_the_release(
-    data: Dataset, market: Path, tmp_path: Path
+    data: Dataset, market: Path, tmp_path: Path, by: str
 ) -> None:
     from pyiceberg.catalog.sql import SqlCatalog
 
     folder = tmp_path / "catalog.iceberg"
-    arguments = ["export", str(folder), "--table", "prices", "--table", "offers"]
-    result = CliRunner().invoke(app, [*arguments, "--root", str(market)])
-    assert result.exit_code == 0, result.stderr
+    if by == "command":
+        arguments = ["export", str(folder), "--table", "prices", "--table", "offers"]
+        result = CliRunner().invoke(app, [*arguments, "--root", str(market)])
+        assert result.exit_code == 0, result.stderr
+    else:
+        assert data.export(folder, ["prices", "offers"]) == folder
     catalog = SqlCatalog("hwprices", uri=f"sqlite:///{folder}/catalog.db")
+    assert len(catalog.list_tables(iceberg.NAMESPACE)) == 2
     table = catalog.load_table(f"{iceberg.NAMESPACE}.prices")
     assert {task.file.file_path for task in table.scan().plan_files()} == {
         str(Path(file).absolute()) for file in data.files("prices")

@@ -7,7 +7,6 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import Release, Root, open_dataset
-from hwprices.errors import HwpricesError
 
 Target = Annotated[
     Path,
@@ -53,21 +52,9 @@ def export(
 
     dataset = open_dataset(root, version)
     rules = filters.load_overlays(overlays)
-    if target.suffix.lower() == ".iceberg":
-        from hwprices.read.export import iceberg
+    dataset.export(target, table or (), overlays=rules)
+    if rules is not None and target.suffix.lower() == ".duckdb":
+        from hwprices.read.export.database import DISCOUNTED
 
-        if rules is not None:
-            raise HwpricesError(
-                "an Iceberg catalog is of the release's own files, which have list prices",
-                "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
-            )
-        iceberg.export(dataset, target, table)
-    else:
-        from hwprices.read.export import files
-
-        files.export(dataset, target, table or (), overlays=rules)
-        if rules is not None and target.suffix.lower() == ".duckdb":
-            from hwprices.read.export.database import DISCOUNTED
-
-            typer.echo(f"table prices: {DISCOUNTED}", err=True)
+        typer.echo(f"table prices: {DISCOUNTED}", err=True)
     typer.echo(f"wrote {escaped(str(target))} from release {dataset.version}")

@@ -414,7 +414,8 @@ class Dataset:
     ) -> Path:
         """Write a table or several to a file, and give its path.
 
-        The suffix says how: .csv, .json, .parquet, .xlsx or .duckdb.
+        The suffix says how: .csv, .json, .parquet, .xlsx or .duckdb; .iceberg is a folder with an
+        Iceberg catalog over the release's own files.
 
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Write tables of a release as CSV, JSON, Parquet, a workbook or one DuckDB file."""
+"""Write tables of a release as CSV, JSON, Parquet, a workbook, a DuckDB file or Iceberg tables."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,8 +12,9 @@ import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.read import datapackage, focus
+from hwprices.read.export import iceberg
 from hwprices.read.export.cells import flat, to_csv
-from hwprices.read.export.errors import cannot_write
+from hwprices.read.export.errors import cannot_write, check_once
 from hwprices.read.export.plain_json import to_json
 from hwprices.read.overlays import apply
 from hwprices.read.tables import DAMAGED
@@ -50,28 +51,31 @@ def export(
     *,
     overlays: "Overlays | None" = None,
 ) -> Path:
-    """Write tables to a file whose suffix says the format.
+    """Write tables to a file, or for Iceberg a folder, whose suffix says the format.
 
     Args:
         dataset: the release.
         target: .csv, .json or .parquet for one table; .xlsx with a sheet for each; .duckdb with a
-            table for each.
-        tables: which ones; without any ``offers``, and for .duckdb all. ``focus_sku_prices`` is the
-            price list in the draft form of FOCUS.
+            table for each; .iceberg for a folder with a catalog over the release's own files.
+        tables: which ones; without any ``offers``, and for .duckdb and .iceberg all.
+            ``focus_sku_prices`` is the price list in the draft form of FOCUS, in no Iceberg table.
         overlays: own discounts, applied to ``prices``, which must be among the tables. Other tables
             with prices may not be named then; a whole .duckdb has them with list prices, and a
-            comment that says so.
+            comment that says so. Iceberg tables have none.
 
     Raises:
         HwpricesError: the suffix, a table or their number does not fit, the file is there already,
-            or it cannot be written.
+            it cannot be written, or a package is missing; see ``iceberg.export``.
     """
     path = Path(target)
     suffix = path.suffix.lower()
+    if suffix == ".iceberg":
+        _check_list_prices(overlays)
+        return iceberg.export(dataset, path, tables)
     if suffix not in (*ONE_TABLE, ".xlsx", ".duckdb"):
         raise HwpricesError(
             f"{path}: the suffix names no format",
-            f"End it in {', '.join(ONE_TABLE)}, .xlsx or .duckdb.",
+            f"End it in {', '.join(ONE_TABLE)}, .xlsx, .duckdb or .iceberg.",
         )
     names = list(tables) or (dataset.tables if suffix == ".duckdb" else [DEFAULT_TABLE])
     if suffix in ONE_TABLE and len(names) > 1:
@@ -95,17 +99,6 @@ def export(
     return path
 
 
-def check_once(tables: Sequence[str]) -> None:
-    """Refuse a table that is named twice.
-
-    Raises:
-        HwpricesError: one is.
-    """
-    for name in tables:
-        if tables.count(name) > 1:
-            raise HwpricesError(f"table {name} is named twice", "Name each table once.")
-
-
 def _check_discounts(names: Sequence[str], *, named: bool) -> None:
     """Refuse own discounts where tables would have list prices without a word.
 
@@ -117,6 +110,19 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
         raise HwpricesError(
             f"own discounts change the table prices only, not {(wrong or names)[0]}",
             "Write prices alone (--table prices), or leave out --overlays and HWPRICES_OVERLAYS.",
+        )
+
+
+def _check_list_prices(overlays: "Overlays | None") -> None:
+    """Refuse own discounts where the release's own files are what is given.
+
+    Raises:
+        HwpricesError: there are some.
+    """
+    if overlays is not None:
+        raise HwpricesError(
+            "an Iceberg catalog is of the release's own files, which have list prices",
+            "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
         )
 
 

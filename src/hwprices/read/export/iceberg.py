@@ -4,14 +4,13 @@ The tables' metadata lies in a folder of its own; it points to the release's fil
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwprices.errors import HwpricesError
-from hwprices.read.export.errors import cannot_write
-from hwprices.read.export.files import check_once
+from hwprices.read.export.errors import cannot_write, check_once
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -19,8 +18,10 @@ if TYPE_CHECKING:
 NAMESPACE = "hwprices"
 
 
-def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = None) -> Path:
+def export(dataset: "Dataset", folder: str | Path, tables: Sequence[str] = ()) -> Path:
     """Make an Iceberg catalog (SQLite) in a folder, with a table for each of the release's.
+
+    Returns the folder.
 
     Args:
         dataset: a release in a folder on this machine.
@@ -38,7 +39,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
         raise HwpricesError(
             f"{dataset.store.root} is no folder", "Copy the release to this machine first."
         )
-    names = tables or dataset.tables
+    names = list(tables) or dataset.tables
     check_once(names)
     files = {name: dataset.files(name) for name in names}
     target = Path(folder).absolute()
@@ -56,7 +57,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: list[str] | None = No
         if isinstance(error, SQLAlchemyError):  # of the catalog, where the disk is full
             raise cannot_write(target, getattr(error, "orig", error)) from None
         raise
-    return target
+    return Path(folder)
 
 
 def _register(dataset: "Dataset", folder: Path, files: Mapping[str, list[str]]) -> None:
