@@ -18,7 +18,8 @@ from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
 from hwprices.read.recommend.job import Limits, Serving, make_job
-from hwprices.read.recommend.recommend import OUTPUT, recommend
+from hwprices.read.recommend.ranking import OUTPUT
+from hwprices.read.recommend.recommend import recommend
 from hwprices.read.terminal.recommendation import render_recommendation
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
@@ -344,8 +345,9 @@ def test_images_are_priced_where_they_were_measured(release: Release) -> None:
         result_unit=pl.lit("Samples/s"),
     )
     with_images = Release({**release.tables, "benchmarks": images})
-    frame = media.recommend("SDXL", with_images, Limits())
+    frame = recommend("SDXL", dataset=with_images)
     assert frame.columns == OUTPUT
+    assert frame.equals(media.recommend("SDXL", with_images, Limits()))
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["basis"] == "measured"
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))
@@ -376,6 +378,32 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     l4 = frame.filter(machine="g6.xlarge")
     assert l4["basis"].item() == "reference"
     assert "measured, untuned software" in drawn(l4)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"workload": "lora", "serving": Serving(concurrency=5)}, "workload, concurrency"),
+        ({"limits": Limits(machines="all"), "checkpointing": False}, "checkpointing, machines"),
+        ({"precision": "fp8", "batch": 2}, "precision, batch"),
+    ],
+)
+def test_what_only_language_models_have_is_refused_of_others(
+    release: Release, question: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(HwpricesError, match=f"^{words}: only for language models"):
+        recommend("whisper", dataset=release, **question)
+
+
+def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release: Release) -> None:
+    """With requests per second the command said that they are the same as concurrency."""
+    speed = {"objective": "speed", "where": "cloud"}
+    for serving in (None, Serving(output_tokens=100)):
+        alone, _ = ranked(release, "llama-3.1-8b", serving=serving, **speed)
+        assert set(alone["concurrency"]) == {1.0}
+    asked = Serving(requests_per_second=2)
+    full, _ = ranked(release, "llama-3.1-8b", serving=asked, **speed)
+    assert full["concurrency"].max() > 1
 
 
 @settings(max_examples=15, deadline=None)

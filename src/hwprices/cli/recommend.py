@@ -1,15 +1,12 @@
 """The command recommend."""
 
-import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hwprices.cli import completion, filters
 from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
-from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,7 +176,7 @@ Excluded = Annotated[
 ]
 
 TRAINING_VALUES = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
-"""Options that ``job.make_job`` takes under their own names."""
+"""Options that the ranking takes under their own names."""
 
 
 def recommend(
@@ -284,18 +281,6 @@ def recommend(
     )
 
 
-def _check_medium(values: dict[str, Any], of_serving: tuple[str, ...]) -> None:
-    """Raise HwpricesError for options of language models: media are answered as measured."""
-    names = ("workload", "precision", "context", "machines", *of_serving, *TRAINING_VALUES)
-    options = inspect.signature(recommend).parameters
-    given = [name for name in names if values[name] != options[name].default]
-    if given:
-        raise HwpricesError(
-            f"{', '.join(given).replace('_', ' ')}: only for language models",
-            "Leave it out: models of images, speech and video are answered as they were measured.",
-        )
-
-
 def _limits(values: dict[str, Any]) -> "Limits":
     """Give what an answer must keep to."""
     from hwprices.read.recommend.job import Limits
@@ -305,25 +290,17 @@ def _limits(values: dict[str, Any]) -> "Limits":
 
 def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") -> "pl.DataFrame":
     """Rank the machines of a dataset for the question, which is the value of every option."""
-    from hwprices.read.recommend import job, media
-    from hwprices.read.recommend import recommend as ranking
+    from hwprices.read.recommend.job import Serving
+    from hwprices.read.recommend.recommend import recommend as rank
 
-    limits = _limits(values)
-    model = values["model_parameters"]
-    if media.benchmark(model):
-        _check_medium(values, tuple(vars(job.Serving())))
-        return media.recommend(model, dataset, limits, ownership)
-    serving = job.Serving(**{name: values[name] for name in vars(job.Serving())})
-    is_alone = serving.concurrency is None and values["batch"] is None
-    if values["workload"] == "inference" and limits.objective == "speed" and is_alone:
-        serving = replace(serving, concurrency=1)
-    question = job.make_job(
-        model,
+    return rank(
+        values["model_parameters"],
         values["workload"],
         values["precision"],
         values["context"],
-        serving=serving,
-        limits=limits,
+        dataset=dataset,
+        serving=Serving(**{name: values[name] for name in vars(Serving())}),
+        limits=_limits(values),
+        ownership=ownership,
         **{name: values[name] for name in TRAINING_VALUES},
     )
-    return ranking.answer(question, dataset, ownership)

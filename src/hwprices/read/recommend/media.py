@@ -19,7 +19,7 @@ from hwprices.read.recommend.exclusions import (
 from hwprices.read.recommend.job import Limits, check_limits
 from hwprices.read.recommend.measurements import representative
 from hwprices.read.recommend.model_shape import squeeze
-from hwprices.read.recommend.recommend import OUTPUT, only_where, with_payback
+from hwprices.read.recommend.ranking import OUTPUT, only_where, with_payback
 from hwprices.read.tables import Tables
 from hwprices.units import WideMoney
 
@@ -90,7 +90,7 @@ def recommend(
 ) -> pl.DataFrame:
     """List machines whose accelerator was measured with the model, best first, then the others.
 
-    Columns: those of ``recommend.OUTPUT``; the speed is in samples_per_second. A machine with
+    Columns: those of ``ranking.OUTPUT``; the speed is in samples_per_second. A machine with
     another number of accelerators than the measured system has its share of it.
 
     Raises:

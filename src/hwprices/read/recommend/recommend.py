@@ -1,9 +1,11 @@
-"""Recommend machines for a language-model job: where it fits, what it costs, why others are out.
+"""Recommend machines for a model: where it fits, what it costs, why others are left out.
 
 Cloud machines come from offers, machines to buy from local_hardware; the two are ranked apart. A
 figure that no sheet holds is never invented: a machine that lacks it is left out, with that reason.
 """
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -12,7 +14,7 @@ from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.formulas import training
 from hwprices.read.ownership import DEFAULTS, Ownership
-from hwprices.read.recommend import machines
+from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.calibration import calibration
 from hwprices.read.recommend.cpu_estimates import with_cpu_estimates
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
@@ -27,93 +29,30 @@ from hwprices.read.recommend.exclusions import (
 )
 from hwprices.read.recommend.job import Job, Limits, Serving, assumptions, make_job
 from hwprices.read.recommend.measurements import measurements, tunings
+from hwprices.read.recommend.ranking import (
+    HOURLY_PRICES,
+    JOB_FIGURES,
+    OUTPUT,
+    only_where,
+    with_payback,
+)
 from hwprices.read.recommend.throughput import Estimator
 from hwprices.read.tables import Tables
 from hwprices.units import Money, WideMoney
 
-HOURLY_PRICES = [
-    "usd_per_hour",
-    "spot_usd_per_hour",
-    "best_1y_usd_per_hour",
-    "best_3y_usd_per_hour",
-]
-
-JOB_FIGURES = [
-    "hours",
-    "tokens_per_second",
-    "tokens_per_second_per_user",
-    "seconds_to_first_token",
-    "concurrency",
-    "usd",
-    "spot_usd",
-    "usd_per_month",
-    "usd_per_million_tokens",
-    "usd_per_million_input_tokens",
-    "usd_per_million_output_tokens",
-    "energy_kwh",
-    "operational_gco2e",
-    "gco2e_per_million_tokens",
-    "rent_usd_per_hour",
-    "payback_hours",
-    "samples_per_second",
-    "usd_per_thousand_samples",
-    "basis",
-    "error",
-    "error_p90",
-    "measurement",
-]
-
-OUTPUT = [
-    "rank",
-    "where",
-    "provider",
-    "region",
-    "machine",
-    "availability_unknown",
-    "nodes",
-    "total_accelerators",
-    "accelerator_id",
-    "cpu_id",
+OF_LANGUAGE_MODELS = (
+    "workload",
     "precision",
-    "compute_format",
-    "memory_needed_gib",
-    "memory_usable_gib",
-    "purchase_option",
-    *HOURLY_PRICES,
-    "purchase_price_usd",
-    *JOB_FIGURES,
-    "assumed",
-    "excluded_reason",
-    "excluded",
-]
-"""Columns of an answer.
-
-- rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
-- availability_unknown: the vendor does not say whether the machine can be had.
-- nodes: machines used together; total_accelerators, memory and prices are of all of them.
-- cpu_id: of a machine without accelerators, which then has no accelerator_id.
-- precision, compute_format: how the weights are stored, and in which format they are computed.
-- purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
-- usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
-  for inference. Emissions are those of the electricity, without those of making the machine.
-- tokens_per_second: the most that can be generated, for all users together; of a training, the
-  tokens it learns from.
-- usd_per_million_tokens, gco2e_per_million_tokens: for a million generated tokens, with the prompts
-  they answer: of the tokens that the requests per second need where those are asked for, else of
-  tokens_per_second. The columns of input and output divide the same money by the time that reading
-  prompts and generating take.
-- samples_per_second, usd_per_thousand_samples: of models of images, video and speech (media.py).
-- rent_usd_per_hour: of a machine to buy: what the work that it does in an hour costs on the
-  cheapest machine to rent in the places and under the option asked for; null where none fits.
-- payback_hours: hours of this work after which the machine has cost as much as that rent; may be
-  more than its life. Null for machines to rent, where there is no rent, and where the electricity
-  alone costs more than the rent.
-- basis: measured (this model on this accelerator), scaled (from the nearest measurement of it),
-  modelled (its family was measured), unmeasured_family, or assumed_mfu (training).
-- error, error_p90: how far such answers were from measurements, in the middle and in one of ten.
-- assumed: what the answer assumes beyond the question.
-- excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
-"""
+    "context",
+    "batch",
+    "tokens",
+    "days",
+    "max_nodes",
+    "mfu",
+    "optimizer",
+    "checkpointing",
+)
+"""Arguments of ``recommend`` that models of images, speech and video do not have."""
 
 
 def recommend(
@@ -139,7 +78,8 @@ def recommend(
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
-    ``model_parameters``: 70e9, "70B" or a name (llama-3.1-70b). ``serving``: lengths, users and
+    ``model_parameters``: 70e9, "70B" or a name (llama-3.1-70b; sdxl, whisper, which are answered as
+    they were measured, with ``limits`` and ``ownership`` alone). ``serving``: lengths, users and
     speeds. ``limits``: budgets, places and prices; ``budget``, ``objective`` and ``where`` may be
     given beside it or alone. ``objective``: cost (USD per million tokens, USD of a training),
     carbon (grams of the same), speed (of one user; of a training), throughput (of all users),
@@ -147,7 +87,7 @@ def recommend(
     when the objective is cost: an hour of a machine that one owns is cheap only if other work fills
     the rest of the time.
 
-    Columns: OUTPUT.
+    Columns: ``ranking.OUTPUT``.
 
     >>> import hwprices
     >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
@@ -155,10 +95,14 @@ def recommend(
     (1, 'cloud')
 
     Raises:
-        HwpricesError: a value is out of range, the release has no such provider, region or
-            country, or the dataset has no table offers.
+        HwpricesError: a value is out of range or does not belong to the model or workload, the
+            release has no such provider, region or country, or the dataset has no table offers.
     """
+    asked = locals()
     all_limits = _limits(limits or Limits(), budget=budget, objective=objective, where=where)
+    if isinstance(model_parameters, str) and media.benchmark(model_parameters):
+        _check_medium(asked, serving or Serving(), all_limits)
+        return media.recommend(model_parameters, dataset, all_limits, ownership)
     job = make_job(
         model_parameters,
         workload,
@@ -193,12 +137,33 @@ def _limits(limits: Limits, **given: object) -> Limits:
     return replace(limits, **changes)  # type: ignore[arg-type]
 
 
+def _check_medium(asked: Mapping[str, object], serving: Serving, limits: Limits) -> None:
+    """Refuse what only language models have; media are answered as measured.
+
+    ``asked``: the arguments of ``recommend``.
+
+    Raises:
+        HwpricesError: something of that kind is given.
+    """
+    usual = inspect.signature(recommend).parameters
+    given = [name for name in OF_LANGUAGE_MODELS if asked[name] != usual[name].default]
+    given += [name for name, value in vars(serving).items() if value is not None]
+    given += ["machines"] if limits.machines != Limits().machines else []
+    if given:
+        raise HwpricesError(
+            f"{', '.join(given).replace('_', ' ')}: only for language models",
+            "Leave it out: models of images, speech and video are answered as they were measured.",
+        )
+
+
 def _serving(
     serving: Serving | None, objective: str, batch: int | None, workload: str
 ) -> Serving | None:
     """Serve one user where the speed of one is asked for, and nothing about users is said."""
-    if serving is None and objective == "speed" and batch is None and workload == "inference":
-        return Serving(concurrency=1)
+    asked = serving or Serving()
+    users = (asked.concurrency, asked.requests_per_second, batch)
+    if objective == "speed" and workload == "inference" and users == (None, None, None):
+        return replace(asked, concurrency=1)
     return serving
 
 
@@ -335,32 +300,6 @@ def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
         return with_payback(frame, "usd", 1 / col.hours)
     millions_per_hour = _tokens_per_second(job) * formulas.SECONDS_PER_HOUR / 1e6
     return with_payback(frame, "usd_per_million_tokens", millions_per_hour)
-
-
-def with_payback(frame: pl.DataFrame, cost: str, work_per_hour: pl.Expr) -> pl.DataFrame:
-    """Add rent_usd_per_hour, and payback_hours: purchase price / (rent - electricity).
-
-    The rent is of the work that the machine to buy does in an hour; ``cost`` is the column with the
-    price of a piece of work, and the cheapest rented machine counts. Both are null for rented
-    machines and where no rented machine fits, payback_hours also where the electricity alone costs
-    more than the rent.
-    """
-    col = pl.col
-    rented = frame.filter(col.where == "cloud", col.excluded_reason.is_null())
-    cheapest = rented[cost].cast(pl.Float64).min() if rented.height else None
-    is_bought = col.where == "local"
-    rent = pl.when(is_bought).then(pl.lit(cheapest, dtype=pl.Float64) * work_per_hour)
-    saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
-    price = col.purchase_price_usd.cast(pl.Float64)
-    return frame.with_columns(
-        rent_usd_per_hour=rent.cast(WideMoney),
-        payback_hours=price / formulas.known_positive(saved),
-    )
-
-
-def only_where(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
-    """Keep the machines to rent, or those to buy, where only these are asked for."""
-    return frame if limits.where is None else frame.filter(where=limits.where)
 
 
 def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
