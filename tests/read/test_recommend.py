@@ -4,6 +4,7 @@ import io
 import math
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.errors import HwpricesError
+from hwprices.read.overlays import rules
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
@@ -404,6 +406,32 @@ def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release: 
     asked = Serving(requests_per_second=2)
     full, _ = ranked(release, "llama-3.1-8b", serving=asked, **speed)
     assert full["concurrency"].max() > 1
+
+
+def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(
+    release: Release, tmp_path: Path
+) -> None:
+    """``Limits(usd_per={"EUR": "1.08"})`` was a ValueError, a file of rules an AttributeError."""
+    offers = release.tables["offers"].with_columns(
+        on_demand_hourly="on_demand_usd_per_hour",
+        currency=pl.lit("EUR"),
+        on_demand_usd_per_hour=pl.lit(None, dtype=pl.Decimal(20, 10)),
+    )
+    in_euro = Release({**release.tables, "offers": offers})
+    costs = []
+    for rates in ({"eur": 2}, {"EUR": "2.0"}, {"EUR": Decimal(2)}):
+        fit, _ = ranked(in_euro, "7B", limits=Limits(usd_per=rates, where="cloud"))
+        costs.append(dict(fit.select("machine", "usd_per_hour").iter_rows()))
+    assert costs[0] == costs[1] == costs[2]
+    assert costs[0]["p5.48xlarge"] == 2 * Decimal("55.04")
+    with pytest.raises(HwpricesError, match="this is no exchange rate"):
+        Limits(usd_per={"EUR": "much"})
+    file = tmp_path / "discounts.yaml"
+    file.write_text("- {match: {provider: aws}, discount: 50%}")
+    for overlays in (str(file), file, rules.load(file)):
+        fit, _ = ranked(release, "7B", limits=Limits(overlays=overlays, where="cloud"))
+        (own,) = fit.filter(machine="p5.48xlarge")["usd_per_hour"]
+        assert own == Decimal("27.52")
 
 
 @settings(max_examples=15, deadline=None)

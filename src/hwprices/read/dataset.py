@@ -332,10 +332,11 @@ class Dataset:
             HwpricesError: a word or option is not understood; the line names near ones.
         """
         from hwprices.read.find import offers
+        from hwprices.read.overlays import rules
 
-        rules = _overlays(overlays)
+        own = rules.given(overlays)
         answer = offers.answer(
-            self, text, sort=sort, descending=descending, overlays=rules, **options
+            self, text, sort=sort, descending=descending, overlays=own, **options
         )
         return answer.rows
 
@@ -356,9 +357,10 @@ class Dataset:
                 it is not sold or not in this release.
         """
         from hwprices.read.find import machine
+        from hwprices.read.overlays import rules
 
         return machine.require_prices(
-            machine.answer(self, name, overlays=_overlays(overlays), **options)
+            machine.answer(self, name, overlays=rules.given(overlays), **options)
         )
 
     def compare(
@@ -381,9 +383,10 @@ class Dataset:
             HwpricesError: a name or option is not understood, or there is nothing to compare.
         """
         from hwprices.read.find.compare import compare
+        from hwprices.read.overlays import rules
 
-        rules = _overlays(overlays)
-        return compare(self, *names, equals=equals, overlays=rules, **options).rows
+        own = rules.given(overlays)
+        return compare(self, *names, equals=equals, overlays=own, **options).rows
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old.
@@ -426,9 +429,10 @@ class Dataset:
             HwpricesError: see ``read.export.files.export``.
         """
         from hwprices.read.export import files
+        from hwprices.read.overlays import rules
 
         names = [tables] if isinstance(tables, str) else tables
-        return files.export(self, target, names, overlays=_overlays(overlays))
+        return files.export(self, target, names, overlays=rules.given(overlays))
 
     def focus_sku_prices(self) -> pl.LazyFrame:
         """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft.
@@ -469,15 +473,6 @@ class Dataset:
         from hwprices.read.verify import faults
 
         return faults(self.store, self.release)
-
-
-def _overlays(rules: "str | Path | Overlays | None") -> "Overlays | None":
-    """Load rules where the path of a file is given."""
-    if not isinstance(rules, str | Path):
-        return rules
-    from hwprices.read.overlays.rules import load
-
-    return load(rules)
 
 
 def open(root: str | Path, version: str = "latest") -> Dataset:

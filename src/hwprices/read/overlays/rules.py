@@ -105,6 +105,15 @@ def load(file: str | Path, day: date | None = None) -> Overlays:
     return parse(data.decode("utf-8", errors="replace"), str(path), day)
 
 
+def given(overlays: str | Path | Overlays | None) -> Overlays | None:
+    """Read the rules where the path of their file is given; others are given as they are.
+
+    Raises:
+        HwpricesError: see ``load``.
+    """
+    return load(overlays) if isinstance(overlays, str | Path) else overlays
+
+
 def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlays:
     """Read rules from a text. ``file`` names it in errors.
 

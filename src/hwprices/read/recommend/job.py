@@ -3,13 +3,19 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import WORKLOADS, Memory, ModelShape, Workload
+from hwprices.read.currency import read_rates
 from hwprices.read.recommend import measurements
 from hwprices.read.recommend.model_shape import look_alike, model_shape
+
+if TYPE_CHECKING:
+    from hwprices.read.overlays.rules import Overlays
 
 MAX_NODES: dict[Workload, int] = {
     "pretrain": 2048,
@@ -76,8 +82,11 @@ class Limits:
     budget: float | None = None
     """USD: of the whole job for a training, of one hour for inference."""
     budget_per_month: float | None = None
+    """USD for 730 hours of a machine to rent."""
     budget_to_buy: float | None = None
+    """USD that a machine may cost to buy."""
     where: str | None = None
+    """cloud (to rent) or local (to buy); None: both."""
     machines: str = "accelerators"
     """Which machines are ranked: one of MACHINES."""
     provider: str | None = None
@@ -87,13 +96,20 @@ class Limits:
     country: str | None = None
     """Countries by code or English name."""
     option: str = "on_demand"
+    """How rented machines are bought: one of OPTIONS."""
     objective: str = "cost"
+    """What machines are ranked by: one of OBJECTIVES."""
     community: bool = False
     """Whether hosts of private people are ranked with the others (see private_hosts)."""
-    usd_per: Mapping[str, Any] = field(default_factory=dict)
-    """Currency: USD that one unit of it is worth."""
-    overlays: Any = None
-    """Own discounts (read.overlays); None for list prices."""
+    usd_per: Mapping[str, Decimal | str | float] = field(default_factory=dict)
+    """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
+    Ownership."""
+    overlays: "str | Path | Overlays | None" = None
+    """Own discounts: a file of rules, or what ``overlays.rules.load`` gave; None for list prices.
+    """
+
+    def __post_init__(self) -> None:
+        read_rates(self.usd_per)  # refuses what is no rate
 
 
 @dataclass(frozen=True)
@@ -101,12 +117,19 @@ class Serving:
     """How a model is served. None: not asked."""
 
     input_tokens: float | None = None
+    """Tokens of a prompt."""
     output_tokens: float | None = None
+    """Tokens of an answer."""
     concurrency: float | None = None
+    """Users served at once; None: as many as a machine holds."""
     requests_per_second: float | None = None
+    """Requests that arrive in a second: machines are counted for these."""
     min_tokens_per_second: float | None = None
+    """Tokens/s that each user must get; None: READING_SPEED."""
     max_seconds_to_first_token: float | None = None
+    """In which an answer must begin on a free machine."""
     kv_precision: str | None = None
+    """Number format of the cache, fp8 or fp16; None: fp8 where weights and device have 8 bits."""
 
 
 @dataclass(frozen=True)

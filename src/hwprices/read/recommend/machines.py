@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from hwprices.read.currency import offers_in_usd
-from hwprices.read.overlays import apply
+from hwprices.read.currency import offers_in_usd, read_rates
+from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend import places
@@ -212,11 +212,12 @@ negotiated with it."""
 
 def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
     """Convert the prices of other currencies that have a rate, and apply own discounts."""
-    offers = offers_in_usd(offers, limits.usd_per)
-    if limits.overlays is None:
+    offers = offers_in_usd(offers, read_rates(limits.usd_per))
+    overlays = rules.given(limits.overlays)
+    if overlays is None:
         return offers
     for column, bought in OVERLAID.items():
-        offers = apply.apply_to_column(offers, limits.overlays, column, **bought)
+        offers = apply.apply_to_column(offers, overlays, column, **bought)
     return offers
 
 
@@ -230,7 +231,7 @@ def _cloud_no_price(limits: Limits) -> pl.Expr:
     ]
     has_other = pl.any_horizontal(col(price).is_not_null() for price in other) if other else False
     return (
-        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.usd_per)))
+        pl.when((col.currency != "USD") & ~col.currency.is_in(list(read_rates(limits.usd_per))))
         .then(pl.lit("other_currency"))
         .when(has_other)
         .then(pl.lit("other_option"))
