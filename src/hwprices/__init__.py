@@ -14,18 +14,40 @@ if TYPE_CHECKING:
     from hwprices.errors import HwpricesError
     from hwprices.read.dataset import Dataset, open
     from hwprices.read.device.device import device
+    from hwprices.read.explain import Explanation
+    from hwprices.read.landed import Trace
+    from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend.job import Limits, Serving
     from hwprices.read.recommend.recommend import recommend
     from hwprices.read.releases import releases
 
     __version__: str
 
-__all__ = ["Dataset", "HwpricesError", "Ownership", "device", "open", "recommend", "releases"]
+__all__ = [
+    "Dataset",
+    "Explanation",
+    "HwpricesError",
+    "Limits",
+    "Overlays",
+    "Ownership",
+    "Serving",
+    "Trace",
+    "device",
+    "open",
+    "recommend",
+    "releases",
+]
 
 _MODULES = {
     "Dataset": "hwprices.read.dataset",
+    "Explanation": "hwprices.read.explain",
     "HwpricesError": "hwprices.errors",
+    "Limits": "hwprices.read.recommend.job",
+    "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
+    "Serving": "hwprices.read.recommend.job",
+    "Trace": "hwprices.read.landed",
     "device": "hwprices.read.device.device",
     "open": "hwprices.read.dataset",
     "recommend": "hwprices.read.recommend.recommend",

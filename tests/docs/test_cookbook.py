@@ -43,6 +43,8 @@ def test_the_examples_over_a_folder_run(
     names = run("\n".join(blocks("python")))
     assert str(names["cheapest"]) == "55.0400000000"
     assert len(names["tables"]) > 10  # type: ignore[arg-type]
+    assert names["why"].arithmetic == "55.04 USD/h, as the vendor states it"  # type: ignore[attr-defined]
+    assert names["best"]["where"].sort().to_list() == ["cloud", "local"]  # type: ignore[index]
 
 
 @pytest.mark.skipif(

@@ -2,22 +2,30 @@
 
 import ast
 import copy
+import inspect
+import json
 import os
 import pickle
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 from tests.helpers import make
+from typer.testing import CliRunner
 
 import hwprices
+from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.read import dataset as reading
+from hwprices.read.export.plain_json import to_json
 from hwprices.read.tables import DAMAGED
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
@@ -232,6 +240,110 @@ def test_a_type_checker_knows_every_table_and_no_other_name() -> None:
     )
     names = [ast.unparse(node.target) for node in declared.body if isinstance(node, ast.AnnAssign)]
     assert names == list(TABLES)
+
+
+def test_a_type_checker_knows_every_public_name() -> None:
+    """Names are imported when they are used: for a type checker they are written a second time."""
+    tree = ast.parse(Path(hwprices.__file__).read_text(encoding="utf-8"))
+    (declared,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    imports = {
+        alias.name: node.module
+        for node in declared.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {name: getattr(hwprices, name).__module__ for name in hwprices.__all__}
+    assert imports == modules == hwprices._MODULES
+
+
+def test_recommend_takes_the_same_as_function_and_method() -> None:
+    function = dict(inspect.signature(hwprices.recommend).parameters)
+    method = dict(inspect.signature(hwprices.Dataset.recommend).parameters)
+    del function["dataset"], method["self"]
+    assert list(method) == list(function)
+    for name, parameter in method.items():
+        assert parameter.kind is function[name].kind
+        if name != "ownership":  # its default would have to be imported
+            assert parameter.default == function[name].default
+
+
+OF_PROGRAMS = {"show", "demo", "query", "report", "releases", "quarantine", "prune", "check-sheet"}
+OF_PIPELINE = {"refresh", "preflight", "serve", "deploy"}
+COMMANDS = {
+    command.name or command.callback.__name__.replace("_", "-")
+    for command in app.registered_commands
+    if command.callback is not None
+}
+
+
+def test_what_commands_answer_methods_answer() -> None:
+    assert COMMANDS >= OF_PROGRAMS | OF_PIPELINE
+    answers = COMMANDS - OF_PROGRAMS - OF_PIPELINE
+    methods = {name for name in answers if callable(getattr(hwprices.Dataset, name, None))}
+    assert methods == answers
+
+
+H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
+
+
+@pytest.mark.parametrize(
+    ("command", "ask"),
+    [
+        ("device 'H100 SXM'", lambda data: data.device("H100 SXM")),
+        (
+            "device nvidia-l4 --usd-per EUR=1.1",
+            lambda data: data.device("nvidia-l4", usd_per={"EUR": 1.1}),
+        ),
+        (
+            "tco --utilisation 0.8 --usd-per-kwh 0.2 --lifetime-years 4 --pue 1",
+            lambda data: data.tco(hwprices.Ownership(4, 0.8, 0.2, 1)),
+        ),
+        (
+            "recommend --model llama-3.1-8b --country DE --users 4 --input 900 --precision fp8",
+            lambda data: data.recommend(
+                "llama-3.1-8b",
+                precision="fp8",
+                serving=hwprices.Serving(concurrency=4, input_tokens=900),
+                limits=hwprices.Limits(country="DE"),
+            ),
+        ),
+        (
+            "recommend --model 7B --workload lora --tokens 1e8 --budget 50 --grid 100",
+            lambda data: data.recommend(
+                "7B",
+                "lora",
+                tokens=1e8,
+                budget=50,
+                ownership=hwprices.Ownership(grid_gco2e_per_kwh=100),
+            ),
+        ),
+        (
+            "recommend --model sdxl --objective throughput --where cloud",
+            lambda data: data.recommend("sdxl", objective="throughput", where="cloud"),
+        ),
+        (
+            "compare p5.48xlarge a3-highgpu-8g --os linux",
+            lambda data: data.compare("p5.48xlarge", "a3-highgpu-8g", os="linux"),
+        ),
+        (
+            "explain p5.48xlarge --region us-east-1 --os linux --option on_demand",
+            lambda data: data.explain("p5.48xlarge", **H100),
+        ),
+    ],
+)
+def test_a_method_answers_as_its_command(
+    market: Path, command: str, ask: Callable[[hwprices.Dataset], Any]
+) -> None:
+    arguments = [*shlex.split(command), "--json", "--root", str(market)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    answer = ask(hwprices.open(market))
+    values = answer.to_dicts() if isinstance(answer, pl.DataFrame) else answer.to_dict()
+    assert json.loads(result.stdout) == json.loads(to_json(values))
 
 
 def test_one_table_is_exported_by_its_name(dataset, tmp_path):

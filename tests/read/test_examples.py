@@ -8,10 +8,9 @@ import pytest
 
 import hwprices
 
-VALUES = ["HwpricesError", "Ownership", "Dataset"]
-"""Exported classes that are no functions; the methods of Dataset are tested one by one."""
+FUNCTIONS = [name for name in hwprices.__all__ if not inspect.isclass(getattr(hwprices, name))]
+"""Exported functions; the methods of Dataset are tested one by one."""
 
-FUNCTIONS = [name for name in hwprices.__all__ if name not in VALUES]
 METHODS = [name for name in vars(hwprices.Dataset) if not name.startswith("_")]
 
 

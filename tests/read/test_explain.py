@@ -100,7 +100,7 @@ def explained(dataset: hwprices.Dataset, name: str, **filters: str) -> explain.E
 
 def test_a_listed_price_is_traced_to_its_line(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", os="linux", purchase_option="on_demand")
-    assert explain.arithmetic(explanation) == "0.096 USD/h, as the vendor states it"
+    assert explanation.arithmetic == "0.096 USD/h, as the vendor states it"
     (trace,) = explanation.traces
     assert (trace.state, trace.line) == ("whole", '"ABC","ABC.JRTC.6YS6","0.0960000000"')
     assert Path(trace.page).name.startswith(explanation.price["raw_sha256"])
@@ -143,17 +143,17 @@ def test_a_line_that_is_too_long_is_not_held_whole(
 
 def test_an_upfront_fee_is_divided_by_the_hours_of_the_term(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", purchase_option="reserved")
-    assert explain.arithmetic(explanation) == "0 + 876 / 8760 h = 0.1 USD/h"
+    assert explanation.arithmetic == "0 + 876 / 8760 h = 0.1 USD/h"
 
 
 def test_an_unknown_price_gives_the_reason(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", os="windows")
-    assert explain.arithmetic(explanation) == "not known: core_sku_missing"
+    assert explanation.arithmetic == "not known: core_sku_missing"
 
 
 def test_a_composed_price_shows_its_components_and_their_skus(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "n2-standard-2")
-    assert explain.arithmetic(explanation) == "2 vcpu × 0.031611 = 0.063222 USD/h"
+    assert explanation.arithmetic == "2 vcpu × 0.031611 = 0.063222 USD/h"
     assert [(trace.sku, trace.line) for trace in explanation.traces] == [("CORE-1", CORE)]
 
 
@@ -196,5 +196,17 @@ def test_a_price_is_as_stale_as_find_says(dataset: hwprices.Dataset) -> None:
     """The sample's price of 2026-07-30 was stale here by the clock, and not in ``find``."""
     found = dict(dataset.find("m5.large").select("price_id", "stale").iter_rows())
     assert found
-    told = {name: explain.to_json(explain.explain(dataset, name))["stale"] for name in found}
+    told = {name: dataset.explain(name).to_dict()["stale"] for name in found}
     assert told == found
+
+
+def test_a_name_of_several_prices_says_how_to_tell_them_apart(dataset: hwprices.Dataset) -> None:
+    with pytest.raises(HwpricesError) as raised:
+        dataset.explain("M5.LARGE")
+    assert raised.value.message == "3 prices of M5.LARGE fit"
+    assert raised.value.remedy == (
+        "Name os, purchase_option, or give a price_id: find and price have them."
+    )
+    explanation = dataset.explain("M5.LARGE", provider="AWS", purchase_option="reserved")
+    assert explanation.arithmetic == "0 + 876 / 8760 h = 0.1 USD/h"
+    assert dataset.explain(explanation.price["price_id"]).price == explanation.price

@@ -42,11 +42,10 @@ def device(
         hwprices device "H100 SXM"
     """
     from hwprices.read.currency import parse_rates
-    from hwprices.read.device.device import device as describe
     from hwprices.read.terminal.device import render_device
 
     rates = parse_rates(usd_per)
-    answer = describe(open_dataset(root, version), name, rates=rates)
+    answer = open_dataset(root, version).device(name, usd_per=rates)
     print_frame(answer, as_json, render_device, as_csv=as_csv)
 
 
@@ -81,12 +80,12 @@ def tco(
 
         hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
     """
-    from hwprices.read.ownership import Ownership, break_even
+    from hwprices.read.ownership import Ownership
     from hwprices.read.terminal.recommendation import render_break_even
 
     ownership = Ownership(
         lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue
     )
-    machines = break_even(open_dataset(root, version), ownership)
+    machines = open_dataset(root, version).tco(ownership)
     shown = machines if limit is None else machines.head(limit)
     print_frame(shown, as_json, lambda rows: render_break_even(rows, ownership), as_csv=as_csv)

@@ -85,7 +85,7 @@ def explain(
         return
     explanation = tracing.explain(dataset, prices["price_id"][0])
     if as_json:
-        print_json(tracing.to_json(explanation))
+        print_json(explanation.to_dict())
         return
     parts = explanation.components if explanation.components.height else prices
     print_frame(parts, as_json, lambda _: render_explanation(explanation, raw=raw), as_csv=as_csv)

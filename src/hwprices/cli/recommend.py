@@ -291,14 +291,12 @@ def _limits(values: dict[str, Any]) -> "Limits":
 def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") -> "pl.DataFrame":
     """Rank the machines of a dataset for the question, which is the value of every option."""
     from hwprices.read.recommend.job import Serving
-    from hwprices.read.recommend.recommend import recommend as rank
 
-    return rank(
+    return dataset.recommend(
         values["model_parameters"],
         values["workload"],
         values["precision"],
         values["context"],
-        dataset=dataset,
         serving=Serving(**{name: values[name] for name in vars(Serving())}),
         limits=_limits(values),
         ownership=ownership,

@@ -23,8 +23,12 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.explain import Explanation
+    from hwprices.read.find.request import Names
     from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
+    from hwprices.read.ownership import Ownership
+    from hwprices.read.recommend.job import Limits, Serving
     from hwprices.read.sql import LockedConnection
 
 
@@ -387,6 +391,161 @@ class Dataset:
 
         own = rules.given(overlays)
         return compare(self, *names, equals=equals, overlays=own, **options).rows
+
+    def explain(
+        self,
+        price: str,
+        *,
+        provider: "Names" = None,
+        region: str | None = None,
+        os: str | None = None,
+        purchase_option: str | None = None,
+    ) -> "Explanation":
+        """Trace one price back to the vendor's line.
+
+        ``price``: a price_id, or a machine type as ``price`` takes it; then the options must leave
+        one price. The answer has the price's row (``price``), how it is computed (``arithmetic``),
+        what it is the sum of (``components``), and for each SKU the landed page and the line on it
+        (``traces``), where the dataset has its pages.
+
+        >>> g6 = open("sample").explain("g6.xlarge", os="linux", purchase_option="on_demand")
+        >>> g6.arithmetic
+        '0.8048 USD/h, as the vendor states it'
+
+        Raises:
+            HwpricesError: there is no such price, or there are several: the line says where, or
+                what tells them apart.
+        """
+        from hwprices.read import explain
+
+        price_id = explain.find_price(
+            self, price, provider, region=region, os=os, purchase_option=purchase_option
+        )
+        return explain.explain(self, price_id)
+
+    def device(
+        self,
+        name: str,
+        *,
+        ownership: "Ownership | None" = None,
+        usd_per: Mapping[str, object] | None = None,
+    ) -> pl.DataFrame:
+        """Describe an accelerator, a CPU or a machine to buy in one row.
+
+        ``name``: an id, a name, or enough words of one. ``ownership``: assumptions behind
+        tco_usd_per_hour. ``usd_per``: exchange rates, as in ``find``. Costs, in USD an hour, and
+        emissions are of one accelerator, or of one vCPU of a CPU; ``missing`` says why a figure is
+        not known. See ``hwprices.device``.
+
+        >>> open("sample").device("H100 SXM").select("device_id", "memory_gb").rows()
+        [('nvidia-h100-sxm5-80gb', 80.0)]
+
+        Raises:
+            HwpricesError: no device has this name, or several have; or a rate is none.
+        """
+        from hwprices.read.device.device import device
+        from hwprices.read.ownership import DEFAULTS
+
+        return device(self, name, ownership or DEFAULTS, usd_per or {})
+
+    def recommend(
+        self,
+        model_parameters: float | str,
+        workload: str = "inference",
+        precision: str | None = None,
+        context: int | None = None,
+        budget: float | None = None,
+        objective: str = "cost",
+        *,
+        batch: int | None = None,
+        tokens: float | None = None,
+        days: float | None = None,
+        max_nodes: int | None = None,
+        mfu: float | None = None,
+        optimizer: str = "adam",
+        checkpointing: bool = True,
+        serving: "Serving | None" = None,
+        limits: "Limits | None" = None,
+        ownership: "Ownership | None" = None,
+        where: str | None = None,
+    ) -> pl.DataFrame:
+        """Rank machines for a model, to rent and to buy: one row a machine, the best first.
+
+        Those that are left out come last, with the reason in ``excluded``; ``assumed`` says what
+        the answer assumes beyond the question. Columns: ``read.recommend.ranking.OUTPUT``.
+
+        >>> import hwprices
+        >>> machines = open("sample").recommend(
+        ...     "llama-3.1-8b",
+        ...     serving=hwprices.Serving(min_tokens_per_second=50),
+        ...     limits=hwprices.Limits(country="netherlands", where="cloud"),
+        ... )
+        >>> machines.select("rank", "region").row(0)
+        (1, 'europe-west4')
+
+        Args:
+            model_parameters: a name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B".
+            workload: inference, lora, full_finetune or pretrain.
+            precision: number format of the stored weights, such as bf16, fp8, int4.
+            context: tokens of a sequence, prompt and answer together.
+            budget: USD: of a training, for inference of an hour.
+            objective: what to rank by: cost, carbon, speed, throughput or hourly.
+            batch: sequences at once: on each device in training, in all for inference.
+            tokens: to train on.
+            days: deadline of a training, which sets the number of machines.
+            max_nodes: most machines that share one model.
+            mfu: share of the peak rate that training reaches, 0 to 1.
+            optimizer: adam, adam8bit or sgd.
+            checkpointing: compute activations again instead of keeping them all.
+            serving: lengths of requests, users and speeds.
+            limits: budgets, places, ways to buy, exchange rates and own discounts.
+            ownership: assumptions about machines to buy.
+            where: cloud (to rent) or local (to buy); None: both.
+
+        Raises:
+            HwpricesError: a value is out of range or does not belong to the model or workload, or
+                the release has no such provider, region or country.
+        """
+        from hwprices.read.ownership import DEFAULTS
+        from hwprices.read.recommend.recommend import recommend
+
+        return recommend(
+            model_parameters,
+            workload,
+            precision,
+            context,
+            budget,
+            objective,
+            dataset=self,
+            batch=batch,
+            tokens=tokens,
+            days=days,
+            max_nodes=max_nodes,
+            mfu=mfu,
+            optimizer=optimizer,
+            checkpointing=checkpointing,
+            serving=serving,
+            limits=limits,
+            ownership=ownership or DEFAULTS,
+            where=where,
+        )
+
+    def tco(self, ownership: "Ownership | None" = None) -> pl.DataFrame:
+        """Compare owning each machine that one can buy with renting it, the first to pay first.
+
+        Prices are in USD, of an hour of use where the name says so; break_even_hours counts hours
+        of use and may be more than the machine's life. Columns:
+        ``read.ownership.BREAK_EVEN_COLUMNS``.
+
+        >>> import hwprices
+        >>> machines = open("sample").tco(hwprices.Ownership(utilisation=0.8, usd_per_kwh=0.20))
+        >>> dgx = machines.filter(device_id="nvidia-dgx-h100")
+        >>> dgx["break_even_hours"].round(0).to_list()
+        [11626.0]
+        """
+        from hwprices.read.ownership import DEFAULTS, break_even
+
+        return break_even(self, ownership or DEFAULTS)
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old.

@@ -28,6 +28,9 @@ PRICE_ORDER = [
     "price_id",
 ]
 
+FILTERS = ["provider", "region", "os", "purchase_option"]
+"""What ``explain`` of the package and the command takes to choose a price."""
+
 MAX_REGIONS = 8  # in an error message
 
 
@@ -42,6 +45,39 @@ class Explanation:
     components: pl.DataFrame
     traces: tuple[Trace, ...]
     stale: bool | None = None
+
+    @property
+    def arithmetic(self) -> str:
+        """How effective_hourly is computed, in one line."""
+        price, components = self.price, self.components
+        if price["effective_hourly"] is None:
+            return f"not known: {price['price_reason']}"
+        total = f"{plain(price['effective_hourly'])} {price['currency']}/h"
+        if components.height:
+            terms = [
+                f"{plain(quantity)} {unit} × {plain(unit_price)}"
+                for quantity, unit, unit_price in components.select(
+                    "quantity", "unit", "unit_price"
+                ).iter_rows()
+            ]
+            return f"{' + '.join(terms)} = {total}"
+        if price["upfront"] is not None:
+            hours = price["term_months"] * HOURS_PER_MONTH
+            hourly, upfront = plain(price["hourly"] or 0), plain(price["upfront"])
+            return f"{hourly} + {upfront} / {hours} h = {total}"
+        if price["basis"] == "listed":
+            return f"{total}, as the vendor states it"
+        return f"{total}, by the vendor's rule from another price"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give price, stale, arithmetic, components and traces, as ``--json`` of the command."""
+        return {
+            "price": self.price,
+            "stale": self.stale,
+            "arithmetic": self.arithmetic,
+            "components": self.components.to_dicts(),
+            "traces": [{**asdict(trace), "fields": dict(trace.fields)} for trace in self.traces],
+        }
 
 
 def find_prices(
@@ -93,6 +129,27 @@ def _of_name(dataset: Dataset, name: str, providers: frozenset[str]) -> pl.LazyF
     return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 
+def find_price(
+    dataset: Dataset, name: str, provider: request.Names = None, **filters: str | None
+) -> str:
+    """Find the price_id of the one price that ``find_prices`` gives.
+
+    Raises:
+        HwpricesError: there is no such price, or there are several.
+    """
+    prices = find_prices(dataset, name, provider, **filters)
+    if prices.height > 1:
+        # of those that can tell the prices apart
+        narrowing = [column for column in FILTERS if prices[column].n_unique() > 1]
+        options = f"Name {', '.join(narrowing)}, or give" if narrowing else "Give"
+        raise HwpricesError(
+            f"{prices.height:,} prices of {name} fit",
+            f"{options} a price_id: find and price have them.",
+        )
+    price_id: str = prices["price_id"][0]
+    return price_id
+
+
 def explain(dataset: Dataset, price_id: str) -> Explanation:
     """Explain one price: its components, and for each SKU the landed page.
 
@@ -114,36 +171,3 @@ def explain(dataset: Dataset, price_id: str) -> Explanation:
     judged_at = age.judged_at(dataset).get(price["provider"])
     stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
     return Explanation(price, components, tuple(traces), stale)
-
-
-def arithmetic(explanation: Explanation) -> str:
-    """Write out in one line how effective_hourly is computed."""
-    price, components = explanation.price, explanation.components
-    if price["effective_hourly"] is None:
-        return f"not known: {price['price_reason']}"
-    total = f"{plain(price['effective_hourly'])} {price['currency']}/h"
-    if components.height:
-        terms = [
-            f"{plain(quantity)} {unit} × {plain(unit_price)}"
-            for quantity, unit, unit_price in components.select(
-                "quantity", "unit", "unit_price"
-            ).iter_rows()
-        ]
-        return f"{' + '.join(terms)} = {total}"
-    if price["upfront"] is not None:
-        hours = price["term_months"] * HOURS_PER_MONTH
-        return f"{plain(price['hourly'] or 0)} + {plain(price['upfront'])} / {hours} h = {total}"
-    if price["basis"] == "listed":
-        return f"{total}, as the vendor states it"
-    return f"{total}, by the vendor's rule from another price"
-
-
-def to_json(explanation: Explanation) -> dict[str, Any]:
-    """Give an explanation as JSON values: price, arithmetic, components and traces."""
-    return {
-        "price": explanation.price,
-        "stale": explanation.stale,
-        "arithmetic": arithmetic(explanation),
-        "components": explanation.components.to_dicts(),
-        "traces": [{**asdict(trace), "fields": dict(trace.fields)} for trace in explanation.traces],
-    }

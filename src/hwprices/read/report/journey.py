@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.read.dataset import Dataset
-from hwprices.read.explain import Explanation, arithmetic
+from hwprices.read.explain import Explanation
 from hwprices.read.history.intervals import PLAIN
 from hwprices.read.landed import Source, Trace, traces
 
@@ -84,7 +84,7 @@ class Explained:
         explanation = Explanation(price, self._components_of(price), ())
         return {
             **price,
-            "arithmetic": arithmetic(explanation),
+            "arithmetic": explanation.arithmetic,
             "sources": self._sources(price),
         }
 

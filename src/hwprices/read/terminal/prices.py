@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.read.explain import Explanation, arithmetic
+from hwprices.read.explain import Explanation
 from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
@@ -61,7 +61,7 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     where = f"{price['instance_type']} in {place(price, 'provider', 'region', 'zone')}"
     parts: list[RenderableType] = [
         Text.assemble((total or "not known", "bold"), f"  {where}"),
-        Text(arithmetic(explanation)),
+        Text(explanation.arithmetic),
     ]
     if explanation.components.height:
         parts.append(_components(explanation.components))
