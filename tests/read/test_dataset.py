@@ -115,6 +115,55 @@ def test_a_dataset_whose_connection_was_used_can_be_copied_and_pickled(
         assert copied.duckdb.sql(query).fetchall() == rows
 
 
+WITHOUT_PYARROW = """
+import sys
+sys.modules["pyarrow"] = None
+import hwprices
+data = hwprices.open(sys.argv[1])
+frame = data.query("select effective_hourly, observed_at, flags, 1::hugeint as h from prices")
+print(*frame.schema.dtypes(), frame.height, sep="; ")
+"""
+
+
+def test_a_query_gives_a_frame_without_pyarrow(dataset: hwprices.Dataset) -> None:
+    """``duckdb.sql(…).pl()`` needs pyarrow, which the reader does not install."""
+    call = [sys.executable, "-c", WITHOUT_PYARROW, dataset.store.root]
+    result = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert (result.stdout.strip(), result.stderr) == (
+        "Decimal(precision=20, scale=10); Datetime(time_unit='us', time_zone='UTC'); List(String); "
+        "Decimal(precision=38, scale=0); 20",
+        "",
+    )
+
+
+def test_queries_share_a_connection(dataset: hwprices.Dataset) -> None:
+    data = copy.copy(dataset)
+    data.query("create table mine as select 7 as n")
+    assert data.query("select n from mine").item() == 7
+    assert data.query("select n from mine where n < 7").schema == {"n": pl.Int32}
+    assert data.query("").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("select prize from prices", 'column "prize" not found.*Candidate'),
+        ("from prizes", "prizes does not exist.*Tables: regions"),
+        ("select cast(region as int) from prices", "Could not convert string 'us-east-1'"),
+        ("select (if(i > 9000, 'x', '1'))::int from range(9999) as n(i)", "string 'x' to INT32"),
+        ("copy (select 1) to 'x.csv'", "may not read or write files"),
+        ("from 'x.csv'", "may not read or write files"),
+        ("select 1 as n, 2 as n", "2 columns named n"),
+        ("select [interval 1 day] as n", "no type for the interval n. Cast it"),
+    ],
+)
+def test_a_wrong_query_is_an_error_of_one_line(
+    dataset: hwprices.Dataset, sql: str, words: str
+) -> None:
+    with pytest.raises(hwprices.HwpricesError, match=words):
+        dataset.query(sql)
+
+
 def test_with_closes_the_connection(dataset: hwprices.Dataset) -> None:
     data = copy.copy(dataset)
     with data.duckdb as connection:
@@ -271,7 +320,7 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
             assert parameter.default == function[name].default
 
 
-OF_PROGRAMS = {"show", "demo", "query", "report", "releases", "quarantine", "prune", "check-sheet"}
+OF_PROGRAMS = {"show", "demo", "report", "releases", "quarantine", "prune", "check-sheet"}
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy"}
 COMMANDS = {
     command.name or command.callback.__name__.replace("_", "-")

@@ -89,19 +89,15 @@ def query(
 
         hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
-    import duckdb
-
-    from hwprices.read.sql import mistake, refusal
+    from hwprices.read.sql import clear_errors
 
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
-    try:
+    with clear_errors(dataset.tables):
         result = connection.sql(sql)
         if result is not None:
             _print_result(result, limit, as_json=as_json, as_csv=as_csv)
-    except duckdb.Error as error:
-        raise refusal(error) or mistake(error, dataset.tables) from None
 
 
 def _print_result(

@@ -254,6 +254,23 @@ class Dataset:
         files = [file for table in self.tables for file in self._local_files(table)]
         return sql.lock(connection, files)
 
+    def query(self, sql: str) -> pl.DataFrame:
+        """Ask in DuckDB's SQL, in which each table is a view, and give the rows as a frame.
+
+        The bounds are those of ``duckdb``, whose connection it uses: tables that one query creates,
+        the next one reads. For a statement without rows the frame is empty.
+
+        >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
+        >>> open("sample").query(sql).item()
+        4
+
+        Raises:
+            HwpricesError: the query is wrong or refused, or a table cannot be read.
+        """
+        from hwprices.read import sql as asking
+
+        return asking.frame(self.duckdb, sql, self.tables)
+
     def unsafe_duckdb(self) -> "DuckDBPyConnection":
         """Open a DuckDB connection with a view for each table, and all that DuckDB can do.
 

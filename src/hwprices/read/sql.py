@@ -11,9 +11,12 @@ enough alone:
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.read.tables import DAMAGED
@@ -286,6 +289,50 @@ def refusal(error: "duckdb.Error") -> HwpricesError | None:
         reason = text.partition(": ")[2] or text
         return HwpricesError(f"the query may not read or write files ({reason})", REMEDY)
     return None
+
+
+@contextmanager
+def clear_errors(tables: Sequence[str]) -> Iterator[None]:
+    """Turn DuckDB's errors into one line.
+
+    Raises:
+        HwpricesError: a query is wrong, or is refused by the locks.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise refusal(error) or mistake(error, tables) from None
+
+
+def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl.DataFrame:
+    """Run a query and give its rows as a frame; an empty one for a statement without rows.
+
+    Unlike DuckDB's own ``pl()`` it needs no pyarrow.
+
+    Raises:
+        HwpricesError: the query is wrong or refused, or has two columns with one name, or one that
+            polars has no type for.
+    """
+    from hwprices.read.export.query_rows import check_names
+
+    with clear_errors(tables):
+        relation = connection.sql(query)
+        if relation is None:
+            return pl.DataFrame()
+        check_names(relation.columns)
+        kinds = zip(relation.columns, map(str, relation.types), strict=True)
+        # polars ends the program's thread with a panic
+        if spans := [name for name, kind in kinds if "INTERVAL" in kind]:
+            raise HwpricesError(
+                f"polars has no type for the interval {spans[0]}", "Cast it: as varchar."
+            )
+        try:
+            return pl.DataFrame(relation)
+        except pl.exceptions.ComputeError as error:  # of DuckDB, in a row that is not the first
+            line = first_line(error).removeprefix("got external error: ")
+            raise HwpricesError(line, "Correct the query.") from None
 
 
 def mistake(error: "duckdb.Error", tables: Sequence[str]) -> HwpricesError:
