@@ -114,6 +114,23 @@ def test_the_history_of_a_name_that_clouds_share_says_whose_each_price_is(shared
     assert ["29.24" in block for block in blocks] == [True, False]
 
 
+def test_the_history_takes_words_and_options_as_find_does(market: Path) -> None:
+    blocks = run("history", "8xh100", "us-east", "preemptible", root=market).stdout
+    assert "31.46" in blocks
+    assert "55.04" not in blocks
+    everything = ("history", "h100", "--csv", "--os", "all", "--continent")
+    rows = run(*everything, "north america", root=market).stdout.splitlines()
+    assert len(rows) == 4, rows
+    for command in ("history", "find"):
+        failed = run(command, "h100", "us-eest", root=market)
+        assert (failed.exit_code, failed.stderr) == (
+            2,
+            "error: 'us-eest' is not understood. Did you mean us-east4, us-east-1?\n",
+        )
+    nothing = run("history", "h100", "westeurope", "--option", "spot", root=market)
+    assert "no price that a release has had fits" in nothing.stderr
+
+
 def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None:
     steps = {step[0]: step for step in next_steps(shared)}
     assert steps["price"] == ["price", SHARED, "--provider", "coreweave", "--root", str(shared)]
@@ -194,7 +211,7 @@ def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise FileNotFoundError("of_another_program.parquet")
 
-    monkeypatch.setattr(hwprices.Dataset, "history", fail)
+    monkeypatch.setattr("hwprices.read.history.intervals.answer", fail)
     assert isinstance(run("history", "m0.large", root=root).exception, FileNotFoundError)
 
 

@@ -15,15 +15,27 @@ from tests.helpers.small_release import Release
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish.history import intervals as publishing
+from hwprices.read.find import past
+from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.history import diff, intervals, moment
 from hwprices.read.history.cheapest import cheapest
 from hwprices.read.terminal import chart, history
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
+from hwprices.schemas.spec import Accelerators
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
+
+LISTS = {
+    "prices": Prices,
+    "instance_types": InstanceTypes,
+    "regions": Regions,
+    "accelerators": Accelerators,
+}
+"""Tables in which the words of a question are looked up."""
 
 SEQUENCE = [
     World({"us-1": {"gpu-1": 300, "gpu-8": 2000, "cpu-2": 10}, "eu-1": {"gpu-1": 320}}),
@@ -48,7 +60,16 @@ def release():
         {name: values[1] for name, values in DEVICES.items()}, default=None
     )
     rows = rows.with_columns(accelerator_id=device, accelerator_count=count)
-    return Release({"price_history": rows, "prices": frames.empty(Prices)})
+    empty = {name: frames.empty(schema) for name, schema in LISTS.items()}
+    return Release({**empty, "price_history": rows})
+
+
+def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
+    """Give the intervals that a question asks for, of tables without a manifest."""
+    every = tables.scan("price_history")
+    together = past.PastTables(tables, every)
+    search = past.understand(Vocabulary(together, titles), text, usual, **options)
+    return intervals.of_search(together, every, search)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +77,13 @@ def market(market):
     return hwprices.open(market)
 
 
-@pytest.mark.parametrize("module", [moment, chart, intervals])
+def with_history(market, *parts):
+    """Give the market with a history of these rows in place of its own."""
+    tables = {name: market.scan(name).collect() for name in LISTS}
+    return Release({**tables, "price_history": pl.concat(parts)})
+
+
+@pytest.mark.parametrize("module", [moment, chart])
 def test_the_examples_in_the_docstrings_are_true(module):
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted
@@ -64,14 +91,14 @@ def test_the_examples_in_the_docstrings_are_true(module):
 
 @pytest.mark.parametrize("name", ["gpu-1", "GPU-1", " gpu-1 "])
 def test_a_type_is_found_without_its_case(release, name):
-    rows = intervals.history(release, name, region="us-1")
+    rows = ask(release, name, region="us-1")
     assert rows["effective_hourly"].to_list() == [Decimal(3), Decimal("2.5")]
     assert rows["end_reason"].to_list() == ["price_changed", "removed"]
 
 
 def test_a_family_is_all_its_types(release):
-    assert set(intervals.history(release, "GPU")["instance_type"]) == {"gpu-1", "gpu-8"}
-    assert set(intervals.history(release, "cpu")["instance_type"]) == {"cpu-2"}
+    assert set(ask(release, type="GPU")["instance_type"]) == {"gpu-1", "gpu-8"}
+    assert set(ask(release, type="cpu")["instance_type"]) == {"cpu-2"}
 
 
 def test_an_accelerator_goes_before_a_family_of_that_name(release):
@@ -79,12 +106,12 @@ def test_an_accelerator_goes_before_a_family_of_that_name(release):
     rows = release.scan("price_history").collect()
     named = rows.with_columns(pl.col("instance_type").str.replace("gpu-1", "h100-1"))
     other = Release({**release.tables, "price_history": named})
-    assert set(intervals.history(other, "h100")["instance_type"]) == {"h100-1", "gpu-8"}
+    assert set(ask(other, "h100")["instance_type"]) == {"h100-1", "gpu-8"}
 
 
 @pytest.mark.parametrize("name", ["h100", "nvidia-h100-sxm5-80gb", "H100 SXM5"])
 def test_an_accelerator_is_found_by_words(release, name):
-    rows = intervals.history(release, name)
+    rows = ask(release, name)
     assert set(rows["instance_type"]) == {"gpu-1", "gpu-8"}
     each = dict(rows.select("effective_hourly", "per_accelerator_hour").iter_rows())
     assert each[Decimal(16)] == Decimal(2)
@@ -92,13 +119,13 @@ def test_an_accelerator_is_found_by_words(release, name):
 
 def test_an_unknown_name_gets_suggestions(release):
     with pytest.raises(HwpricesError) as error:
-        intervals.history(release, "gpu-2")
+        ask(release, "gpu-11")
     assert "Did you mean" in str(error.value)
     assert "gpu-1" in str(error.value)
 
 
 def test_the_cheapest_hour_of_an_accelerator_over_time(release):
-    rows = cheapest(intervals.history(release, "h100"))
+    rows = cheapest(ask(release, "h100"))
     told = rows.select("per_accelerator_hour", "instance_type", "valid_from", "valid_to").rows()
     days = [(float(price), name, a.day, b.day if b else None) for price, name, a, b in told]
     assert days == [
@@ -111,10 +138,12 @@ def test_the_cheapest_hour_of_an_accelerator_over_time(release):
 
 def test_a_placeholder_is_no_cheapest_hour(release):
     """RunPod lists 0.50 USD for an MI300X that nobody rents out."""
-    rows = intervals.history(release, "gpu-8")
-    flagged = rows.select("price_id", flags=pl.lit(["placeholder"])).unique()
-    marked = Release({**release.tables, "prices": flagged})
-    both = intervals.history(marked, "h100")
+    rows = ask(release, "gpu-8")
+    key = rows.select("price_id", "provider", "instance_type").unique()
+    flagged = key.with_columns(flags=pl.lit(["placeholder"]))
+    prices = pl.concat([frames.empty(Prices).select(flagged.columns), flagged])
+    marked = Release({**release.tables, "prices": prices})
+    both = ask(marked, "h100")
     assert both.filter("placeholder").select("instance_type", "valid_to").rows() == [
         ("gpu-8", None)
     ]
@@ -122,7 +151,7 @@ def test_a_placeholder_is_no_cheapest_hour(release):
     assert (last["instance_type"], last["valid_to"]) == ("gpu-1", None)
     lines = history.of_accelerator(both, width=80, chart=False, limit=5)
     assert lines[-1] == "Left out: 1 placeholder, too far below other prices for a real offer."
-    by_type = history.of_type(intervals.history(marked, "gpu-8"), width=99, chart=False, limit=5)
+    by_type = history.of_type(ask(marked, "gpu-8"), width=99, chart=False, limit=5)
     assert [line.endswith("placeholder, no real offer") for line in by_type if " now " in line] == [
         True
     ]
@@ -135,32 +164,129 @@ def test_a_placeholder_is_no_cheapest_hour(release):
         {"provider": "amazon,google", "os": "all"},
         {"os": "Linux", "purchase_option": "On-Demand"},
         {"region": "US-East-1", "purchase_option": "on_demand, spot"},
+        {"region": "us_east_1"},
         {"provider": ""},
+        {"region": "us-east", "option": "ondemand"},
+        {"country": "united states", "continent": "north_america"},
+        {"region": ["us-east", "westeurope"], "option": ["commitment", "on_demand"]},
+        {"accelerator": "h100", "type": "p5"},
+        {"count": 8, "vcpus": "100-200", "arch": "x86_64"},
     ],
 )
-def test_options_are_names_as_people_write_them(market, options):
-    names = Vocabulary(market, {"aws": "Amazon Web Services", "gcp": "Google Cloud"})
-    rows = intervals.history(market, "p5.48xlarge", **options, names=names)
+def test_options_are_those_of_find(market, options):
+    titles = {"aws": "Amazon Web Services", "gcp": "Google Cloud"}
+    rows = ask(market, "p5.48xlarge", **options, titles=titles)
     assert "on_demand" in rows["purchase_option"].to_list()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p5.48xlarge us-east",
+        "8xH100 ondemand",
+        "h100 united states on-demand",
+        "p5 north america linux",
+        "h100 80gb 192 vcpus preemptible ondemand",
+        "gpu us-east-1",
+    ],
+)
+def test_words_are_those_of_find(market, text):
+    """They were the name of a type or accelerator, and nothing else."""
+    known = market.history(text)
+    assert "p5.48xlarge" in known["instance_type"].to_list()
+    found = market.find(text, os=None if "linux" in text else "any", tenancy="any", license="any")
+    current = known.filter(pl.col("effective_hourly").is_not_null(), software="none")
+    assert set(current["price_id"]) == set(found["price_id"])
+
+
+def test_every_system_and_tenancy_counts_unless_a_word_or_an_option_says_which(market):
+    assert set(market.history("m7g.large")["os"]) == {"linux", "windows"}
+    assert set(market.history("m7g.large", plain=True)["os"]) == {"linux", "windows"}
+    assert set(market.history("m7g windows")["os"]) == {"windows"}
+    own = market.scan("price_history").filter(instance_type="g6.xlarge").collect()
+    both = with_history(market, own, own.with_columns(tenancy=pl.lit("dedicated")))
+    assert ask(both, "g6")["tenancy"].to_list() == ["shared", "dedicated"]
+    assert ask(both, "g6", intervals.PLAIN)["tenancy"].to_list() == ["shared"]
+    lines = history.of_type(ask(both, "g6"), width=80, chart=False, limit=5)
+    assert [line for line in lines if line.startswith("us-")] == [
+        "us-east-1  on demand  linux",
+        "us-east-1  on demand  linux dedicated",
+    ]
+    assert ask(both, "g6", intervals.PLAIN, tenancy="dedicated")["tenancy"].to_list() == [
+        "dedicated"
+    ]
+
+
+def asked(function, *args, **options):
+    """Return the error of a question."""
+    with pytest.raises(HwpricesError) as error:
+        function(*args, **options)
+    return str(error.value)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"provider": "nope"}, "no provider 'nope'. There are: aws, azure, gcp."),
-        ({"provider": "azur"}, "no provider 'azur'. Did you mean azure"),
-        ({"region": "us-east"}, "no region 'us-east'. Did you mean us-east4, us-east-1"),
-        ({"region": "x"}, "no region 'x'. hwprices coverage lists"),
-        ({"os": "window"}, "no os 'window'. Did you mean windows?"),
-        ({"purchase_option": "demand"}, "no purchase option 'demand'. Did you mean on_demand"),
+        ({"provider": "nope"}, "no provider 'nope' is in this release. There are: aws, azure, gcp"),
+        ({"provider": "azur"}, "no provider 'azur' is in this release. Did you mean azure"),
+        ({"region": "us-eas"}, "no region 'us-eas' is in this release. Did you mean us-east4"),
+        ({"country": "germny"}, "no country 'germny' is in this release. Did you mean germany"),
+        ({"os": "window"}, "--os window: there is no such os. Did you mean windows?"),
+        ({"option": "demand"}, "--option demand: there is no such option. Did you mean on_demand"),
+        ({"purchase_option": "demand"}, "--option demand: there is no such option."),
+        ({"regoin": "us-east-1"}, "there is no option 'regoin'. Did you mean region"),
+        (
+            {"option": "spot", "purchase_option": "spot"},
+            "purchase_option is another name of option",
+        ),
     ],
 )
-def test_an_option_that_the_history_does_not_know_is_an_error(market, options, message):
+def test_an_option_that_is_not_understood_is_the_error_of_find(market, options, message):
     """It gave no rows without a word, which reads as: never sold."""
-    with pytest.raises(HwpricesError) as error:
-        intervals.history(market, "p5.48xlarge", **options)
-    assert str(error.value).startswith(f"the price history has {message}")
-    assert intervals.history(market, "p5.48xlarge", region="westeurope").is_empty()
+    error = asked(market.history, "p5.48xlarge", **options)
+    assert error.startswith(message)
+    assert error == asked(market.find, "p5.48xlarge", **options)
+    assert market.history("p5.48xlarge", region="westeurope").is_empty()
+
+
+@pytest.mark.parametrize("text", ["p5.48xlarg", "h100 untied states", "p5 x86 arm64", "h100 cpu"])
+def test_a_word_that_is_not_understood_is_the_error_of_find(market, text):
+    assert asked(market.history, text) == asked(market.find, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", {}, "no machine is asked for"),
+        ("europe spot", {"os": "linux"}, "no machine is asked for"),
+        ("h100", {"max_price": 3}, "a history has no option 'max_price'"),
+        ("h100", {"usd_per": {"EUR": "1.1"}}, "a history has no option 'usd_per'"),
+        ("p5.48xlarge", {"type": "g6"}, "the words and the options ask for no machine type"),
+    ],
+)
+def test_what_no_history_can_answer_is_refused(market, text, options, message):
+    assert asked(market.history, text, **options).startswith(message)
+
+
+def test_what_is_gone_is_found_by_its_place_and_accelerator(market):
+    """``gpu-x`` and its region in the east are in no list of the release any more."""
+    past_prices = market.scan("price_history").collect()
+    gone = past_prices.filter(instance_type="p5.48xlarge").with_columns(
+        instance_type=pl.lit("gpu-x"), region=pl.lit("us-east-9"), accelerator_count=4.0
+    )
+    release = with_history(market, past_prices, gone)
+    for text in ("gpu-x", "4xh100", "h100 us-east-9", "4 gpus us-east ondemand", "gpu"):
+        assert "us-east-9" in ask(release, text)["region"].to_list()
+    assert "us-east-9" not in ask(release, "h100 us-east-1")["region"].to_list()
+    assert ask(release, "gpu-x europe").is_empty()
+
+
+def test_a_name_of_many_words_is_that_machine(market):
+    """Its words mean other things to ``find``: an accelerator, processors only."""
+    name = "NVIDIA L40S with AMD CPU"
+    own = market.scan("price_history").filter(instance_type="g6.xlarge").collect()
+    release = with_history(market, own.with_columns(instance_type=pl.lit(name)))
+    assert set(ask(release, name.lower())["instance_type"]) == {name}
 
 
 def test_diff_tells_the_vendors_changes_from_ours(release):
@@ -212,11 +338,11 @@ def test_a_time_that_no_year_has_in_utc_is_refused(when):
 
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_lines_fit_the_screen(release, width):
-    rows = intervals.history(release, "gpu-1")
+    rows = ask(release, "gpu-1")
     lines = history.of_type(rows, width=width, chart=True, limit=5)
     assert max(map(len, lines[2:])) <= width
     assert any(bar in line for line in lines for bar in chart.BARS)
-    device = intervals.history(release, "h100")
+    device = ask(release, "h100")
     assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(
         width, 78
     )
@@ -229,6 +355,6 @@ def test_lines_fit_the_screen(release, width):
 
 
 def test_in_a_pipe_there_is_no_chart(release):
-    rows = intervals.history(release, "gpu-1")
+    rows = ask(release, "gpu-1")
     lines = history.of_type(rows, width=10_000, chart=False, limit=5)
     assert not any(bar in line for line in lines for bar in chart.BARS)

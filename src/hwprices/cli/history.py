@@ -1,9 +1,11 @@
 """The command ``hwprices history``: what a machine type or accelerator cost, and when."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from hwprices.cli import filters
 from hwprices.cli.common import (
     AsCsv,
     AsJson,
@@ -15,25 +17,6 @@ from hwprices.cli.common import (
 )
 from hwprices.errors import HwpricesError
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="A machine type or family (p5.48xlarge, p5, d4s_v5), or an accelerator (h100, l40s)."
-    ),
-]
-Provider = Annotated[str | None, typer.Option(help="Only this provider: aws, google …")]
-Region = Annotated[str | None, typer.Option(help="Only this region.")]
-System = Annotated[
-    str, typer.Option("--os", help="Only this operating system: windows, rhel …; or all.")
-]
-PurchaseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--purchase-option",
-        "--option",
-        help="Only this purchase option: on_demand, spot, reserved …",
-    ),
-]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -51,12 +34,11 @@ Rebuild = Annotated[
 SHOWN = 10  # ways to buy, a table that is read at a glance
 
 
+@filters.add_options(*filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE)
 def history(
-    name: Name = "",
-    provider: Provider = None,
-    region: Region = None,
-    purchase_option: PurchaseOption = None,
-    os: System = "linux",
+    *,
+    words: filters.Words = None,
+    options: filters.Options,
     limit: Limit = None,
     rebuild: Rebuild = False,
     root: Root = "",
@@ -66,44 +48,38 @@ def history(
 ) -> None:
     """Show what a machine type or accelerator cost, and when.
 
-    Prints every price it had with the time in which it was valid, and a small chart in a terminal;
-    of an accelerator the cheapest hour. Says which changes are corrections of ours, and since when
-    something is no longer sold or was not collected. Types that are gone are found too.
+    Takes words and options as find does: a machine type, a family or an accelerator, and where, how
+    and with which system. Prints every price it had with the time in which it was valid, and a
+    small chart in a terminal; of an accelerator the cheapest hour. Says which changes are
+    corrections of ours, and since when something is no longer sold or was not collected. Types that
+    are gone are found too. --json and --csv have every tenancy, software and license.
 
     Example:
 
-        hwprices history p5.48xlarge --region us-east-1
+        hwprices history p5.48xlarge us-east
 
-        hwprices history h100 --option on_demand --csv
+        hwprices history h100 europe --option on_demand --csv
     """
     if rebuild:
         _rebuild(root or default_root())
         return
-    if not name:
-        raise HwpricesError("no name is given", "Write a machine type or an accelerator.")
-    dataset = open_dataset(root, version)
-    rows = dataset.history(
-        name,
-        provider=provider,
-        region=region,
-        purchase_option=purchase_option,
-        os=os,
-        plain=not (as_json or as_csv),
-    )
-    if as_json or as_csv:
-        print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
-        return
-    from hwprices.read.history.intervals import is_of_family
+    from hwprices.read.find.search import EVERY_WAY, USUAL
+    from hwprices.read.history import intervals
     from hwprices.read.terminal import history as terminal
 
-    if rows.is_empty():
+    usual = replace(EVERY_WAY, os=USUAL.os) if as_json or as_csv else USUAL
+    answer = intervals.answer(open_dataset(root, version), " ".join(words or []), usual, **options)
+    if as_json or as_csv:
+        print_frame(answer.rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
+        return
+    if answer.rows.is_empty():
         raise HwpricesError(
-            f"no price of {name} fits", "Leave out an option, or ask --json for all of them."
+            "no price that a release has had fits",
+            "Leave out a word or an option, or ask --json for every tenancy and license.",
         )
-    types = rows["instance_type"].unique()
-    is_one_family = len(types) == 1 or all(is_of_family(one, name) for one in types)
-    draw = terminal.of_type if is_one_family else terminal.of_accelerator
-    print_lines(draw(rows, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
+    print_lines(
+        terminal.of_answer(answer, width=screen_width(), chart=is_screen(), limit=limit or SHOWN)
+    )
 
 
 def is_screen() -> bool:

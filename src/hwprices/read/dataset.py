@@ -137,43 +137,32 @@ class Dataset:
 
         return Dataset(self.store, moment.version_at(versions(self.store), when))
 
-    def history(
-        self,
-        name: str,
-        *,
-        provider: str | None = None,
-        region: str | None = None,
-        purchase_option: str | None = None,
-        os: str | None = None,
-        plain: bool = False,
-    ) -> pl.DataFrame:
+    def history(self, text: str = "", *, plain: bool = False, **options: Any) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
-        Options are names as ``find`` takes them, in any case; ``os`` may be "any". ``plain``: only
-        shared tenancy, no other software, licenses included. Returns the columns of price_history,
-        placeholder (this release flags the price as one) and per_accelerator_hour.
-
-        >>> moves = open("sample").history("p5.48xlarge", purchase_option="on_demand")
+        >>> moves = open("sample").history("p5.48xlarge us-east", option="on_demand")
         >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
         [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
 
+        Args:
+            text: such as "p5.48xlarge", "h100 europe spot". Types that are gone are known too.
+            plain: only shared tenancy, no other software, licenses included, unless words or
+                options say otherwise.
+            options: as in ``find``, without max_price and usd_per. ``os`` is any unless given.
+
+        Returns:
+            The columns of price_history, placeholder (this release flags the price as one) and
+            per_accelerator_hour.
+
         Raises:
-            HwpricesError: no release has had a price of this name, or there is no such provider,
-                region, purchase option or system; the line names the nearest.
+            HwpricesError: a word or option is not understood (the line names near ones), or none
+                names a machine.
         """
-        from hwprices.read.find.vocabulary import Vocabulary
+        from hwprices.read.find.search import EVERY_WAY
         from hwprices.read.history import intervals
 
-        return intervals.history(
-            self,
-            name,
-            provider=provider,
-            region=region,
-            purchase_option=purchase_option,
-            os=os,
-            plain=plain,
-            names=Vocabulary.of(self),
-        )
+        usual = intervals.PLAIN if plain else EVERY_WAY
+        return intervals.answer(self, text, usual, **options).rows
 
     def diff(self, since: "When | None" = None) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.

@@ -74,9 +74,7 @@ def answer(
 
 
 def _search(names: Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
-    everything = {"os": "any", "license": "any", "tenancy": "any", "software": "any"}
-    given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(names, **{**everything, **given})
+    search = request.request(names, "", searching.EVERY_WAY, **options)
     only = frozenset({(machine.provider, machine.instance_type)})
     return replace(search, machines=only, providers=frozenset({machine.provider}))
 

@@ -1,67 +1,128 @@
-"""Understand the options of a question about the past: what is gone by now is known too."""
+"""Understand a question about the past: what is gone by now is known by its name too.
 
-from collections.abc import Iterator, Mapping
+Words and options mean what they mean in any question (``request``). Names are looked up in the
+release and in its price history, so that a machine type that nobody sells any more is found.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import request
-from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.find import combine, request, words
+from hwprices.read.find import search as searching
+from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.schemas.vocabulary import OPERATING_SYSTEMS, PURCHASE_OPTIONS
+from hwprices.read.tables import Tables
 
-EVERY_SYSTEM = ("any", "all")
+TYPE = ["provider", "instance_type"]
+REGION = ["provider", "region"]
 
-_CODES = {"os": OPERATING_SYSTEMS, "purchase_option": PURCHASE_OPTIONS}
-"""Columns that hold a code of ours."""
+_DEVICE = pl.struct(
+    "accelerator_id",
+    pl.lit(None, pl.String).alias("vendor_name"),
+    pl.col("accelerator_count").alias("count"),
+    pl.lit(None, pl.Float64).alias("memory_gib"),
+)
+"""A device in the list ``accelerators`` of a machine type that is gone."""
+
+NOT_OF_THE_PAST = ("max_price", "usd_per")
+"""Options that compare prices, of which a history has one for each time."""
 
 
-def conditions(
-    history: pl.LazyFrame, names: Vocabulary, **options: str | None
-) -> Iterator[pl.Expr]:
-    """Write the conditions on the price history that the options ask for.
+class PastTables:
+    """The tables of a release, with the machine types and regions that only its past has.
+
+    Of a type that is gone the history knows the accelerators, of a region nothing but the name.
+    """
+
+    def __init__(self, tables: Tables, history: pl.LazyFrame) -> None:
+        """Take a release and its price history."""
+        self._tables = tables
+        self._history = history
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Give a table as a lazy frame; that of types and that of regions with those of the past.
+
+        What is gone has null in each column of which nothing is known.
+        """
+        rows = self._tables.scan(table)
+        if table == "instance_types":
+            return pl.concat([rows, self._gone_types.lazy()], how="diagonal")
+        if table == "regions":
+            return pl.concat([rows, self._gone_regions.lazy()], how="diagonal")
+        return rows
+
+    @cached_property
+    def _gone_regions(self) -> pl.DataFrame:
+        return self._only_in_history("regions", REGION, []).select(REGION)
+
+    @cached_property
+    def _gone_types(self) -> pl.DataFrame:
+        """Types with their accelerators; null where the history has no id of theirs."""
+        counted = self._only_in_history(
+            "instance_types", TYPE, ["accelerator_id", "accelerator_count"]
+        )
+        sheet = self._tables.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
+        gone = counted.unique(TYPE, keep="first", maintain_order=True).lazy()
+        rows = gone.join(sheet, on="accelerator_id", how="left", maintain_order="left")
+        known = pl.col("accelerator_id").is_not_null()
+        return rows.select(
+            *TYPE,
+            "accelerator_kind",
+            "accelerator_count",
+            accelerators=pl.when(known).then(pl.concat_list(_DEVICE)),
+        ).collect()
+
+    def _only_in_history(self, table: str, key: list[str], more: list[str]) -> pl.DataFrame:
+        """Give the keys that the history has and the table has not, with more columns of it."""
+        listed = self._tables.scan(table).select(key)
+        rows = self._history.select(*key, *more).unique()
+        return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True).collect()
+
+
+def understand(names: Vocabulary, text: str, usual: Search, **options: Any) -> Search:
+    """Read which prices of the past are asked for.
 
     Args:
-        history: the whole table.
-        names: what the release calls its providers.
-        options: columns of the table, with a name or several with commas: provider, region,
-            purchase_option, os. Case does not matter, and - and a blank may stand for _.
+        names: of ``PastTables``.
+        text: a question in a few words, as ``request.request`` takes it; or the name of a machine
+            type as a whole, though its words may mean other things: "NVIDIA L40S with AMD CPU".
+        usual: what holds where neither words nor options say.
+        options: those of ``request.Options`` but NOT_OF_THE_PAST.
 
     Raises:
-        HwpricesError: neither the history nor our vocabulary has such a name; the line says which
-            are near.
+        HwpricesError: a word or option is not understood (the line names near ones), or none of
+            them says of which machines.
     """
-    for column, value in options.items():
-        texts = request.split(value)
-        if texts and not (column == "os" and _plain(texts[0]) in EVERY_SYSTEM):
-            codes = {code for text in texts for code in _codes(history, names, column, text)}
-            yield pl.col(column).is_in(sorted(codes))
-
-
-def _codes(history: pl.LazyFrame, names: Vocabulary, column: str, text: str) -> frozenset[str]:
-    """Find what the history calls something."""
-    vocabulary: Mapping[str, str] = _CODES.get(column, {})
-    if _plain(text) in vocabulary:
-        return frozenset([_plain(text)])
-    known = history.select(pl.col(column).unique().sort()).collect()[column].to_list()
-    same = frozenset(one for one in known if _plain(one) == _plain(text))
-    if same:
-        return same
-    titles: list[str] = []
-    if column == "provider":
-        try:
-            return request.providers(names, text)
-        except HwpricesError:
-            titles = list(names.providers.values())
-    codes = sorted({*known, *vocabulary})
-    there_are = f"There are: {', '.join(codes)}."
-    raise HwpricesError(
-        f"the price history has no {column.replace('_', ' ')} {text[:60]!r}",
-        did_you_mean(text, [*titles, *codes])
-        or ("hwprices coverage lists the regions." if column == "region" else there_are),
+    for name in NOT_OF_THE_PAST:
+        if options.get(name):
+            raise HwpricesError(
+                f"a history has no option {name!r}", "Choose among the rows that it gives."
+            )
+    wanted = text.strip().casefold()
+    named = frozenset(
+        (machine.provider, machine.instance_type)
+        for machine in names.machines
+        if machine.instance_type.casefold() == wanted
     )
+    search = request.request(names, "" if named else text, usual, **options)
+    if named:
+        of_name = replace(words.NOTHING_ASKED, machines=named)
+        search = combine.combine(of_name, search, (), names)
+    if search.machines is None and not searching.asks_of_machines(search):
+        raise HwpricesError(
+            "no machine is asked for", "Write a machine type or an accelerator: p5.48xlarge, h100."
+        )
+    return search
 
 
-def _plain(text: str) -> str:
-    """Spell a name as codes are spelt."""
-    return text.strip().casefold().replace("-", "_").replace(" ", "_")
+def of_history(tables: PastTables, history: pl.LazyFrame, search: Search) -> pl.LazyFrame:
+    """Select the rows of the price history that a search asks for."""
+    rows = history.filter(searching.of_prices(search))
+    if not searching.asks_of_machines(search):
+        return rows
+    machines = searching.machine_types(tables).filter(searching.of_machines(search))
+    return rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")

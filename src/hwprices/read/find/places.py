@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.read.find.countries import CODES
+from hwprices.read.find.machines import normal
 from hwprices.read.tables import Tables
 from hwprices.schemas.vocabulary import CONTINENTS
 
@@ -44,12 +45,12 @@ def places(dataset: Tables) -> list[Place]:
 def by_region(all_places: Iterable[Place], word: str) -> list[Place]:
     """Find regions by name, by the beginning of a name, or by direction.
 
-    "us-east-1" is that region. "us-east" is every region in the east of the US, however its vendor
-    spells it: us-east-1, us-east4, eastus2.
+    "us-east-1" is that region, and so is "us east 1". "us-east" is every region in the east of the
+    US, however its vendor spells it: us-east-1, us-east4, eastus2.
     """
     choices = list(all_places)
     text = word.lower()
-    exact = [place for place in choices if place.region.lower() == text]
+    exact = [place for place in choices if normal(place.region) == normal(text)]
     if exact:
         return exact
     parts, number = direction(text)

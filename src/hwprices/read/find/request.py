@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find import combine, machines, places, words
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Range, Search
+from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.schemas.vocabulary import (
@@ -80,12 +80,20 @@ class Options:
     """What a unit of other currencies is worth: {"EUR": "1.08"}."""
 
 
-def request(names: Vocabulary, text: str = "", **options: Any) -> Search:
+OTHER_OPTION_NAMES = {"purchase_option": "option"}
+"""Other names of options, as the command line has them: the name in ``Options``."""
+
+EVERY = "all"
+"""Another name of ANY."""
+
+
+def request(names: Vocabulary, text: str = "", usual: Search = USUAL, /, **options: Any) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
     Args:
         names: what words may mean in the release.
         text: a question in a few words; see ``words.understand``.
+        usual: what holds where neither words nor options say.
         options: those of ``Options``.
 
     Raises:
@@ -96,14 +104,20 @@ def request(names: Vocabulary, text: str = "", **options: Any) -> Search:
     fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
     places = {name: getattr(asked, name) for name in ("region", "country", "continent")}
     bought = _purchase_options(asked.option, asked.term)
-    search = Search(**fields, **bought, **_placed(names, **places))
+    search = replace(usual, **fields, **bought, **_placed(names, **places))
     in_words = words.understand(text, names, search)
     return combine.combine(in_words, search, fields.keys(), names)
 
 
 def _options(options: Mapping[str, Any]) -> Options:
-    """Check the names of the options."""
+    """Check the names of the options, and give each the one name that it has."""
     known = [field.name for field in dataclasses.fields(Options)]
+    for other, name in OTHER_OPTION_NAMES.items():
+        if options.get(other):
+            if options.get(name):
+                raise HwpricesError(f"{other} is another name of {name}", "Give one of them.")
+            options = {**options, name: options[other]}
+    options = {name: value for name, value in options.items() if name not in OTHER_OPTION_NAMES}
     for name in options:
         if name not in known:
             raise HwpricesError(
@@ -197,6 +211,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     code = re.sub(r"[ -]", "_", value.strip().lower())
     kind, other = words.OTHER_NAMES.get(code, ("", ""))
     code = other if kind == name else code
+    code = ANY if code == EVERY and ANY in known else code
     if code not in known:
         raise HwpricesError(
             f"--{name} {value}: there is no such {name.replace('_', ' ')}",
@@ -283,7 +298,8 @@ def providers(names: Vocabulary, value: Names) -> frozenset[str]:
         if not chosen:
             raise HwpricesError(
                 f"no provider {text!r} is in this release",
-                f"There are: {', '.join(names.providers)}.",
+                did_you_mean(text, [*names.providers.values(), *names.providers])
+                or f"There are: {', '.join(names.providers)}.",
             )
         all_chosen |= chosen
     return all_chosen

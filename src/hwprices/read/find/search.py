@@ -125,6 +125,13 @@ class Search:
     usd_per: currency.Rates = field(default_factory=dict)
 
 
+USUAL = Search()
+"""What is meant where nobody says otherwise: Linux on shared hardware, nothing extra."""
+
+EVERY_WAY = Search(os=ANY, software=ANY, license_model=None, tenancy=None)
+"""Asks for nothing at all: every system, software, license and tenancy."""
+
+
 def find(dataset: Tables, search: Search) -> pl.LazyFrame:
     """Give one row for each price that the search asks for, without an order.
 
@@ -143,7 +150,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
-    keep_all: Literal["left", "inner"] = "left" if _any_machine(search) else "inner"
+    keep_all: Literal["left", "inner"] = "inner" if asks_of_machines(search) else "left"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
 
@@ -302,9 +309,9 @@ def of_machines(search: Search) -> list[pl.Expr]:
     return conditions
 
 
-def _any_machine(search: Search) -> bool:
-    """Tell whether the search asks nothing of the machine, so that it may lack a specification."""
-    return len(of_machines(search)) == 1
+def asks_of_machines(search: Search) -> bool:
+    """Tell whether the search asks for a machine of which something must be specified."""
+    return len(of_machines(search)) > 1
 
 
 def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:

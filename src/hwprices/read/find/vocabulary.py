@@ -28,10 +28,13 @@ class Vocabulary:
         self._titles = titles or {}
 
     @classmethod
-    def of(cls, dataset: "Dataset") -> "Vocabulary":
-        """Take a release with its providers' names for people."""
+    def of(cls, dataset: "Dataset", tables: Tables | None = None) -> "Vocabulary":
+        """Take a release with its providers' names for people.
+
+        ``tables``: those to read in place of its own.
+        """
         titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-        return cls(dataset, titles)
+        return cls(tables or dataset, titles)
 
     @cached_property
     def machines(self) -> list[machine_names.Machine]:

@@ -41,6 +41,7 @@ OTHER_NAMES = {
     "commitment": ("option", COMMITMENT),
     "committed": ("option", COMMITMENT),
     "reservation": ("option", "reserved"),
+    "ondemand": ("option", "on_demand"),
     "preemptible": ("option", "spot"),
     "cud": ("option", "committed_use"),
     "suse": ("os", "sles"),
@@ -151,7 +152,7 @@ def understand(text: str, names: Vocabulary, options: Search) -> Search:
     words = [word for word in re.split(r"[\s,;]+", text.strip()) if word]
     while words:
         number = _NUMBER.fullmatch(words[0])
-        context = search if _asks_for_accelerators(search) else options
+        context = search if asks_for_accelerators(search) else options
         first = _counted_ahead(number, words, names, context) if number else None
         used, meaning = first or _first_meaning(words, names, context)
         words = words[used:]
@@ -160,7 +161,8 @@ def understand(text: str, names: Vocabulary, options: Search) -> Search:
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
 
-def _asks_for_accelerators(search: Search) -> bool:
+def asks_for_accelerators(search: Search) -> bool:
+    """Tell whether accelerators or a kind of them are asked for."""
     return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
@@ -305,7 +307,7 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("vcpus", {"vcpus": Range(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
-        field_name = "accelerator_gib" if _asks_for_accelerators(search) else "memory_gib"
+        field_name = "accelerator_gib" if asks_for_accelerators(search) else "memory_gib"
         return Meaning("memory", {field_name: Range(least=float(memory[1]))})
     return None
 
@@ -336,10 +338,9 @@ def _code(text: str) -> Meaning | None:
         "os": OPERATING_SYSTEMS,
         "arch": ARCHITECTURES,
     }
-    squeezed = {"ondemand": "on_demand"}.get(value, value)
     for name, known in codes.items():
-        if kind == name or (not kind and squeezed in known):
-            change = frozenset({squeezed}) if name == "option" else squeezed
+        if kind == name or (not kind and value in known):
+            change = frozenset({value}) if name == "option" else value
             return Meaning(name, {"purchase_options" if name == "option" else name: change})
     return None
 

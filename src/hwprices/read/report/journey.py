@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation
-from hwprices.read.history.intervals import PLAIN
+from hwprices.read.find.search import USUAL, of_prices
 from hwprices.read.landed import Source, Trace, traces
 
 PRICE_IDS = ("on_demand_price_id", "spot_price_id")
@@ -114,11 +114,10 @@ def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
     """
     col = pl.col
     prices = dataset.scan("prices").join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
-    plain = [col.os == "linux", *(col(name) == value for name, value in PLAIN.items())]
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (
-        prices.filter(*plain, col.effective_hourly.is_not_null())
+        prices.filter(*of_prices(USUAL), col.effective_hourly.is_not_null())
         .select(*KEY, *OPTION, *order)
         .collect(engine="streaming")
         .sort(order)

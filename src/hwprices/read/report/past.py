@@ -6,8 +6,9 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.dataset import Dataset
+from hwprices.read.find.search import USUAL, of_prices
 from hwprices.read.history import news
-from hwprices.read.history.intervals import PLAIN, mark_placeholders
+from hwprices.read.history.intervals import mark_placeholders
 from hwprices.read.report import payload
 
 MOST_INTERVALS = 20_000
@@ -31,12 +32,11 @@ def history(dataset: Dataset) -> pl.DataFrame:
         mark_placeholders(dataset.scan("price_history"), dataset)
         .filter(
             ~pl.col("placeholder"),
-            pl.col("os") == "linux",
             pl.col("purchase_option") == "on_demand",
             pl.col("currency") == "USD",
             pl.col("accelerator_id").is_not_null() & (count > 0),
             pl.col("effective_hourly").is_not_null(),
-            *(pl.col(name) == value for name, value in PLAIN.items()),
+            *of_prices(USUAL),
         )
         .select(
             "provider",

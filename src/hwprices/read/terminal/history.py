@@ -8,9 +8,11 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hwprices.read.find import words
 from hwprices.read.history.cheapest import BY, cheapest
+from hwprices.read.history.intervals import PastAnswer
 from hwprices.read.terminal.chart import Span, steps
-from hwprices.read.terminal.tables import money, table
+from hwprices.read.terminal.tables import listing, money, table
 from hwprices.read.terminal.words import purchase, system
 from hwprices.read.wording import counted, placeholders_left_out
 
@@ -24,6 +26,9 @@ SERIES = [
     "term_months",
     "payment_option",
     "os",
+    "software",
+    "license_model",
+    "tenancy",
     "currency",
 ]
 
@@ -79,11 +84,20 @@ AFTER = 20
 """A chart goes on for a twentieth of the time after the last change."""
 
 
+def of_answer(answer: PastAnswer, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write a history: of machines with every interval, of accelerators the cheapest hour."""
+    is_one_type = answer.rows.select("instance_type").n_unique() == 1
+    names_machines = answer.search.machines is not None
+    if is_one_type or names_machines or not words.asks_for_accelerators(answer.search):
+        return of_type(answer.rows, width=width, chart=chart, limit=limit)
+    return of_accelerator(answer.rows, width=width, chart=chart, limit=limit)
+
+
 def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
     """Write the history of a machine type or family: one block for each way to buy one.
 
     Args:
-        rows: what ``intervals.history`` returns.
+        rows: those of ``intervals.answer``.
         width: columns of the screen.
         chart: whether to draw a line of blocks.
         limit: how many ways to buy it; those that changed most often come first.
@@ -117,7 +131,7 @@ def _heading(rows: pl.DataFrame) -> str:
     providers = ", ".join(rows["provider"].unique().sort())
     currencies = ", ".join(rows["currency"].unique().sort())
     return (
-        f"{', '.join(types)} ({providers}{with_device}): {prices} "
+        f"{listing(types)} ({providers}{with_device}): {prices} "
         f"since {_begin(rows):%Y-%m-%d}, {currencies} an hour"
     )
 
@@ -144,7 +158,7 @@ def _place(row: Mapping[str, Any]) -> str:
     plan = str(row["commitment_plan"] or "").replace("_", " ")
     paid = str(row["payment_option"]).replace("_", " ") if row["term_months"] else ""
     option = str(row["purchase_option"]).replace("_", " ")
-    parts = [row["zone"] or row["region"], option, plan, term, paid, row["os"]]
+    parts = [row["zone"] or row["region"], option, plan, term, paid, system(row)]
     return "  ".join(str(part) for part in parts if part)
 
 
@@ -172,7 +186,7 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
     """Write what one accelerator cost at least: one block for each provider and option."""
-    devices = ", ".join(rows["accelerator_id"].drop_nulls().unique().sort())
+    devices = listing(rows["accelerator_id"].drop_nulls().unique().sort().to_list())
     since = f"{_begin(rows):%Y-%m-%d}"
     lines = [f"{devices}: cheapest hour of one accelerator since {since}", ""]
     spans = cheapest(rows)
