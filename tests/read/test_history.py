@@ -2,18 +2,25 @@
 
 import doctest
 import io
+import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
 from rich.console import Console
 from tests.helpers import history_world as worlds
+from tests.helpers import make
 from tests.helpers.history_world import World
+from tests.helpers.offer_rows import machine, price, prices, region
+from tests.helpers.offer_rows import rows as table_rows
 from tests.helpers.small_release import Release
 
 import hwprices
 from hwprices.errors import HwpricesError
+from hwprices.publish import release as published
 from hwprices.publish.history import intervals as publishing
 from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
@@ -26,6 +33,9 @@ from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spec import Accelerators
+from hwprices.stage.stage import put_in_force
+from hwprices.storage.release_manifest import Inputs, Reading, UnitInput
+from hwprices.storage.store import Store
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
 
@@ -300,6 +310,97 @@ def test_diff_tells_the_vendors_changes_from_ours(release):
     assert set(ours["change"]) == {"restated"}
     both = diff.diff(release, first, last).filter(instance_type="gpu-8").row(0, named=True)
     assert (both["change"], both["partly_restated"]) == ("price_down", True)
+
+
+OFFERS = {  # amount and flags on the first and on the second day
+    "was-token": (("0.5", ["placeholder"]), ("3.5", [])),
+    "is-token": (("3.5", []), ("0.5", ["placeholder"])),
+    "stays-token": (("0.5", ["placeholder"]), ("0.6", ["placeholder"])),
+    "new-token": (None, ("0.5", ["placeholder"])),
+    "gone-token": (("0.5", ["placeholder"]), None),
+    "known-token": ((None, []), ("0.5", ["placeholder"])),
+    "real": (("2", []), ("3", [])),
+}
+
+
+@pytest.fixture(scope="module")
+def with_placeholders(tmp_path_factory):
+    """Two releases, one a day, with prices that are placeholders in one of them or in both."""
+    store = Store(tmp_path_factory.mktemp("placeholders"))
+    for day in (0, 1):
+        offered = {name: days[day] for name, days in OFFERS.items() if days[day]}
+        rows = [
+            price("aws", "us-east-1", name, amount, flags=flags, purchase_option="spot")
+            for name, (amount, flags) in offered.items()
+        ]
+        tables = {
+            "regions": table_rows("regions", region("aws", "us-east-1", country="US")),
+            "instance_types": table_rows(
+                "instance_types", *(machine("aws", name) for name in OFFERS)
+            ),
+            "prices": prices(*rows).collect(),
+        }
+        staged = make.stage_frames(store, f"run-{day}", tables, provider="aws", origin="sample")
+        units = (UnitInput("prices/us-east-1", "ok", (f"page of day {day}",)),)
+        inputs = Inputs(Reading("the same program", "", ""), f"pages of day {day}", units)
+        put_in_force(store, replace(staged, inputs=inputs))
+        published.publish(store, now=lambda day=day: datetime(2026, 8, 1 + day, tzinfo=UTC))
+    return Path(store.root)
+
+
+def test_diff_to_or_from_a_placeholder_is_no_rise_or_fall(with_placeholders):
+    """A token of 0.50 USD that became an offer of 3.50 was 600 % dearer, before all others."""
+    rows = hwprices.open(with_placeholders).diff()
+    columns = ("change", "change_percent", "old_placeholder", "new_placeholder")
+    told = {row["instance_type"]: tuple(row[name] for name in columns) for row in rows.to_dicts()}
+    assert told == {
+        "real": ("price_up", 50.0, False, False),
+        "was-token": ("placeholder", None, True, False),
+        "is-token": ("placeholder", None, False, True),
+        "stays-token": ("placeholder", None, True, True),
+        "known-token": ("placeholder", None, False, True),
+        "new-token": ("added", None, None, True),
+        "gone-token": ("removed", None, True, None),
+    }
+    assert rows["instance_type"][0] == "real"
+
+
+def drawn(rows, width=80):
+    """Draw a comparison as a terminal of that width has it."""
+    screen = Console(width=width, record=True, file=io.StringIO())
+    screen.print(history.of_diff(rows, "before", "now", limit=20))
+    return screen.export_text()
+
+
+def test_diff_says_which_amount_is_a_placeholder(with_placeholders):
+    text = drawn(hwprices.open(with_placeholders).diff())
+    assert "Prices: 1 dearer, 1 new, 1 gone, 4 to or from a placeholder." in text
+    notes = {line.split()[0]: line for line in text.splitlines() if "-token" in line}
+    assert "was placeholder" in notes["was-token"]
+    assert "now placeholder" in notes["is-token"]
+    assert "new, now placeholder" in notes["new-token"]
+    assert "gone, was placeholder" in notes["gone-token"]
+    assert not any("%" in line for line in notes.values())
+    assert "not kept" not in text
+
+
+def test_diff_says_what_it_cannot_know_of_a_release_that_is_not_kept(with_placeholders, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(with_placeholders, copy)
+    shutil.rmtree(copy / "releases" / "20260801T000000Z")
+    rows = hwprices.open(copy).diff()
+    assert set(rows["old_placeholder"]) == {None}
+    assert rows.filter(instance_type="is-token")["change"].item() == "placeholder"
+    assert "Dearer or cheaper since a release that is not kept: 2 prices." in drawn(rows)
+
+
+def test_diff_names_the_damaged_file_of_the_earlier_release(with_placeholders, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(with_placeholders, copy)
+    file = next((copy / "releases" / "20260801T000000Z").rglob("prices/**/*.parquet"))
+    file.unlink()
+    with pytest.raises(HwpricesError, match=f"{file} is missing"):
+        hwprices.open(copy).diff()
 
 
 def test_diff_before_the_first_release_says_when_it_begins(release):

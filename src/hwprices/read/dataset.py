@@ -167,7 +167,9 @@ class Dataset:
     def diff(self, since: "When | None" = None) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.
 
-        Without ``since`` from those of the release before. The earlier release need not be kept.
+        Without ``since`` from those of the release before. The earlier release need not be kept;
+        where it is, a price that it flags as a placeholder is no rise or fall (``change`` is
+        placeholder), as one that this release flags.
 
         >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
         >>> moves.select("change", "change_percent").rows()
@@ -185,8 +187,10 @@ class Dataset:
                 f"release {self.version} is the first: there is none to compare it with",
                 "Compare again when there is another.",
             )
-        until = moment.version_time(self.version)
-        return diff.diff(self, moment.instant(earlier), until)
+        until, at = moment.version_time(self.version), moment.instant(earlier)
+        kept = [version for version in versions(self.store) if moment.version_time(version) <= at]
+        before = diff.flagged(Dataset(self.store, kept[-1])) if kept else None
+        return diff.diff(self, at, until, before)
 
     if TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
         regions: pl.LazyFrame

@@ -1,13 +1,20 @@
 """Compare the prices of two releases, from the history of the later one."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.history import intervals
+from hwprices.read import verify
+from hwprices.read.find.search import IS_PLACEHOLDER
+from hwprices.read.history import intervals, moment
 from hwprices.read.tables import Tables
 from hwprices.schemas.keys import PRICE_KEY
+
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 
@@ -17,21 +24,54 @@ OURS = ("restated", "changed_and_restated")
 PERCENT_DIGITS = 4
 
 
-def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
+TO_OR_FROM_PLACEHOLDER = "placeholder"
+"""The change of a price that was a placeholder, or is one now: neither dearer nor cheaper."""
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """The prices that a release flags as placeholders (``price_id``), and its time."""
+
+    at: datetime
+    placeholders: pl.DataFrame
+
+
+def flagged(dataset: "Dataset") -> Flagged:
+    """Read which prices a release flags as placeholders.
+
+    Raises:
+        HwpricesError: a file of the release is missing or damaged.
+    """
+    rows = dataset.scan("prices").filter(IS_PLACEHOLDER).select("price_id")
+    try:
+        ids = rows.collect()
+    except (FileNotFoundError, pl.exceptions.ComputeError) as error:
+        fault = verify.explain(error, dataset.store, dataset.release)
+        raise fault or error from None
+    return Flagged(moment.version_time(dataset.version), ids)
+
+
+def diff(
+    tables: Tables, since: datetime, until: datetime, before: Flagged | None = None
+) -> pl.DataFrame:
     """List the prices that differ between two times.
 
-    A price that moved and came back does not differ. ``change`` is a code of the table changes;
-    ``partly_restated`` is true where part of the difference is a correction of ours.
+    A price that moved and came back does not differ. ``change`` is a code of the table changes, or
+    TO_OR_FROM_PLACEHOLDER; ``partly_restated`` is true where part of the difference is a correction
+    of ours.
 
     Args:
         tables: a release of ``until`` or later. The release at ``since`` need not be kept.
         since: the earlier time.
         until: the later one.
+        before: the placeholders of the newest release of ``since`` or earlier that is kept.
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
-        change_percent, partly_restated and price_id; the vendors' largest changes first, then
-        what came or went, what we restated, and what was collected for the first time.
+        change_percent (null to or from a placeholder), old_placeholder and new_placeholder (null
+        where there was no price, or its release is not kept), partly_restated and price_id; the
+        vendors' largest changes first, then what came or went, what we restated, and what was
+        collected for the first time.
 
     Raises:
         HwpricesError: ``since`` is after ``until``, or the history does not go back so far.
@@ -48,13 +88,17 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
         raise HwpricesError(
             f"the history does not go back to {since:%Y-%m-%d %H:%M} UTC", f"It begins {begins}."
         )
-    both = _side_by_side(rows, since, until)
+    old_rows = _marked(intervals.valid_at(rows, since), before)
+    new_rows = intervals.mark_placeholders(intervals.valid_at(rows, until), tables)
+    both = _side_by_side(old_rows, new_rows)
     reasons = _reasons(rows, since, until)
     judged = both.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))
     old, new = (pl.col(f"{one}_effective_hourly").cast(pl.Float64) for one in ("old", "new"))
     return (
         judged.with_columns(
-            change_percent=((new / old - 1) * 100).round(PERCENT_DIGITS),
+            change_percent=pl.when(~_touches_placeholder()).then(
+                ((new / old - 1) * 100).round(PERCENT_DIGITS)
+            ),
             partly_restated=pl.col("ours") & pl.col("vendors"),
         )
         .select(
@@ -62,6 +106,8 @@ def diff(tables: Tables, since: datetime, until: datetime) -> pl.DataFrame:
             *PRICE_KEY,
             *(f"{when}_{name}" for name in VALUE for when in ("old", "new")),
             "change_percent",
+            "old_placeholder",
+            "new_placeholder",
             "partly_restated",
             "price_id",
         )
@@ -81,14 +127,25 @@ def _rank() -> pl.Expr:
     return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 
 
-def _side_by_side(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
+def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
+    """Add ``placeholder`` to the intervals of the earlier time; null where that is not known.
+
+    An interval that began after the release that was kept has another amount than it has.
+    """
+    if before is None:
+        return rows.with_columns(placeholder=pl.lit(None, pl.Boolean))
+    ids = before.placeholders["price_id"].implode()
+    known = pl.col("valid_from") <= before.at
+    return rows.with_columns(placeholder=pl.when(known).then(pl.col("price_id").is_in(ids)))
+
+
+def _side_by_side(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
     """Put the intervals of both times beside each other, where they differ."""
-    columns = ("price_id", *PRICE_KEY, *VALUE)
-    old = intervals.valid_at(rows, since).select(*columns, exists=pl.lit(True))
-    new = intervals.valid_at(rows, until).select(*columns, exists=pl.lit(True))
+    columns = ("price_id", *PRICE_KEY, *VALUE, "placeholder")
+    old, new = (rows.select(*columns, exists=pl.lit(True)) for rows in (before, after))
     named = {name: f"old_{name}" for name in ("exists", *VALUE)}
-    joined = old.rename(named).join(
-        new.rename({name: f"new_{name}" for name in named}),
+    joined = old.rename({**named, "placeholder": "old_placeholder"}).join(
+        new.rename({name: f"new_{name}" for name in (*named, "placeholder")}),
         on="price_id",
         how="full",
         coalesce=True,
@@ -120,6 +177,10 @@ def _reasons(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFra
     )
 
 
+def _touches_placeholder() -> pl.Expr:
+    return pl.any_horizontal(pl.col("old_placeholder", "new_placeholder").fill_null(False))
+
+
 def _change() -> pl.Expr:
     old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
     by_value = (
@@ -127,6 +188,8 @@ def _change() -> pl.Expr:
         .then(pl.lit("added"))
         .when(~pl.col("new_exists"))
         .then(pl.lit("removed"))
+        .when(_touches_placeholder())
+        .then(pl.lit(TO_OR_FROM_PLACEHOLDER))
         .when(old.is_null() & new.is_not_null())
         .then(pl.lit("price_known"))
         .when(old.is_not_null() & new.is_null())

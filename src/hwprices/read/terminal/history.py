@@ -1,6 +1,6 @@
 """Write a price history and a comparison of releases as lines of text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,6 +55,7 @@ CHANGES = {
     "removed": "gone",
     "price_known": "with a price at last",
     "price_unknown": "without a price now",
+    "placeholder": "to or from a placeholder",
     "terms_changed": "with other terms",
     "restated": "restated by us",
     "first_collected": "collected for the first time",
@@ -226,6 +227,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
     return Group(
         heading,
         Text(f"Prices: {', '.join(changes)}."),
+        *(Text(note) for note in _unknown_placeholders(rows)),
         Text(),
         table(
             DIFF_HEADINGS,
@@ -243,7 +245,6 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     old, new = (_amount(row, when) for when in ("old", "new"))
     percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
     how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"
-    note = NOTES.get(row["change"], "")
     return [
         row["instance_type"],
         row["zone"] or row["region"],
@@ -251,9 +252,32 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         old,
         f"{new} {row['currency']}" if row["currency"] != "USD" else new,
         percent,
-        note or ("partly restated" if row["partly_restated"] else ""),
+        _note(row),
         row["provider"],
     ]
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    """Write what else there is to say of a change, and which of the two is a placeholder."""
+    note = NOTES.get(row["change"], "") or ("partly restated" if row["partly_restated"] else "")
+    if row["old_placeholder"] and row["new_placeholder"]:
+        flag = "placeholder"
+    elif row["old_placeholder"]:
+        flag = "was placeholder"
+    else:
+        flag = "now placeholder" if row["new_placeholder"] else ""
+    return ", ".join(text for text in (note, flag) if text)
+
+
+def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
+    """Say of how many rises and falls the release before is not there to tell placeholders by."""
+    moved = rows.filter(pl.col("change").is_in(["price_up", "price_down"]))
+    count = moved["old_placeholder"].null_count()
+    if count:
+        yield (
+            f"Dearer or cheaper since a release that is not kept: {counted(count, 'price')}."
+            " Whether that was a placeholder before is not known."
+        )
 
 
 def _amount(row: Mapping[str, Any], when: str) -> str:
