@@ -474,6 +474,19 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
             )
 
     older = Older(data.store, "latest")
+    compared = comparing.compare(older, P5, A3)
+    stale = [f"{purchase}_stale" for purchase in comparing.PURCHASES]
+    assert compared.rows.select(stale).rows() == [
+        (False, True, None, None),
+        (False, None, False, None),
+    ]
+    screen = drawn(drawing.render_comparison(compared.rows, compared.notes))
+    assert " 31.46*" in screen
+    assert "55.04*" not in screen
+    assert "* stale" in screen
+    of_sheet = drawn(drawing.render_comparison(compared.rows, sheets=["aws"]))
+    assert "*" not in of_sheet
+    assert not data.compare(P5, A3)["spot_stale"].any()
     assert older.find("p5").select("purchase_option", "stale").rows() == [
         ("spot", True),
         ("on_demand", False),
@@ -481,7 +494,7 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     assert not data.find("p5")["stale"].any()
     note = "aws: 1 price stale, seen on 2021-02-09."
     answer = offers.answer(older, "p5")
-    assert answer.notes == (note,)
+    assert answer.notes == compared.notes == (note,)
     assert "stale: 2021-02-09" in drawn(drawing.render_offers(answer, None))
     price = one_machine.answer(older, P5)
     assert (price.notes, price.rows["stale"].to_list()) == ((note,), [True, False])

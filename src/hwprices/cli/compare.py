@@ -36,7 +36,7 @@ def compare(
     """Compare machine types side by side.
 
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
-    differ. Prices are the cheapest of all regions, or of those that are named.
+    differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
 
     Example:
 
@@ -52,7 +52,7 @@ def compare(
     print_frame(
         comparison.rows,
         as_json,
-        lambda rows: render_comparison(rows, comparison.notes),
+        lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         as_csv=as_csv,
         notes=comparison.notes,
     )

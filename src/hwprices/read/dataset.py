@@ -386,6 +386,9 @@ class Dataset:
     ) -> pl.DataFrame:
         """Give one row for each machine type: its specification and cheapest prices.
 
+        Each price has its region, and whether it is stale, as in ``find``: spot_usd_per_hour,
+        spot_region, spot_stale.
+
         ``equals``: add the machine of every other provider that is most like the first one.
         ``options`` as in ``find``.
 

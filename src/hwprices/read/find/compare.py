@@ -50,10 +50,14 @@ PURCHASES = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Machines side by side, one a row, and what to know about them."""
+    """Machines side by side, one a row, and what to know about them.
+
+    ``sheets``: providers with a price sheet, whose age the notes tell for all their prices.
+    """
 
     rows: pl.DataFrame
     notes: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
 
 
 def compare(
@@ -66,7 +70,7 @@ def compare(
     """Give one row for each machine: its specification and the cheapest price of each way to buy.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
-    of all. Null where the release has none.
+    of all, each with its region and whether it is stale. Null where the release has none.
 
     Args:
         dataset: the release.
@@ -104,13 +108,20 @@ def compare(
         how="left",
         maintain_order="left",
     )
-    for purchase, condition in PURCHASES.items():
-        cheapest = _cheapest(prices.filter(condition), purchase)
+    cheapest = {
+        purchase: _cheapest(prices.filter(condition)) for purchase, condition in PURCHASES.items()
+    }
+    for purchase, rows in cheapest.items():
         table = table.join(
-            cheapest, on=["provider", "instance_type"], how="left", maintain_order="left"
+            _named(rows, purchase),
+            on=["provider", "instance_type"],
+            how="left",
+            maintain_order="left",
         )
-    notes = [*named, *answer.notes, *(providers_without_equal(dataset, table) if equals else [])]
-    return Comparison(table, tuple(notes))
+    shown = pl.concat(cheapest.values())
+    told = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
+    notes = [*named, *told, *(providers_without_equal(dataset, table) if equals else [])]
+    return Comparison(table, tuple(notes), answer.sheets)
 
 
 def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
@@ -128,18 +139,24 @@ def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.
     return types.join(sheet, on="accelerator_id", how="left").collect()
 
 
-def _cheapest(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
+def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
+    """Give the cheapest price in USD of each machine."""
     known = prices.filter(pl.col("usd_per_hour").is_not_null())
     return (
         known.sort("usd_per_hour", "region", "price_id")
         .group_by("provider", "instance_type", maintain_order=True)
         .first()
-        .select(
-            "provider",
-            "instance_type",
-            pl.col("usd_per_hour").alias(f"{purchase}_usd_per_hour"),
-            pl.col("region").alias(f"{purchase}_region"),
-        )
+    )
+
+
+def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
+    """Give the columns of a comparison, named by the way to buy."""
+    return prices.select(
+        "provider",
+        "instance_type",
+        pl.col("usd_per_hour").alias(f"{purchase}_usd_per_hour"),
+        pl.col("region").alias(f"{purchase}_region"),
+        pl.col("stale").alias(f"{purchase}_stale"),
     )
 
 

@@ -105,12 +105,14 @@ def run(
     place = ["provider", "region", "instance_type"]
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
-    notes = _notes(dataset, search, ordered)
+    notes = notes_of(dataset, search, ordered, ordered)
     return Answer(ordered, tuple(notes), search, tuple(age.sheets(dataset)))
 
 
-def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
-    """Say why there is nothing, which rows cannot be compared, and what is old."""
+def notes_of(
+    dataset: "Dataset", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
+) -> list[str]:
+    """Say why there is nothing, which rows cannot be compared, and which of those shown are old."""
     if rows.is_empty():
         return absence.why_nothing(dataset, search)
     other = rows.filter(pl.col("usd_per_hour").is_null())
@@ -119,7 +121,7 @@ def _notes(dataset: "Dataset", search: Search, rows: pl.DataFrame) -> list[str]:
         f"{counted(count, 'price')} in {currency} cannot be compared without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
-    return [*currencies, *absence.not_compared(dataset, search), *age_notes(dataset, rows)]
+    return [*currencies, *absence.not_compared(dataset, search), *age_notes(dataset, shown)]
 
 
 def age_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:

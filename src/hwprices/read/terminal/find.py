@@ -20,6 +20,10 @@ from hwprices.read.wording import counted
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 
+STALE_MARK = "*"
+STALE_CAPTION = f"{STALE_MARK} stale"
+"""How a table whose cells are prices marks those that are stale, and says so below."""
+
 OFFER_HEADINGS = [
     "USD/h",
     "machine",
@@ -253,7 +257,7 @@ def _matrix(
 
     def cell(row: Mapping[str, Any], name: str) -> str:
         price = fresh.get((row["region"], row["currency"]), {}).get(name)
-        return amount(row, name) + ("*" if row[name] is not None and row[name] != price else "")
+        return amount(row, name) + STALE_MARK * (row[name] is not None and row[name] != price)
 
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
     order = [name for name in purchases if name.endswith(" on_demand")]
@@ -266,8 +270,8 @@ def _matrix(
     headings = [name.split(" ", 1)[1].replace("_", " ") for name in order]
     rest = has_any.height - shown.height
     captions = [f"and {rest} more regions: --limit {has_any.height}"] if rest > 0 else []
-    if any(text.endswith("*") for row in rows for text in row[1:]):
-        captions.append("* stale")
+    if any(text.endswith(STALE_MARK) for row in rows for text in row[1:]):
+        captions.append(STALE_CAPTION)
     return table(
         ["region", *headings],
         rows,
@@ -305,21 +309,44 @@ LABELS = {
 }
 
 
-def render_comparison(machines_compared: pl.DataFrame, notes: Iterable[str] = ()) -> RenderableType:
-    """Draw machines side by side, a figure a line; a line with differences is marked with ≠."""
+PRICE_SUFFIX = "_usd_per_hour"
+"""End of the keys of LABELS that are prices; ``_stale`` in its place says whether one is stale."""
+
+
+def render_comparison(
+    machines_compared: pl.DataFrame, notes: Iterable[str] = (), sheets: Collection[str] = ()
+) -> RenderableType:
+    """Draw machines side by side, a figure a line; a line with differences is marked with ≠.
+
+    A stale price has a star; not those of ``sheets``, whose age the notes tell.
+    """
     columns = machines_compared.to_dicts()
     names = [str(column["instance_type"]) for column in columns]
     rows = []
+    has_stale = False
     for key, label in LABELS.items():
         values = [column.get(key) for column in columns]
         if all(value is None for value in values):
             continue
         differs = len({str(value) for value in values}) > 1 and not key.endswith("_region")
         style = "bold" if differs else ""
-        cells = [Text(_figure(value), style) for value in values]
+        old = [_is_stale(key, column, sheets) for column in columns]
+        has_stale = has_stale or any(old)
+        cells = [
+            Text(_figure(value) + STALE_MARK * is_old, style)
+            for value, is_old in zip(values, old, strict=True)
+        ]
         rows.append([Text("≠" if differs else ""), Text(label), *cells])
-    drawn = table(["", "", *names], rows, right=names, least=())
+    caption = STALE_CAPTION if has_stale else ""
+    drawn = table(["", "", *names], rows, right=names, least=(), caption=caption)
     return Group(drawn, *(Text(note, "yellow") for note in notes))
+
+
+def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:
+    """Tell whether a figure of a machine is a stale price."""
+    if not key.endswith(PRICE_SUFFIX) or column["provider"] in sheets:
+        return False
+    return bool(column[f"{key.removesuffix(PRICE_SUFFIX)}_stale"])
 
 
 def _figure(value: Any) -> str:
