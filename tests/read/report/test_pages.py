@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.read.report import pages, report
+from hwprices.read.report.journey import Explained
 from hwprices.read.report.pages import file_name
 
 
@@ -94,6 +95,26 @@ def test_the_cheapest_price_has_the_vendors_own_line(folder: Path) -> None:
     page = Page(folder / "machines" / "aws" / "p5.48xlarge.html")
     assert "PricePerUnit 55.04 <u>" in " ".join(page.text.split())
     assert "u" not in page.elements
+
+
+def test_a_placeholder_is_not_the_cheapest_price(dataset: hwprices.Dataset) -> None:
+    class WithPlaceholder(hwprices.Dataset):
+        def scan(self, table: str) -> pl.LazyFrame:
+            rows = super().scan(table)
+            if table != "prices":
+                return rows
+            token = rows.filter(instance_type="p5.48xlarge", purchase_option="on_demand").head(1)
+            changes = {"price_id": "token", "effective_hourly": Decimal("0.50")}
+            flagged = token.with_columns(
+                *(pl.lit(value).alias(name) for name, value in changes.items()),
+                flags=pl.lit(["placeholder"]),
+            )
+            return pl.concat([rows, flagged.cast(rows.collect_schema())])
+
+    offers = dataset.offers.filter(instance_type="p5.48xlarge").collect()
+    machine = Explained(WithPlaceholder(dataset.store, "latest"), offers)
+    cheapest = machine.of("aws", "p5.48xlarge").cheapest
+    assert [price["effective_hourly"] for price in cheapest] == [Decimal("55.04")]
 
 
 def test_without_landed_pages_the_command_is_named(folder: Path) -> None:

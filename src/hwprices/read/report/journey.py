@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation
-from hwprices.read.find.search import USUAL, of_prices
+from hwprices.read.find.search import REAL, USUAL, of_prices
 from hwprices.read.landed import Source, Trace, traces
 
 PRICE_IDS = ("on_demand_price_id", "spot_price_id")
@@ -117,7 +117,7 @@ def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (
-        prices.filter(*of_prices(USUAL), col.effective_hourly.is_not_null())
+        prices.filter(*of_prices(USUAL), *REAL)
         .select(*KEY, *OPTION, *order)
         .collect(engine="streaming")
         .sort(order)
