@@ -137,6 +137,82 @@ def files_of(rows):
     return [gate.PriceFile(part.lazy(), part.height) for part in parts if part.height]
 
 
+def machines_with_disks(count, unknown=0):
+    rows = [
+        {
+            **make.TYPE,
+            "instance_type": f"m{i}.large",
+            "local_disk_gib": None if i < unknown else 1.0,
+        }
+        for i in range(count)
+    ]
+    return {**OLD, "instance_types": make.table("instance_types", rows)}
+
+
+def values_lost(new, old):
+    return {r.check: r for r in gate.check(candidate(new), candidate(old))}["values_lost"]
+
+
+@pytest.mark.parametrize(
+    ("count", "unknown", "stops"),
+    [
+        (2, 2, False),  # too few to say
+        (10, 3, False),
+        (10, 4, True),
+        (100, 20, False),
+        (100, 21, True),
+        (1000, 50, False),
+        (1000, 51, True),
+    ],
+)
+def test_values_of_a_column_may_not_become_unknown(count, unknown, stops):
+    result = values_lost(machines_with_disks(count, unknown), machines_with_disks(count))
+    assert (result.outcome == "stop") is stops
+    words = f"instance_types.local_disk_gib: {unknown:,} of {count:,} values are gone"
+    assert result.detail == (words if stops else "holds")
+
+
+def test_only_machines_that_both_releases_have_may_lose_values():
+    """Half of the machines are new, and their disks are not known."""
+    new = machines_with_disks(200, unknown=0)["instance_types"]
+    unknown = pl.when(pl.int_range(pl.len()) < 100).then("local_disk_gib").otherwise(None)
+    new = new.with_columns(unknown.alias("local_disk_gib"))
+    assert values_lost({**OLD, "instance_types": new}, machines_with_disks(100)).detail == "holds"
+
+
+def test_a_column_that_one_of_the_releases_does_not_have_is_no_loss():
+    types = OLD["instance_types"].with_columns(rdma=pl.lit("none"))
+    prices = OLD["prices"].with_columns(effective_from=pl.lit(make.AT))
+    whole = {**OLD, "instance_types": types, "prices": prices}
+    older = {"instance_types": types.drop("rdma"), "prices": prices.drop("effective_from")}
+    assert stopped_by(whole, {**OLD, **older}) == set()
+    assert values_lost({**whole, "instance_types": older["instance_types"]}, whole).detail == (
+        "holds"
+    )
+
+
+def test_prices_may_not_lose_their_sku_but_those_that_are_gone_have_lost_none():
+    sku = with_prices(OLD["prices"].with_columns(sku_id=pl.lit("ABC")))
+    kept = pl.when(pl.int_range(pl.len()) >= 60).then("sku_id").alias("sku_id")
+    result = values_lost(with_prices(sku["prices"].with_columns(kept)), sku)
+    assert result.detail == "prices.sku_id: 60 of 1,000 values are gone"
+    assert values_lost(with_prices(sku["prices"].head(900)), sku).detail == "holds"
+
+
+def test_columns_that_are_emptied_together_are_counted():
+    full = machines_with_disks(100)
+    names = ["series", "generation", "cpu_vendor", "rdma", "hypervisor"]
+    full["instance_types"] = full["instance_types"].with_columns(
+        pl.lit("x").alias(name) for name in names
+    )
+    empty = full["instance_types"].with_columns(pl.lit(None, pl.String).alias(n) for n in names)
+    told = values_lost({**full, "instance_types": empty}, full).detail
+    assert told.startswith(
+        "instance_types.cpu_vendor: 100 of 100 values are gone; instance_types.g"
+    )
+    assert told.endswith("; and 2 more columns")
+
+
 def test_a_missing_region_stops():
     old = {
         **OLD,

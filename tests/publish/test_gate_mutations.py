@@ -23,7 +23,7 @@ from hwprices.storage.store import Store
 from hwprices.units import Money
 
 Tables = dict[str, pl.DataFrame]
-CHECKED = ("prices", "instance_types", "availability")
+CHECKED = ("prices", "instance_types", "regions", "availability")
 
 
 @pytest.fixture(scope="module")
@@ -322,6 +322,30 @@ MISTAKES = [
         "spec_changed",
     ),
     Case(
+        "local disks become unknown",
+        "azure",
+        set_column("instance_types", ALL, local_disk_gib=pl.lit(None)),
+        "values_lost",
+    ),
+    Case(
+        "the network of some families becomes unknown",
+        "aws",
+        set_column("instance_types", where(instance_type="m*"), network_gbps_max=pl.lit(None)),
+        "values_lost",
+    ),
+    Case(
+        "regions lose their country",
+        "azure",
+        set_column("regions", ALL, country=pl.lit(None)),
+        "values_lost",
+    ),
+    Case(
+        "prices lose their SKU",
+        "azure",
+        set_column("prices", ALL, sku_id=pl.lit(None)),
+        "values_lost",
+    ),
+    Case(
         "currency flips, ids stay",
         "aws",
         set_column("prices", where(region="us-east-1"), currency=pl.lit("CNY")),
@@ -413,7 +437,34 @@ def spot_by_the_hour(tables: Tables) -> Tables:
     return {**tables, "prices": prices}
 
 
+def without_columns(table: str, *names: str) -> Change:
+    return lambda tables: {**tables, table: tables[table].drop(names)}
+
+
+def disks_unknown_and_types_renamed(tables: Tables) -> Tables:
+    """No machine of the new tables is in the old ones, whose disks are known."""
+    renamed = tables["instance_types"].with_columns(
+        pl.col("instance_type") + "-2", local_disk_gib=pl.lit(None, dtype=pl.Float64)
+    )
+    return {**tables, "instance_types": renamed}
+
+
 EVENTS = [
+    Case("the disks of new machines are not known", "azure", disks_unknown_and_types_renamed, ""),
+    Case(
+        "a column is gone from the table",
+        "aws",
+        without_columns("instance_types", "boost_ghz"),
+        "",
+    ),
+    Case(
+        "the disks of a few machines are not known any more",
+        "azure",
+        set_column(
+            "instance_types", where(instance_type="Standard_E*as_v5"), local_disk_gib=pl.lit(None)
+        ),
+        "",
+    ),
     Case("nothing changed", "gcp", lambda tables: tables, ""),
     Case("P5 cut by 44 %", "aws", scale("0.56", where(instance_type="p5.*")), ""),
     Case("A2 cut by 15 %", "gcp", scale("0.85", where(instance_type="a2-*")), ""),

@@ -86,6 +86,21 @@ def test_a_release_with_older_folder_names_is_read_and_kept(store, tmp_path):
     assert data.verify() == []
 
 
+def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
+    """AWS names no country; a release has that of the sheet, and staged tables have none."""
+    places = [("us-east-1", "US"), ("us-west-2", "US"), ("eu-west-1", "IE"), ("eu-west-3", "FR")]
+    rows = [{**make.REGION, "region": region} for region, _ in places]
+    world = {**make.world(), "regions": make.table("regions", rows)}
+    make.stage_frames(store, "r1", world)
+    publish(store)
+    assert dict(hwprices.open(store.path).regions.select("region", "country").collect().rows()) == (
+        dict(places)
+    )
+    make.stage_frames(store, "r2", {**world, "prices": world["prices"].head(299)})
+    outcome = publish(store, minutes=5)
+    assert {r.check: r.detail for r in outcome.results}["values_lost"] == "holds"
+
+
 def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from hwprices.publish import gate, gate_history
+from hwprices.publish import gate, gate_history, join
 from hwprices.publish.accepted import BESIDE_LIVE
 from hwprices.stage import stage
 from hwprices.stage.stage import Staged
@@ -74,18 +74,19 @@ class _Judged:
     staged: Staged | None = None
 
 
-def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
+def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.DataFrame) -> Choice:
     """Choose the tables of every provider that is staged or published.
 
     Args:
         store: the root.
         past: what was published before.
         accepted: results of the gate that a person lets through. See ``gate.check``.
+        footprint: the sheet region_footprint.
     """
     published = past.previous.providers if past.previous else {}
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
-    chosen = [_choose_one(store, name, past, accepted) for name in names]
+    chosen = [_choose_one(store, name, past, accepted, footprint) for name in names]
     apart = _keep_sample_apart(chosen, accepted)
     return Choice(
         tuple(one.source for one in apart if one.source is not None),
@@ -94,7 +95,9 @@ def choose(store: Store, past: Past, accepted: Collection[str]) -> Choice:
     )
 
 
-def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[str]) -> _Judged:
+def _choose_one(
+    store: Store, provider: str, past: Past, accepted: Collection[str], footprint: pl.DataFrame
+) -> _Judged:
     """Choose the staged tables if the gate lets them through, else the previous release's."""
     staged = stage.latest(store, provider)
     old = from_release(provider, past.previous)
@@ -109,7 +112,7 @@ def _choose_one(store: Store, provider: str, past: Past, accepted: Collection[st
         month_ago = _candidate(store, baseline)
     results = tuple(
         gate.check(
-            _candidate(store, new),
+            _completed(_candidate(store, new), footprint),
             published,
             accepted,
             month_ago=month_ago,
@@ -189,6 +192,12 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
         scan(store, [source]),
         [gate.PriceFile(rows, file.rows) for rows, file in zip(prices, files, strict=True)],
     )
+
+
+def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:
+    """Complete its regions from the sheet, as those of a release are, to compare like with like."""
+    regions = join.regions(candidate.table("regions"), footprint)
+    return replace(candidate, tables={**candidate.tables, "regions": regions.lazy()})
 
 
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:

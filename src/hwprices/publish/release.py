@@ -89,13 +89,15 @@ def publish(
         progress("gate")
         figures = gate_history.read(store)
         month = tuple(gate_history.of_last_month(store, now()))
-        choice = choose.choose(store, choose.Past(previous, month, figures), accepted)
+        specs = sheets.load_all()
+        past = choose.Past(previous, month, figures)
+        choice = choose.choose(store, past, accepted, specs["region_footprint"])
         sources, results = choice.sources, choice.results
         if not sources:
             status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
-        joined = join.build(choose.scan(store, sources), sheets.load_all())
+        joined = join.build(choose.scan(store, sources), specs)
         content = write.Content(sources, joined)
         digest = write.content_digest(content)
         if previous is not None and previous.content_sha256 == digest:

@@ -13,6 +13,9 @@ from hwprices.publish.gate.thresholds import DOUBLED, JUMP, MOVED, MOVING_OPTION
 
 DIMENSIONS = ("region", "family", "accelerator", "os", "purchase_option", "currency")
 
+OPTIONAL = ("hourly", "upfront", "sku_id", "sku_price_id", "effective_from")
+"""Columns of prices that may be null and that no other check reads."""
+
 _COLUMNS = ("price_id", "region", "instance_type", "os", "purchase_option", "currency")
 
 
@@ -42,8 +45,9 @@ def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFra
 
     Returns one row a cell: DIMENSIONS, ``moving`` (the option's prices change by the hour) and the
     counts old, both, lost, added, up, down, jumped, doubled, currency_changed, unit_changed.
-    log_sum is the sum of the natural logarithms of new ÷ old. A price that became null counts as
-    lost. Prices of retired types are left out.
+    log_sum is the sum of the natural logarithms of new ÷ old. had_… and lost_… of each column of
+    OPTIONAL are the prices in both releases that had a value there, and those that lost it. A price
+    that became null counts as lost. Prices of retired types are left out.
     """
     described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     types = described.collect().lazy()
@@ -100,13 +104,24 @@ def _side_by_side(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_NEW = (*_COLUMNS, "billing_unit", "price")
+_HAS = tuple(f"has_{name}" for name in OPTIONAL)
+
+_NEW = (*_COLUMNS, "billing_unit", "price", *_HAS)
 
 
 def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
-    """Select the compared columns of one release; ``price`` is the effective rate as a float."""
+    """Select the compared columns of one release; ``price`` is the effective rate as a float.
+
+    A column of OPTIONAL that the release does not have yet has no values.
+    """
+    table = candidate.table("prices")
+    known = table.collect_schema()
     price = pl.col("effective_hourly").cast(pl.Float64)
-    rows = candidate.table("prices").select(*_COLUMNS, "billing_unit", price=price)
+    has = [
+        (pl.col(name).is_not_null() if name in known else pl.lit(False)).alias(f"has_{name}")
+        for name in OPTIONAL
+    ]
+    rows = table.select(*_COLUMNS, *has, "billing_unit", price=price)
     if retired.is_empty():
         return rows
     return rows.join(retired.lazy(), on="instance_type", how="anti", maintain_order="left")
@@ -115,9 +130,15 @@ def _side(candidate: Candidate, retired: pl.DataFrame) -> pl.LazyFrame:
 def _counts() -> list[pl.Expr]:
     had_price, has_price = pl.col("price").is_not_null(), pl.col("new_price").is_not_null()
     ratio = pl.col("ratio")
+    in_both = had_price & has_price
+    filled = {f"had_{name}": in_both & pl.col(f"has_{name}") for name in OPTIONAL}
+    emptied = {
+        f"lost_{name}": in_both & pl.col(f"has_{name}") & ~pl.col(f"new_has_{name}")
+        for name in OPTIONAL
+    }
     counts = {
         "old": had_price,
-        "both": had_price & has_price,
+        "both": in_both,
         "lost": had_price & ~has_price,
         "added": has_price & ~had_price & pl.col("price").is_null(),
         "up": ratio > 1 + MOVED,
@@ -126,10 +147,12 @@ def _counts() -> list[pl.Expr]:
         "doubled": (ratio > DOUBLED) | (ratio < 1 / DOUBLED),
         "currency_changed": pl.col("currency_changed"),
         "unit_changed": pl.col("unit_changed"),
+        **filled,
+        **emptied,
     }
     return [
         *(condition.fill_null(False).sum().alias(name) for name, condition in counts.items()),
-        pl.when(had_price & has_price).then(ratio.log()).sum().alias("log_sum"),
+        pl.when(in_both).then(ratio.log()).sum().alias("log_sum"),
     ]
 
 

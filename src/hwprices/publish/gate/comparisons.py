@@ -8,6 +8,8 @@ import polars as pl
 
 from hwprices.publish.gate import compare, thresholds
 from hwprices.publish.gate.candidate import Candidate, Finding
+from hwprices.schemas.columns import key
+from hwprices.schemas.tables import TABLES
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,20 @@ def group_lost(compared: Comparison) -> Finding:
         ("region", "os"),
     ):
         groups = compare.by_group(compared.fixed, dimensions)
-        allowed = pl.lit(1.0)
-        for rows, share in reversed(thresholds.GROUP_LOST):
-            allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
-        lost = groups.filter(pl.col("old") > 0, pl.col("lost") / pl.col("old") > allowed)
+        lost = groups.filter(pl.col("old") > 0, _lost_too_many())
         named = pl.concat_str(dimensions, separator=" ")
         losers.append(lost.select(group=named, lost="lost", old="old"))
     worst = pl.concat(losers).sort("lost", descending=True)
     parts = [f"{g}: {lost:,} of {old:,} prices are gone" for g, lost, old in worst.head(3).rows()]
     return Finding("; ".join(parts))
+
+
+def _lost_too_many() -> pl.Expr:
+    """Tell whether a group of ``old`` rows has ``lost`` a larger share than GROUP_LOST allows."""
+    allowed = pl.lit(1.0)
+    for rows, share in reversed(thresholds.GROUP_LOST):
+        allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
+    return pl.col("lost") / pl.col("old") > allowed
 
 
 def _check_removed(column: str, noun: str) -> Callable[[Comparison], Finding]:
@@ -326,6 +333,56 @@ def _moved(name: str) -> pl.Expr:
     return pl.col(name).is_not_null() & (ratio.abs() > thresholds.MEMORY_TOLERANCE).fill_null(True)
 
 
+def values_lost(compared: Comparison) -> Finding:
+    """Find columns of which many values are gone, in rows that both releases have."""
+    columns = pl.concat(
+        [
+            _values(compared, "instance_types"),
+            _values(compared, "regions"),
+            _values_of_prices(compared.cells),
+        ]
+    ).filter(pl.col("old") > 0)
+    emptied = columns.filter(_lost_too_many()).sort("lost", "column", descending=[True, False])
+    parts = [f"{c}: {lost:,} of {old:,} values are gone" for c, old, lost in emptied.head(3).rows()]
+    more = f"; and {emptied.height - 3} more columns" if emptied.height > 3 else ""
+    return Finding("; ".join(parts) + more)
+
+
+_COUNTED_VALUES = {"column": pl.String, "old": pl.Int64, "lost": pl.Int64}
+
+
+def _values(compared: Comparison, table: str) -> pl.DataFrame:
+    """Count the values of each nullable column in rows that both releases have, and those lost.
+
+    A column that one of the releases does not have is left out. Returns column, old and lost.
+    """
+    sides = [side.table(table) for side in (compared.old, compared.new)]
+    known = [set(side.collect_schema()) for side in sides]
+    declared = TABLES[table].to_schema().columns
+    names = [name for name in declared if declared[name].nullable and name in known[0] & known[1]]
+    old, new = (
+        side.select(*key(TABLES[table]), *(pl.col(name).is_not_null() for name in names))
+        for side in sides
+    )
+    both = old.join(new, on=key(TABLES[table]), suffix="_new")
+    had = (pl.col(name).sum().alias(f"had_{name}") for name in names)
+    lost = ((pl.col(name) & ~pl.col(f"{name}_new")).sum().alias(f"lost_{name}") for name in names)
+    counts = both.select(*had, *lost).collect().row(0, named=True)
+    rows = [(f"{table}.{name}", counts[f"had_{name}"], counts[f"lost_{name}"]) for name in names]
+    return pl.DataFrame(rows, schema=_COUNTED_VALUES, orient="row")
+
+
+def _values_of_prices(cells: pl.DataFrame) -> pl.DataFrame:
+    """Add up the values of prices that ``compare.compare`` counted. Returns column, old, lost."""
+    old, lost = (
+        [compare.total(cells, f"{of}_{name}") for name in compare.OPTIONAL]
+        for of in ("had", "lost")
+    )
+    names = [f"prices.{name}" for name in compare.OPTIONAL]
+    rows = list(zip(names, old, lost, strict=True))
+    return pl.DataFrame(rows, schema=_COUNTED_VALUES, orient="row")
+
+
 def availability_lost(compared: Comparison) -> Finding:
     """Find types that are withdrawn from many places, or from one region, at once."""
     limit = compared.limits["availability_lost"]
@@ -340,10 +397,7 @@ def availability_lost(compared: Comparison) -> Finding:
         joined.agg(old=pl.len(), lost=pl.col("remains").is_null().sum()).collect().sort("region")
     )
     old, lost = int(regions["old"].sum()), int(regions["lost"].sum())
-    allowed = pl.lit(1.0)
-    for rows, share in reversed(thresholds.GROUP_LOST):
-        allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
-    worst = regions.filter(pl.col("lost") / pl.col("old") > allowed)
+    worst = regions.filter(_lost_too_many())
     detail = f"{lost:,} of {old:,} offers are gone; worst: {examples(worst, 'region') or 'spread'}"
     too_many = worst.height > 0 or _share(lost, old) > limit
     return Finding(detail if too_many else "", _share(lost, old), limit)
@@ -386,6 +440,7 @@ COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
     "currency_changed": currency_changed,
     "unit_changed": unit_changed,
     "spec_changed": spec_changed,
+    "values_lost": values_lost,
     "availability_lost": availability_lost,
 }
 """Checks against the last release, by name."""

@@ -82,7 +82,12 @@ LIMITS: Mapping[str, Limit] = {
 }
 
 GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
-"""(rows in the group, share that may be lost): chance can take a larger share of few rows."""
+"""(rows in the group, share that may be lost): chance can take a larger share of few rows.
+
+The filled values of a column are such a group too (``values_lost``). Vendors correct what a
+machine has and do not take it back, so that limits made for prices, which do come and go, have room
+enough. That is an estimate: no history of specifications is published.
+"""
 
 GROUP_MOVED_ROWS = 10
 """A group with fewer prices says nothing about a common move."""
