@@ -413,7 +413,9 @@ POWER_BASES = Vocabulary(
     "power_bases",
     {
         "microarchitecture": "The coefficient of the CPU's microarchitecture.",
-        "average": "The average over CPUs, because the microarchitecture is not known.",
+        "microarchitecture_elsewhere": "The mean of other providers' coefficients of the"
+        " microarchitecture; the provider has none.",
+        "average": "The average over CPUs; the microarchitecture or its coefficient is not known.",
     },
 )
 

@@ -359,6 +359,53 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
     assert (unlisted["region"], unlisted["country"]) == ("us-west-9", None)
 
 
+def coefficient(provider: str, cpu: str, idle: float, full: float, **more: Any) -> dict[str, Any]:
+    return {
+        **SOURCED,
+        "provider": provider,
+        "component": "vcpu",
+        "microarchitecture": cpu,
+        "min_watts": idle,
+        "max_watts": full,
+        "unit": "vcpu",
+        **more,
+    }
+
+
+COEFFICIENTS = [
+    coefficient("aws", "Zen 4", 0.739148, 2.282155),
+    coefficient("gcp", "Zen 4", 0.739148, 2.195877),
+    coefficient("azure", "Zen 3", 0.44539, 2.019328),
+    coefficient("aws", "Zen 3", 0.455625, 1.957334),
+    coefficient("aws", "Neoverse N1", 0.474262, 1.692962, confidence="low"),
+    coefficient("azure", "average", 0.78, 3.76),
+]
+
+CPUS = {
+    "AMD EPYC 9V33X": ("Zen 4", 0.739148, 2.239016, "microarchitecture_elsewhere"),
+    "AMD EPYC 7763": ("Zen 3", 0.44539, 2.019328, "microarchitecture"),
+    "Ampere Altra": ("Neoverse N1", 0.78, 3.76, "average"),
+    "Azure Cobalt 100": ("Neoverse N2", 0.78, 3.76, "average"),
+}
+"""Azure's CPUs: microarchitecture, watts of a vCPU at idle and at full load, and power_basis."""
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("model", CPUS)
+def test_a_cpu_has_the_mean_of_other_providers_before_an_average(model: str, order: int) -> None:
+    """Worked by hand in docs/method.md. A stand-in for another provider's CPU does not count."""
+    microarchitecture, idle, full, basis = CPUS[model]
+    row = single_offer(
+        price("azure", "westeurope", "Standard_D4as_v6", "0.2"),
+        types=[machine("azure", "Standard_D4as_v6", vcpus=4, memory_gib=16.0, cpu_models=[model])],
+        cpus=load("cpus"),
+        power_coefficients=rows("power_coefficients", *COEFFICIENTS[::order]),
+    )
+    assert (row["cpu_microarchitecture"], row["power_basis"]) == (microarchitecture, basis)
+    watts = [row["cpu_min_watts_per_vcpu"], row["cpu_max_watts_per_vcpu"], row["cpu_watts"]]
+    assert watts == pytest.approx([idle, full, 4 * (idle + 0.5 * (full - idle))])
+
+
 def test_an_offer_says_that_its_machine_is_not_described() -> None:
     """Azure prices 323 sizes that its list of sizes lacks, among them ND96is_H100_v5."""
     offers = join_prices(m7i("0.2"), price("azure", "westeurope", "unlisted", "1")).tables["offers"]

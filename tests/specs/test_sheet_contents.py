@@ -269,6 +269,30 @@ def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
     ).rows() == [(1.2, "tb")]
 
 
+def test_other_providers_know_a_cpus_watts_better_than_the_average_does(
+    sheets: Sheets, project: Path
+) -> None:
+    """Each coefficient is predicted without itself; docs/method.md has the figures."""
+    half_load = (pl.col("min_watts") + pl.col("max_watts")) / 2
+    watts = sheets["power_coefficients"].filter(component="vcpu").with_columns(watts=half_load)
+    averages = watts.filter(microarchitecture="average").select("provider", average="watts")
+    measured = watts.filter(pl.col("confidence") != "low", pl.col("microarchitecture") != "average")
+    others = measured.join(measured, on="microarchitecture", suffix="_other").filter(
+        pl.col("provider") != pl.col("provider_other")
+    )
+    predicted = others.group_by("provider", "microarchitecture").agg(
+        pl.col("watts").first(), elsewhere=pl.col("watts_other").mean()
+    )
+    predicted = predicted.join(averages, on="provider")
+    errors = [(predicted[name] / predicted["watts"] - 1).abs() for name in ("elsewhere", "average")]
+    (median, most), (median_average, most_average) = [(e.median(), e.max()) for e in errors]
+    page = " ".join((project / "docs/method.md").read_text().split())
+    assert f"Of the {predicted.height} pairs of provider and microarchitecture" in page
+    assert f"at half load by {median:.0%} (median; at most {most:.0%})".replace("%", " %") in page
+    told = f"average misses them by {median_average:.0%} (at most {most_average:.0%})"
+    assert told.replace("%", " %") in page
+
+
 def test_regions(sheets: Sheets) -> None:
     places = sheets["region_footprint"]
     placed = pl.col("provider").is_in(["aws", "gcp", "azure"])

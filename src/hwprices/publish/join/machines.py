@@ -87,7 +87,7 @@ def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.Da
     """Add cpu_min_watts_per_vcpu, cpu_max_watts_per_vcpu, power_basis, watts_per_gb, watts_per_tb.
 
     ``coefficients`` is the sheet. The provider's CPU coefficient goes before the one for any
-    provider, and the microarchitecture's before the average.
+    provider, that before the others', and the microarchitecture's before the average.
     """
     frame = _with_cpu_coefficients(frame, coefficients)
     memory, ssd, hdd = (
@@ -100,16 +100,19 @@ def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.Da
 
 def _with_cpu_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:
     """Add cpu_min_watts_per_vcpu, cpu_max_watts_per_vcpu and power_basis (see POWER_BASES)."""
-    frame = frame.with_columns(average=pl.lit("average"), any=pl.lit("any"))
+    names = ("any", "average", ELSEWHERE)
+    frame = frame.with_columns(pl.lit(name).alias(name) for name in names)
     attempts = [
         ("provider", "cpu_microarchitecture"),
         ("any", "cpu_microarchitecture"),
+        (ELSEWHERE, "cpu_microarchitecture"),
         ("provider", "average"),
         ("any", "average"),
     ]
-    vcpu = coefficients.filter(component="vcpu").select(
-        "provider", "microarchitecture", low="min_watts", high="max_watts"
-    )
+    watts = {"low": "min_watts", "high": "max_watts"}
+    by_cpu = coefficients.filter(component="vcpu")
+    own = by_cpu.select("provider", "microarchitecture", **watts)
+    vcpu = pl.concat([own, _elsewhere(by_cpu).select("provider", "microarchitecture", **watts)])
     for number, (provider, microarchitecture) in enumerate(attempts):
         frame = frame.join(
             vcpu.rename({"low": f"low{number}", "high": f"high{number}"}),
@@ -118,13 +121,33 @@ def _with_cpu_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> p
             how="left",
         )
     specific = pl.any_horizontal(pl.col("low0", "low1").is_not_null())
-    general = pl.any_horizontal(pl.col("low2", "low3").is_not_null())
-    basis = pl.when(specific).then(pl.lit("microarchitecture"))
+    elsewhere = pl.col("low2").is_not_null()
+    general = pl.any_horizontal(pl.col("low3", "low4").is_not_null())
+    by_microarchitecture = pl.when(specific).then(pl.lit("microarchitecture"))
+    basis = by_microarchitecture.when(elsewhere).then(pl.lit("microarchitecture_elsewhere"))
     return frame.with_columns(
         power_basis=basis.when(general).then(pl.lit("average")),
-        cpu_min_watts_per_vcpu=pl.coalesce("^low[0-3]$"),
-        cpu_max_watts_per_vcpu=pl.coalesce("^high[0-3]$"),
-    ).drop(cs.matches("^(low|high)[0-3]$"), "average", "any")
+        cpu_min_watts_per_vcpu=pl.coalesce("^low[0-4]$"),
+        cpu_max_watts_per_vcpu=pl.coalesce("^high[0-4]$"),
+    ).drop(cs.matches("^(low|high)[0-4]$"), *names)
+
+
+ELSEWHERE = "elsewhere"
+"""Stands in the place of a provider for the mean over those that have a coefficient."""
+
+
+def _elsewhere(by_cpu: pl.DataFrame) -> pl.DataFrame:
+    """Average each microarchitecture's coefficients over the providers that have one.
+
+    ``by_cpu`` are the sheet's rows of CPUs. Rows of low confidence are left out: they are not of
+    the microarchitecture, but of another one that stands in for the provider's own CPU.
+    """
+    measured = by_cpu.filter(
+        pl.col("confidence") != "low", pl.col("microarchitecture") != "average"
+    )
+    watts = pl.col("min_watts", "max_watts").mean()
+    means = measured.group_by("microarchitecture", maintain_order=True).agg(watts)
+    return means.with_columns(provider=pl.lit(ELSEWHERE))
 
 
 def _any_provider(coefficients: pl.DataFrame, component: str) -> float | None:
