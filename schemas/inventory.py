@@ -90,7 +90,13 @@ class InstanceTypes(Table):
     cpu_models: pl.List(pl.String) = column(
         "CPU models the vendor may give; more than one where it does not promise.", nullable=True
     )
-    base_ghz: pl.Float64 = column("Base clock of the CPU.", unit="GHz", nullable=True, gt=0)
+    base_ghz: pl.Float64 = column(
+        "Base clock of the CPU. Null in every row today: no vendor's list of machines states it;"
+        " cpus.base_ghz is the maker's.",
+        unit="GHz",
+        nullable=True,
+        gt=0,
+    )
     boost_ghz: pl.Float64 = column(
         "Highest sustained clock the vendor states.", unit="GHz", nullable=True, gt=0
     )

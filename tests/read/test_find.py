@@ -638,6 +638,53 @@ def test_coverage_of_a_provider_that_is_not_in_the_release_is_an_error(market: P
     assert {row["provider"] for row in json.loads(named)} == {"gcp"}
 
 
+def test_coverage_of_columns_counts_values_and_names_who_has_them(market: Path) -> None:
+    """Counted here in the files themselves."""
+    rows = json.loads(run("coverage", "--columns", "--json", root=market).stdout)
+    told = {(row["table"], row["column"]): row for row in rows}
+    release = hwprices.open(market)
+    assert list(told) == [
+        (table, column)
+        for table in release.tables
+        for column in release.scan(table).collect_schema()
+    ]
+    for table in ("instance_types", "prices", "offers", "cpus"):
+        frame = release.scan(table).collect()
+        for name in frame.columns:
+            row, filled = told[table, name], frame.filter(pl.col(name).is_not_null())
+            assert (row["rows"], row["filled"]) == (frame.height, filled.height)
+            assert row["share"] == filled.height / frame.height
+            named = "provider" in frame.columns
+            assert row["providers"] == (sorted(set(filled["provider"])) if named else None)
+
+
+def test_coverage_of_columns_of_some_providers(market: Path) -> None:
+    chosen = ("coverage", "--columns", "--provider", "aws")
+    rows = json.loads(run(*chosen, "--json", root=market).stdout)
+    assert {tuple(row["providers"]) for row in rows} == {(), ("aws",)}
+    prices = hwprices.open(market).prices.filter(provider="aws").collect()
+    [zone] = [row for row in rows if (row["table"], row["column"]) == ("prices", "zone")]
+    assert (zone["rows"], zone["filled"]) == (prices.height, prices["zone"].count())
+
+
+def test_coverage_of_columns_shows_those_with_gaps(market: Path) -> None:
+    lines = run("coverage", "--columns", root=market).stdout.splitlines()
+    shown = {tuple(line.split()[:2]) for line in lines}
+    assert ("instance_types", "base_ghz") in shown
+    assert ("prices", "price_id") not in shown
+    assert "without any value" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.5, "50 %"), (0.9999, "99 %")]
+)
+def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> None:
+    columns = pl.DataFrame(
+        {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]},
+    ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
+    assert f" {words}" in drawn(drawing.render_columns(columns, None), 80)
+
+
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
@@ -686,6 +733,7 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
         drawing.render_machine(one_machine.answer(data, P5), None),
         drawing.render_comparison(data.compare(P5, A3)),
         drawing.render_coverage(data.coverage(), None),
+        drawing.render_columns(data.column_coverage(), None),
         drawing.render_quarantine(data.refused(), None),
     ]
     for renderable in shown:

@@ -1,11 +1,18 @@
 """The commands ``hwprices coverage`` and ``hwprices quarantine``: what is in, and what is not."""
 
+from typing import Annotated
+
+import typer
+
 from hwprices.cli import filters
 from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
 
 
 def coverage(
     provider: filters.Provider = None,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="List columns of tables, not regions.")
+    ] = False,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -15,20 +22,29 @@ def coverage(
     """Say which regions have prices, and how old they are.
 
     Prints a line for each cloud and one for each region with prices. --json and --csv list the
-    regions without prices as well.
+    regions without prices as well. --columns says instead in how many rows each column has a value,
+    of the columns with gaps; --json and --csv list the others as well.
 
-    Example:
+    Examples:
 
         hwprices coverage --provider aws
+
+        hwprices coverage --columns
     """
     from hwprices.read.find import overview, request
     from hwprices.read.find.vocabulary import Vocabulary
-    from hwprices.read.terminal.find import render_coverage
+    from hwprices.read.terminal.find import render_columns, render_coverage
 
     dataset = open_dataset(root, version)
+    chosen = request.providers(Vocabulary.of(dataset), provider) if provider else ()
+    if columns:
+        counts = overview.columns(dataset, chosen)
+        print_frame(
+            counts, as_json, lambda rows: render_columns(rows, limit), as_csv=as_csv, limit=limit
+        )
+        return
     regions = overview.coverage(dataset)
-    if provider:
-        chosen = request.providers(Vocabulary.of(dataset), provider)
+    if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
     print_frame(
         regions, as_json, lambda rows: render_coverage(rows, limit), as_csv=as_csv, limit=limit

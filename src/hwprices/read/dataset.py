@@ -570,6 +570,19 @@ class Dataset:
 
         return overview.coverage(self)
 
+    def column_coverage(self, *providers: str) -> pl.DataFrame:
+        """Give one row for each column of each table: in how many rows it has a value.
+
+        ``providers``: count the rows of these only.
+
+        >>> rows = open("sample").column_coverage("aws").filter(table="instance_types")
+        >>> rows.filter(column="base_ghz")["filled"].item()
+        0
+        """
+        from hwprices.read.find import overview
+
+        return overview.columns(self, providers)
+
     def refused(self) -> pl.DataFrame:
         """Group the refused rows by provider, table and reason; ``quarantine`` has each of them.
 

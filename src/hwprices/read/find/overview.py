@@ -1,5 +1,6 @@
 """Say what a release covers, and what was refused."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -57,6 +58,51 @@ def by_provider(regions: pl.DataFrame) -> pl.DataFrame:
             observed_to=pl.col("observed_to").max(),
         )
         .sort("provider")
+    )
+
+
+def columns(dataset: "Dataset", providers: Collection[str] = ()) -> pl.DataFrame:
+    """Give one row for each column of each table: in how many rows it has a value.
+
+    ``providers``: count the rows of these only, and leave out tables that name no provider. An
+    empty list is a value.
+
+    Columns: table, column, rows, filled (rows with a value), share (of rows; null without rows),
+    providers (that have a value there; null where the table names none).
+    """
+    tables = (_columns_of(name, dataset.scan(name), providers) for name in dataset.tables)
+    share = pl.when(pl.col("rows") > 0).then(pl.col("filled") / pl.col("rows"))
+    counted = pl.concat(tables).with_columns(share=share)
+    return counted.select("table", "column", "rows", "filled", "share", "providers")
+
+
+def _columns_of(table: str, rows: pl.LazyFrame, providers: Collection[str]) -> pl.DataFrame:
+    """Count the values of each column of a table, with one scan."""
+    names = list(rows.collect_schema())
+    has_provider = "provider" in names
+    if providers:
+        rows = rows.filter(pl.col("provider").is_in(sorted(providers)) if has_provider else False)
+    counts = [pl.len().alias("rows"), *(pl.col(n).count().alias(f"in {n}") for n in names)]
+    group = pl.col("provider") if has_provider else pl.lit(None, pl.String)
+    by_provider = rows.group_by(of=group).agg(counts).sort("of").collect(engine="streaming")
+    if providers and not has_provider:
+        names = []
+    filled_by = [by_provider.filter(pl.col(f"in {name}") > 0)["of"].to_list() for name in names]
+    return pl.DataFrame(
+        {
+            "table": [table] * len(names),
+            "column": names,
+            "rows": [by_provider["rows"].sum()] * len(names),
+            "filled": [by_provider[f"in {name}"].sum() for name in names],
+            "providers": filled_by if has_provider else [None] * len(names),
+        },
+        schema={
+            "table": pl.String,
+            "column": pl.String,
+            "rows": pl.Int64,
+            "filled": pl.Int64,
+            "providers": pl.List(pl.String),
+        },
     )
 
 

@@ -1,5 +1,6 @@
 """Draw what find, price, compare, coverage and quarantine answer."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -392,6 +393,38 @@ def render_coverage(
     for provider, names in _without_prices(regions):
         parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
     return Group(*parts)
+
+
+def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
+    """Draw the columns that lack a value in some row, by table."""
+    lacking = columns.filter(pl.col("filled") < pl.col("rows"))
+    rows = [
+        [
+            row["table"],
+            row["column"],
+            f"{row['filled']:,} of {row['rows']:,}",
+            _percent(row["share"]),
+            listing(row["providers"] or []),
+        ]
+        for row in lacking.head(limit or lacking.height).iter_rows(named=True)
+    ]
+    drawn = table(
+        ["table", "column", "rows with a value", "share", "clouds with a value"],
+        rows,
+        title="Columns with gaps",
+        right=["rows with a value", "share"],
+        wrap=["clouds with a value"],
+        least=["clouds with a value"],
+    )
+    whole = columns.filter(pl.col("rows") > 0, pl.col("filled") == pl.col("rows")).height
+    empty = lacking.filter(pl.col("filled") == 0).height
+    note = f"Columns without gaps: {whole:,}. Of those above, without any value: {empty:,}."
+    return Group(drawn, Text(note, "dim"))
+
+
+def _percent(share: float) -> str:
+    """Write a share that is below 1, and neither 0 nor 1 of some as if it were of none or all."""
+    return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
 
 
 def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
