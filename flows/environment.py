@@ -25,6 +25,11 @@ processor time (docs/performance.md). polars appends the variable to its own opt
 one of a name counts. https://jemalloc.net/jemalloc.3.html#tuning and
 https://github.com/pola-rs/polars/pull/21829"""
 
+RUNS_KEPT_DAYS = 30
+"""How long Prefect's records of a run are kept, in days; by default they stay for good. It is the
+month that the gate looks back on, and that runs are asked about: docs/operations.md has the growth
+of the database in that time."""
+
 DEFAULTS = {
     "_RJEM_MALLOC_CONF": ALLOCATOR,
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(STARTUP_LIMIT),
@@ -37,6 +42,9 @@ DEFAULTS = {
     # 50 states at once, and those of a second at the latest, it is 1 to 3 s (docs/performance.md).
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "50",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+    # By default old events are deleted, and flow runs with their tasks, logs and artifacts are not.
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(RUNS_KEPT_DAYS * 24 * 60 * 60),
     "DO_NOT_TRACK": "1",
 }
 """For every process that runs a flow."""

@@ -231,6 +231,7 @@ def main(descriptor: int) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
+    _let_old_runs_be_deleted()
     config = uvicorn.Config(create_app(ephemeral=True, final=True), log_level="error")
     server = uvicorn.Server(config)
 
@@ -243,6 +244,16 @@ def main(descriptor: int) -> None:
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     server.run(sockets=[socket.socket(fileno=descriptor)])
     sys.exit(0 if server.started else 1)
+
+
+def _let_old_runs_be_deleted() -> None:
+    """Let this server delete the records of old runs; Prefect does so in lasting servers only."""
+    from prefect.server.services import db_vacuum, perpetual_services
+
+    deleting = (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)
+    for service in perpetual_services.get_perpetual_services():
+        if service.function in deleting:
+            service.run_in_ephemeral = True
 
 
 if __name__ == "__main__":

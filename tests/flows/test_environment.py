@@ -1,13 +1,17 @@
 """The defaults of the variables that Prefect and polars read when they are imported."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
+import yaml
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment
@@ -105,6 +109,59 @@ def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
     assert "PREFECT_LOGGING_LEVEL" not in variables
     assert "PREFECT_HOME" not in variables
     assert variables["DO_NOT_TRACK"] == "1"
+
+
+PRINT_SETTINGS = """
+import json, os
+from prefect.settings import get_current_settings
+settings = get_current_settings()
+vacuum = settings.server.services.db_vacuum
+print(json.dumps({
+    "unknown": sorted(
+        name for name in os.environ
+        if name.startswith("PREFECT_")
+        and name not in settings.to_environment_variables(exclude_unset=False)
+    ),
+    "deleted": sorted(vacuum.enabled_vacuum_types),
+    "days": vacuum.retention_period.total_seconds() / 86400,
+}))
+"""
+
+
+def prefect_settings(names: dict[str, str], tmp_path: Path) -> dict[str, Any]:
+    """What Prefect makes of its variables; of those it does not know it says nothing itself."""
+    own = {name: value for name, value in names.items() if name.startswith("PREFECT_")}
+    others = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
+    printed = _run(PRINT_SETTINGS, {**others, "PREFECT_HOME": str(tmp_path), **own}).stdout
+    return json.loads(printed)  # type: ignore[no-any-return]
+
+
+DELETES = {"unknown": [], "deleted": ["events", "flow_runs", "orphans"], "days": 30}
+
+
+def test_prefect_knows_every_default_and_deletes_old_runs(tmp_path: Path) -> None:
+    assert prefect_settings({**environment.DEFAULTS, **environment.QUIET}, tmp_path) == DELETES
+    misspelt = {"PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION": "1"}
+    assert prefect_settings(misspelt, tmp_path)["unknown"] == [*misspelt]
+
+
+def test_the_servers_of_deploy_delete_old_runs(project: Path, tmp_path: Path) -> None:
+    unit = (project / "deploy/systemd/hwprices-server.service").read_text()
+    systemd = dict(re.findall(r"^Environment=(\w+)=(.*)$", unit, re.MULTILINE))
+    services = yaml.safe_load((project / "deploy/compose.yaml").read_text())["services"]
+    compose = services["prefect"]["environment"]
+    # another name of PREFECT_SERVER_DATABASE_CONNECTION_URL
+    del compose["PREFECT_API_DATABASE_CONNECTION_URL"], systemd["PREFECT_HOME"]
+    for variables in (systemd, compose):
+        assert prefect_settings(variables, tmp_path) == DELETES
+
+
+def test_what_a_server_of_ones_own_needs_is_documented(project: Path) -> None:
+    """Kubernetes and ECS have no server here."""
+    page = (project / "docs/operations.md").read_text()
+    for name, value in environment.DEFAULTS.items():
+        if "DB_VACUUM" in name:
+            assert f"{name}={value}" in page
 
 
 COMMAND_IMPORTS = """

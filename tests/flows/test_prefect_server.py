@@ -1,10 +1,13 @@
 """The Prefect server that a command starts for itself, and servers that do not work."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from tests.helpers.flows_environment import clean_environment
 from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import command, prefect_server, reports
+from hwprices.flows import command, environment, prefect_server, reports
 from hwprices.flows.refresh import ProvidersFailedError
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
@@ -87,6 +90,51 @@ def test_a_setting_that_prefect_does_not_take_is_an_error_of_one_line(tmp_path: 
     assert errors.endswith("Correct PREFECT_LOGGING_LEVEL.\n")
     assert "Traceback" not in errors
     assert process.returncode == 2
+
+
+RUN = {"state": {"type": "COMPLETED", "name": "Completed"}}
+
+
+@pytest.mark.flow
+def test_a_commands_server_deletes_the_runs_of_long_ago(
+    settings: dict[str, str], tmp_path: Path
+) -> None:
+    """Prefect lets only servers that run for long do it. Its database begins with three runs."""
+    environment.set_command_defaults(str(tmp_path))
+    database = tmp_path / "home/prefect.db"
+    with prefect_server.running() as server:
+        server.wait()
+        flow = httpx.post(f"{server.api}/flows/", json={"name": "refresh"}).json()["id"]
+        runs = [
+            httpx.post(f"{server.api}/flow_runs/", json={"flow_id": flow, **RUN}).json()["id"]
+            for _ in range(3)
+        ]
+    ages = dict(zip(runs, ("-1 days", "-29 days", "-31 days"), strict=True))
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        for run, age in ages.items():
+            connection.execute(
+                "update flow_run set end_time = datetime('now', ?) where id = ?", (age, run)
+            )
+            connection.execute(
+                "insert into log (name, level, flow_run_id, message, timestamp)"
+                " values ('x', 20, ?, 'x', datetime('now'))",
+                (run,),
+            )
+    with prefect_server.running() as server:
+        server.wait()
+        for _ in range(300):
+            if len(left := _flow_runs_with_logs(database)) < 3:
+                break
+            time.sleep(0.1)
+    assert left == _flow_runs_with_logs(database) == set(runs[:2])
+
+
+def _flow_runs_with_logs(database: Path) -> set[str]:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute(
+            "select id from flow_run union select flow_run_id from log"
+        ).fetchall()
+    return {row[0] for row in rows}
 
 
 def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
