@@ -107,6 +107,19 @@ def test_no_row_of_the_sample_was_refused_by_a_check(sample: Dataset) -> None:
     assert reasons.filter(reasons.str.starts_with("check:")).to_list() == []
 
 
+def test_machines_without_prices_are_those_that_the_samples_page_names(sample: Dataset) -> None:
+    """data/sample/README.md: some have a row with a reason, others are offered and have no row."""
+    google = pl.col("provider") == "gcp"
+    rows = sample.prices.filter(google).select("instance_type", "effective_hourly").collect()
+    offered = sample.availability.filter(google).select("instance_type").unique().collect()
+    for family in ("h4d-", "x4-", "m4n-", "a3-edgegpu-", "ct6e-", "tpu7x-"):
+        of_family = rows.filter(pl.col("instance_type").str.starts_with(family))
+        assert of_family["effective_hourly"].null_count() == of_family.height > 0, family
+    for family in ("a3-ultragpu-", "a4x-"):
+        begins = pl.col("instance_type").str.starts_with(family)
+        assert (rows.filter(begins).height, offered.filter(begins).height > 0) == (0, True)
+
+
 def test_spot_is_cheaper_or_flagged(offers: pl.DataFrame) -> None:
     expensive = offers.filter(
         pl.col("spot_usd_per_hour") >= pl.col("on_demand_usd_per_hour"),
