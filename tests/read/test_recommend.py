@@ -128,6 +128,26 @@ def test_a_measurement_is_the_answer(release: Release) -> None:
         assert parts == pytest.approx(row["usd_per_million_tokens"], rel=Decimal("0.001"))
 
 
+def test_s11_a_measured_cost_goes_before_that_of_a_small_batch(release: Release) -> None:
+    """55.04 USD × 10^6 / (24,180.6 tokens/s × 3600) is 0.632 USD; a batch of 8 costs many times it.
+
+    Where nothing was measured, a machine is filled too.
+    """
+    fit, _ = ranked(release, "llama-2-70b")
+    few, _ = ranked(release, "llama-2-70b", serving=Serving(concurrency=8))
+    cost, cost_of_eight = (
+        {row["machine"]: (row["usd_per_million_tokens"], row["basis"]) for row in rows.to_dicts()}
+        for rows in (fit, few)
+    )
+    assert cost["p5.48xlarge"] == (
+        pytest.approx(Decimal("0.63228"), rel=Decimal("1e-4")),
+        "measured",
+    )
+    assert cost_of_eight["p5.48xlarge"][0] > 5 * cost["p5.48xlarge"][0]
+    assert cost["g6e.12xlarge"][1] == "modelled"
+    assert cost_of_eight["g6e.12xlarge"][0] > 5 * cost["g6e.12xlarge"][0]
+
+
 def test_an_owned_machine_is_measured_too(release: Release) -> None:
     fit, _ = ranked(release, "llama-2-70b", "inference", where="local")
     dgx = fit.filter(machine="dgx-h100").row(0, named=True)
