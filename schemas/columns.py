@@ -217,6 +217,45 @@ def pue() -> Any:
     )
 
 
+def block_storage_gbps_baseline() -> Any:
+    return column(
+        "Bandwidth to block storage over the network (EBS volumes, managed disks) that the machine"
+        " always has; volumes may have lower limits of their own.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+    )
+
+
+def block_storage_gbps_max() -> Any:
+    return column(
+        "Highest bandwidth to block storage, which a machine with bursts reaches for a time; null"
+        " where the vendor's list does not say how far bursts go.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+    )
+
+
+def block_storage_iops_baseline() -> Any:
+    return column(
+        "Operations of block storage that the machine always has, as its vendor counts them.",
+        unit="IOPS",
+        nullable=True,
+        gt=0,
+    )
+
+
+def block_storage_iops_max() -> Any:
+    return column(
+        "Most operations of block storage, which a machine with bursts reaches for a time; null"
+        " where the vendor's list does not say how far bursts go.",
+        unit="IOPS",
+        nullable=True,
+        gt=0,
+    )
+
+
 def arch() -> Any:
     return column("Instruction set of the CPU.", nullable=True, values=vocabulary.ARCHITECTURES)
 

@@ -177,6 +177,24 @@ class InstanceTypes(Table):
     )
     observed_at: Timestamp = columns.observed_at()
     raw_sha256: pl.String = columns.raw_sha256()
+    block_storage_gbps_baseline: pl.Float64 = columns.block_storage_gbps_baseline()
+    block_storage_gbps_max: pl.Float64 = columns.block_storage_gbps_max()
+    block_storage_iops_baseline: pl.Int32 = columns.block_storage_iops_baseline()
+    block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
+    local_disk_read_iops: pl.Int32 = column(
+        "Random reads of all local disks together, at most; null where there is no local disk or"
+        " the vendor's list does not say.",
+        unit="IOPS",
+        nullable=True,
+        gt=0,
+        focus="SkuPriceDetails.DiskMaxIops",
+    )
+    local_disk_write_iops: pl.Int32 = column(
+        "Random writes of all local disks together, at most; null as for the reads.",
+        unit="IOPS",
+        nullable=True,
+        gt=0,
+    )
 
     class Config:
         name = "instance_types"

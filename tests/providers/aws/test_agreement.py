@@ -80,6 +80,9 @@ def test_known_machines_of_the_sample(tables):
         p5["accelerators"][0]["accelerator_id"],
     ) == (192, 2048.0, 8.0, "nvidia-h100-sxm5-80gb")
     assert (p5["network_gbps_max"], p5["rdma"], p5["local_disk_count"]) == (3200.0, "efa", 8)
+    m5 = tables["instance_types"].filter(instance_type="m5.large").to_dicts()[0]
+    assert (m5["block_storage_gbps_baseline"], m5["block_storage_gbps_max"]) == (0.65, 4.75)
+    assert (m5["block_storage_iops_baseline"], m5["block_storage_iops_max"]) == (3600, 18750)
     assert set(tables["prices"].filter(region="cn-north-1")["currency"]) == {"CNY"}
     assert {r["region"]: r["kind"] for r in tables["regions"].to_dicts()}["us-gov-west-1"] == "gov"
 

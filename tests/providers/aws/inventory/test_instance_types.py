@@ -354,6 +354,7 @@ IMPOSSIBLE = {
     "memory": {"memoryInfo": {"sizeInMiB": "1e15"}},
     "disks": {"instanceStorageInfo": {"disks": [{"count": "9e18", "sizeInGB": 1}]}},
     "gpus": gpus(gpu("L4", 10**10, 22888)),
+    "operations": {"ebsInfo": {"ebsOptimizedInfo": {"maximumIops": 10**12}}},
 }
 
 
@@ -457,3 +458,49 @@ def test_an_answer_that_is_not_xml_is_one_clear_line(tmp_path):
     (unreadable,) = pages.unreadable
     assert unreadable.key == pages.of("instance_types")[0].key
     assert "not XML" in unreadable.reason
+
+
+def ebs(baseline: tuple[float, int], maximum: tuple[float, int]) -> dict:
+    """The ebsInfo of a type: its bandwidths in Mbps and its operations in a second."""
+    return {
+        "ebsOptimizedSupport": "default",
+        "ebsOptimizedInfo": {
+            "baselineBandwidthInMbps": baseline[0],
+            "baselineThroughputInMBps": baseline[0] / 8,
+            "baselineIops": baseline[1],
+            "maximumBandwidthInMbps": maximum[0],
+            "maximumThroughputInMBps": maximum[0] / 8,
+            "maximumIops": maximum[1],
+        },
+    }
+
+
+def block_storage(row: dict) -> tuple:
+    return tuple(
+        row[f"block_storage_{what}_{when}"]
+        for what in ("gbps", "iops")
+        for when in ("baseline", "max")
+    )
+
+
+def test_block_storage_has_a_baseline_and_a_peak(read_row):
+    """m5.large: 650 Mbps and 3,600 IOPS always, 4,750 Mbps and 18,750 IOPS for half an hour."""
+    row = read_row(info("m5.large", ebsInfo=ebs((650, 3600), (4750, 18750))))
+    assert block_storage(row) == (0.65, 4.75, 3600, 18750)
+    assert (row["local_disk_read_iops"], row["local_disk_write_iops"]) == (None, None)
+
+
+def test_the_cards_of_block_storage_are_not_added_to_their_sum(read_row):
+    """m8gb.48xlarge: two cards of 150 Gbit/s, and the sum beside them."""
+    both = ebs((300000, 1440000), (300000, 1440000))
+    card = ebs((150000, 720000), (150000, 720000))["ebsOptimizedInfo"]
+    both["ebsCardSet"] = [{"ebsCardIndex": number, **card} for number in (0, 1)]
+    row = read_row(info("m8gb.48xlarge", ebsInfo=both))
+    assert block_storage(row) == (300.0, 300.0, 1440000, 1440000)
+
+
+@pytest.mark.parametrize(
+    "ebs_info", [{"ebsOptimizedSupport": "unsupported"}, {}, ebs((0, 0), (0, 0))]
+)
+def test_block_storage_without_figures_is_not_known(read_row, ebs_info):
+    assert block_storage(read_row(info("t2.micro", ebsInfo=ebs_info))) == (None,) * 4

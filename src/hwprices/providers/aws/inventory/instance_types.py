@@ -169,6 +169,7 @@ def _from_api(info: Mapping[str, Any], page: Page) -> Description:
         **_cpu_and_memory(info),
         **_disks(info),
         **_network(ec2_xml.group(info.get("networkInfo"))),
+        **_block_storage(ec2_xml.group(info.get("ebsInfo"))),
     }
     return Description(columns, accelerators.read_accelerators(info), page)
 
@@ -273,3 +274,20 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
 def _peak_gbps(card: Mapping[str, Any]) -> float:
     stated = ec2_xml.number(card.get("peakBandwidthInGbps"))
     return stated or spec_words.network_gbps(card.get("networkPerformance")) or 0
+
+
+def _block_storage(ebs: Mapping[str, Any]) -> dict[str, Any]:
+    """Read what an EBS-optimized machine reaches; a type that cannot be one has no figures.
+
+    Of a type with several EBS cards these are the sums. The throughput in MB/s, which comes with
+    them, is the bandwidth in another unit.
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_EbsOptimizedInfo.html
+    """
+    optimized = ec2_xml.group(ebs.get("ebsOptimizedInfo"))
+    figures: dict[str, Any] = {}
+    for ours, theirs in (("baseline", "baseline"), ("max", "maximum")):
+        mbps = ec2_xml.number(optimized.get(f"{theirs}BandwidthInMbps"))
+        iops = ec2_xml.number(optimized.get(f"{theirs}Iops"))
+        figures[f"block_storage_gbps_{ours}"] = mbps / 1000 if mbps else None
+        figures[f"block_storage_iops_{ours}"] = int(iops) if iops else None
+    return figures
