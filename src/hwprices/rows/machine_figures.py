@@ -22,14 +22,17 @@ LARGEST = {
     "local_disk_gib": 20_000_000,
     "local_disk_count": 10_000,
     "accelerator_count": 100_000,
+    "block_storage_gbps_baseline": 20_000,
+    "block_storage_gbps_max": 20_000,
     "block_storage_iops_baseline": 400_000_000,
     "block_storage_iops_max": 400_000_000,
     "local_disk_read_iops": 400_000_000,
     "local_disk_write_iops": 400_000_000,
 }
 """About fifty times what the largest machine has, or more: 1,920 vCPUs and 32 TiB of memory (Google
-Cloud's x4-megamem-1920-metal), 336 TB of disk in 24 (AWS d3en.12xlarge), 8,000,000 reads of local
-disks in a second (Azure's Standard_HB368rs_v5)."""
+Cloud's x4-megamem-1920-metal), 336 TB of disk in 24 (AWS d3en.12xlarge), 300 Gbit/s to block
+storage (AWS m8gb.48xlarge), 8,000,000 reads of local disks in a second (Azure's
+Standard_HB368rs_v5)."""
 
 LONGEST = 40
 """Characters of a figure that the quarantine row shows."""

@@ -103,6 +103,50 @@ def test_retirement(
     assert (row["status"], row["retirement_date"]) == (status, day)
 
 
+DISK_SPEEDS = [
+    *("block_storage_gbps_baseline", "block_storage_iops_baseline"),
+    *("block_storage_gbps_max", "block_storage_iops_max"),
+    *("local_disk_read_iops", "local_disk_write_iops"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "capabilities", "speeds"),
+    [
+        (
+            "Standard_D2s_v5",  # 85 MB/s
+            {
+                "UncachedDiskIOPS": "3750",
+                "UncachedDiskBytesPerSecond": "85000000",
+                "CombinedTempDiskAndCachedIOPS": "9000",
+            },
+            (0.68, 3750, None, None, None, None),
+        ),
+        (
+            "Standard_L8as_v4",
+            {
+                "UncachedDiskIOPS": "15200",
+                "UncachedDiskBytesPerSecond": "360000000",
+                "NvmeMaxReadIops": "550000",
+                "NvmeMaxWriteIops": "220000",
+            },
+            (2.88, 15200, None, None, 550000, 220000),
+        ),
+        (
+            "Standard_A0",
+            {"UncachedDiskIOPS": "0", "UncachedDiskBytesPerSecond": "0"},
+            (None,) * 6,
+        ),
+        ("Standard_A1", {}, (None,) * 6),
+    ],
+)
+def test_disk_speeds_are_those_without_bursts(
+    tmp_path: Path, name: str, capabilities: dict[str, str], speeds: tuple[float | None, ...]
+) -> None:
+    row = one_size(tmp_path, name, "standardDSv5Family", **capabilities)
+    assert tuple(row[column] for column in DISK_SPEEDS) == speeds
+
+
 def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) -> None:
     landed = Landed(tmp_path).skus(
         sku("Standard_D2s_v3"),
@@ -128,6 +172,9 @@ def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) 
         {"NvmeDiskSizeInMiB": "1000", "NvmeSizePerDiskInMiB": "0"},
         {"MemoryGB": "inf"},
         {"GPUs": "9" * 400},
+        {"UncachedDiskBytesPerSecond": "inf"},
+        {"UncachedDiskIOPS": "1e12"},
+        {"NvmeMaxReadIops": "-1"},
     ],
 )
 def test_a_size_with_an_impossible_figure_is_in_quarantine(

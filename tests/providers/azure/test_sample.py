@@ -99,6 +99,17 @@ def test_no_on_demand_price_is_a_placeholder() -> None:
     assert not {Decimal(0), Decimal("0.01"), Decimal(700)} & set(on_demand)
 
 
+def test_every_size_has_the_speed_of_its_disks() -> None:
+    types = frame(sample_parts()["instance_types"])
+    baseline = ["block_storage_gbps_baseline", "block_storage_iops_baseline"]
+    assert types.select(baseline).null_count().row(0) == (0, 0)
+    nvme = types.filter(pl.col("local_disk_read_iops").is_not_null())
+    assert (nvme.height, set(nvme["local_disk_kind"])) == (323, {"nvme_ssd"})
+    assert (nvme["local_disk_read_iops"] >= nvme["local_disk_write_iops"]).all()
+    (d2s,) = types.filter(instance_type="Standard_D2s_v5").select(baseline).rows()
+    assert d2s == (0.68, 3750)
+
+
 def test_every_accelerator_but_one_has_a_spec_sheet() -> None:
     types = frame(sample_parts()["instance_types"]).filter(pl.col("accelerator_kind") != "none")
     ids = pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id").is_null())
