@@ -31,6 +31,7 @@ SERVER: dict[str, Any] = {
     "monthly_price": 2092.545,
     "hourly_price": 2.8665,
     "network": {"sum_internal_bandwidth": 10000000000},
+    "block_bandwidth": 2097152000,
     "end_of_service": False,
 }
 
@@ -127,6 +128,15 @@ def test_a_machine_with_an_impossible_figure_is_in_quarantine(read, figures) -> 
     assert made.refused.select("reason", "message").rows() == [
         ("impossible_figure", "H100-2-80G has a figure that no machine has")
     ]
+
+
+def test_the_network_is_in_bits_and_block_storage_in_bytes(read, sample: Read) -> None:
+    h100 = sample.machine("H100-1-80G")  # 10 Gbit/s, 2,097,152,000 bytes in a second
+    assert (h100["network_gbps_max"], h100["block_storage_gbps_max"]) == (10.0, 16.777216)
+    assert h100["block_storage_gbps_baseline"] is None
+    for figure in (0, "2097152000", None):
+        machine = read(A={"block_bandwidth": figure}).machine("A")
+        assert machine["block_storage_gbps_max"] is None
 
 
 def test_a_machine_without_gpus_has_none(sample: Read) -> None:

@@ -112,7 +112,9 @@ def _machine(server: Server, match: Matcher) -> dict[str, Any]:
     """Make the row of a machine type, whatever its figures."""
     fields = server.fields
     accelerators = [_accelerator(server, match)] if fields.get("gpu") else []
-    bandwidth = (fields.get("network") or {}).get("sum_internal_bandwidth")
+    network = (fields.get("network") or {}).get("sum_internal_bandwidth")
+    # in bytes, says https://github.com/scaleway/scaleway-sdk-go (api/instance/v1), unlike network
+    storage = fields.get("block_bandwidth")
     return {
         "provider": "scaleway",
         "instance_type": server.name,
@@ -123,10 +125,16 @@ def _machine(server: Server, match: Matcher) -> dict[str, Any]:
         "memory_gib": fields["ram"] / 2**30 or None,
         "accelerators": accelerators,
         "accelerator_kind": "gpu" if accelerators else "none",
-        "network_gbps_max": bandwidth / 1e9 if type(bandwidth) is int and bandwidth > 0 else None,
+        "network_gbps_max": _gbps(network, bits=1),
+        "block_storage_gbps_max": _gbps(storage, bits=8),
         "spec_source": "api",
         "corrections": [],
     }
+
+
+def _gbps(bandwidth: Any, bits: int) -> float | None:
+    """Convert units of so many bits in a second to Gbit/s; None for what is no such number."""
+    return bandwidth * bits / 1e9 if type(bandwidth) is int and bandwidth > 0 else None
 
 
 def _accelerator(server: Server, match: Matcher) -> dict[str, Any]:
