@@ -101,6 +101,28 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
     assert {r.check: r.detail for r in outcome.results}["values_lost"] == "holds"
 
 
+@pytest.mark.parametrize("left", ["staged", "releases"])
+def test_tables_of_an_older_program_get_the_columns_added_since(store, tmp_path, left):
+    """Else no release could be made until every provider is collected anew."""
+    added = ["block_storage_iops_max", "local_disk_read_iops"]
+    make.stage_frames(store, "r1", make.world())
+    if left == "releases":
+        publish(store)
+        shutil.rmtree(tmp_path / "staged/aws")
+    (file,) = (tmp_path / left).glob("**/instance_types/aws/*.parquet")
+    make.world()["instance_types"].drop(added).write_parquet(file)
+    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
+    assert publish(store, minutes=5).new
+    data = hwprices.open(tmp_path)
+    types = data.scan("instance_types").collect()
+    assert types.height == 600
+    assert types.columns == list(TABLES["instance_types"].to_schema().columns)
+    assert types[added].null_count().row(0) == (600, 600)
+    assert data.scan("offers").select(pl.col("provider").n_unique()).collect().item() == 2
+    assert data.verify() == []
+    assert not publish(store, minutes=10).new
+
+
 def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)

@@ -7,7 +7,9 @@ import polars as pl
 
 from hwprices.publish import gate, gate_history, join
 from hwprices.publish.accepted import BESIDE_LIVE
-from hwprices.stage import stage
+from hwprices.rows import frames
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import inputs, stage
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
@@ -201,7 +203,10 @@ def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candi
 
 
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
-    """Open the vendor tables of these sources, by region. Tables that no source has are absent."""
+    """Open the vendor tables of these sources, by region. Tables that no source has are absent.
+
+    Columns that the files of an older program lack are null.
+    """
     uris: dict[str, list[str]] = {}
     for source in sources:
         for file in _by_region(source.files):
@@ -209,9 +214,34 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
             uris.setdefault(file.table, []).append(uri)
     options = scan_options(store.root)
     return {
-        table: pl.scan_parquet(files, hive_partitioning=False, **options)
+        table: pl.scan_parquet(
+            files,
+            hive_partitioning=False,
+            schema=frames.dtypes(TABLES[table]),
+            missing_columns="insert",
+            **options,
+        )
         for table, files in uris.items()
     }
+
+
+def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:
+    """Find the tables that an older program wrote without the columns that were added since.
+
+    Returns pairs of provider and table. One file of each table is looked at, and none of a source
+    that this program read.
+    """
+    found = set()
+    for source in sources:
+        reading = source.inputs.reading
+        if reading is not None and reading.code == inputs.reading(source.provider).code:
+            continue
+        for file in {file.table: file for file in source.files}.values():
+            uri = store.uri(f"{source.directory}/{file.key}")
+            rows = pl.scan_parquet(uri, hive_partitioning=False, **scan_options(store.root))
+            if set(frames.dtypes(TABLES[file.table])) - set(rows.collect_schema()):
+                found.add((source.provider, file.table))
+    return frozenset(found)
 
 
 def _by_region(files: Collection[TableFile]) -> list[TableFile]:

@@ -98,8 +98,8 @@ def publish(
             raise _nothing_to_publish(store, results)
         progress("join")
         joined = join.build(choose.scan(store, sources), specs)
-        content = write.Content(sources, joined)
-        digest = write.content_digest(content)
+        content = write.Content(sources, joined, choose.outdated(store, sources))
+        digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
             fares = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, fares)

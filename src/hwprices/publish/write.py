@@ -12,7 +12,7 @@ import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.publish import derived
+from hwprices.publish import choose, derived
 from hwprices.publish.choose import Source
 from hwprices.publish.croissant import croissant
 from hwprices.publish.datapackage import datapackage
@@ -42,20 +42,28 @@ each provider: the next release may have to keep one provider's."""
 
 @dataclass(frozen=True)
 class Content:
-    """What a release is made of: the vendors' tables, and those that the join made of them."""
+    """What a release is made of: the vendors' tables, and those that the join made of them.
+
+    ``outdated``: see ``choose.outdated``.
+    """
 
     sources: tuple[Source, ...]
     joined: Joined
+    outdated: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def vendor_files(self) -> list[tuple[Source, TableFile]]:
-        """The files that are copied as they are, with their source."""
+        """The files that are copied, with their source: as they are, if they are not outdated."""
         return [
             (source, file)
             for source in self.sources
             for file in source.files
             if file.table not in self.joined.tables
         ]
+
+    def is_outdated(self, source: Source, file: TableFile) -> bool:
+        """Tell whether a file lacks columns that the others of its table have."""
+        return (source.provider, file.table) in self.outdated
 
     @property
     def joined_files(self) -> "list[JoinedFile]":
@@ -80,15 +88,23 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
     return [JoinedFile(table, str(key[0]), part) for key, part in sorted(by_provider.items())]
 
 
-def content_digest(content: Content) -> str:
+def content_digest(store: Store, content: Content) -> str:
     """Hash the rows of all files. With an equal digest there is nothing new to publish."""
     digests = {
-        layout.present_file(file.key): file.content_sha256 for _, file in content.vendor_files
+        layout.present_file(file.key): parquet.content_digest(_all_columns(store, source, file))
+        if content.is_outdated(source, file)
+        else file.content_sha256
+        for source, file in content.vendor_files
     }
     for file in content.joined_files:
         key = layout.table_file(file.table, file.provider)
         digests[key] = parquet.content_digest(file.rows)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
+    """Read a file of an older program; the columns that it lacks are null."""
+    return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
@@ -193,10 +209,16 @@ def _exists(version: str) -> HwpricesError:
 
 
 def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
+    directory = layout.release_directory(version)
     for source, file in content.vendor_files:
         key = layout.present_file(file.key)
-        store.copy(store, f"{source.directory}/{file.key}", layout.release_file(version, key))
-        yield replace(file, key=key)
+        if content.is_outdated(source, file):
+            rows = _all_columns(store, source, file)
+            written = parquet.write_file(store, directory, key, file.table, rows)
+            yield replace(written, provider=file.provider)
+        else:
+            store.copy(store, f"{source.directory}/{file.key}", layout.release_file(version, key))
+            yield replace(file, key=key)
 
 
 def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:
