@@ -366,6 +366,10 @@ class Offers(Table):
     )
     spot_price_id: pl.String = column("The row of prices that holds the spot price.", nullable=True)
     observed_at: Timestamp = column("Oldest fetch among the prices of the row.", unit="UTC")
+    block_storage_gbps_baseline: pl.Float64 = columns.block_storage_gbps_baseline()
+    block_storage_gbps_max: pl.Float64 = columns.block_storage_gbps_max()
+    block_storage_iops_baseline: pl.Int32 = columns.block_storage_iops_baseline()
+    block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
 
     @pa.dataframe_check(name="one_currency")
     def one_currency(cls, data: pa.PolarsData) -> pl.LazyFrame:

@@ -53,6 +53,18 @@ def m7i(amount: str | None, **more: Any) -> dict[str, Any]:
     return price("aws", "us-east-1", "m7i.xlarge", amount, **more)
 
 
+def test_what_the_vendor_says_of_the_machine_is_carried_over() -> None:
+    stated = {
+        "network_gbps_max": 10.0,
+        "block_storage_gbps_baseline": 0.65,
+        "block_storage_gbps_max": 4.75,
+        "block_storage_iops_baseline": 3600,
+        "block_storage_iops_max": 18750,
+    }
+    row = single_offer(m7i("0.2016"), types=[machine("aws", "m7i.xlarge", **stated)])
+    assert {name: row[name] for name in stated} == stated
+
+
 COMMITMENT = {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 12}
 
 

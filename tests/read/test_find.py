@@ -504,6 +504,37 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     assert "55.04*" not in screen
 
 
+def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
+    figures = {"block_storage_gbps_baseline": 0.65, "block_storage_iops_max": 18750}
+
+    class Described(Dataset):
+        def scan(self, table: str) -> pl.LazyFrame:
+            rows = super().scan(table)
+            is_p5 = pl.col("instance_type") == P5
+            known = {name: pl.when(is_p5).then(pl.lit(value)) for name, value in figures.items()}
+            return rows.with_columns(**known) if table == "instance_types" else rows
+
+    described = Described(data.store, "latest")
+    compared = described.compare(P5, A3)
+    assert compared.select(list(figures)).rows() == [(0.65, 18750), (None, None)]
+    lines = drawn(drawing.render_comparison(compared)).splitlines()
+    assert ["≠", "block", "storage,", "Gbit/s", "0.65", "-"] in [line.split() for line in lines]
+    screen = drawn(drawing.render_machine(one_machine.answer(described, P5), None))
+    assert "block storage 0.65 Gbit/s · block storage at most 18,750 IOPS" in screen
+
+
+def test_a_release_older_than_a_column_is_read(data: Dataset) -> None:
+    class Older(Dataset):
+        def scan(self, table: str) -> pl.LazyFrame:
+            return (
+                super().scan(table).select(pl.exclude("^block_storage_.*$", "local_disk_read_iops"))
+            )
+
+    older = Older(data.store, "latest")
+    assert older.compare(P5, A3)["block_storage_gbps_max"].to_list() == [None, None]
+    assert "memory 2,048 GiB" in drawn(drawing.render_machine(one_machine.answer(older, P5), None))
+
+
 def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     """RunPod's 0.50 USD for an MI300X was shown as the cheapest way to rent one."""
 

@@ -20,6 +20,10 @@ CARRIED = [
     "accelerator_count",
     "accelerator_memory_gib",
     "accelerator_interconnect",
+    "block_storage_gbps_baseline",
+    "block_storage_gbps_max",
+    "block_storage_iops_baseline",
+    "block_storage_iops_max",
 ]
 """Columns of instance_types that offers has unchanged."""
 

@@ -31,6 +31,10 @@ SPECIFICATION = [
     "local_disk_gib",
     "network_gbps_max",
     "rdma",
+    "block_storage_gbps_baseline",
+    "block_storage_gbps_max",
+    "block_storage_iops_baseline",
+    "block_storage_iops_max",
 ]
 
 SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"]
@@ -127,11 +131,16 @@ def compare(
 def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
     """Give the specification of each machine, and the rates of its accelerator."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    types = (
+    rows = (
         searching.machine_types(dataset)
         .filter(searching.pairs("instance_type", pairs))
         .with_columns(accelerator_id=pl.when(pl.col("accelerators").list.len() == 1).then(first))
-        .select(SPECIFICATION)
+    )
+    present = rows.collect_schema()
+    # a release that is older than a column has no figure for it
+    types = rows.select(
+        pl.col(name) if name in present else pl.lit(None, dtype=pl.Float64).alias(name)
+        for name in SPECIFICATION
     )
     sheet = dataset.scan("accelerators").select(
         "accelerator_id", **{f"accelerator_{name}": pl.col(name) for name in SHEET}

@@ -51,6 +51,7 @@ ACRONYMS = {
     "kwh": "kWh",
     "gbps": "Gbit/s",
     "gbs": "GB/s",
+    "iops": "IOPS",
     "id": "id",
 }
 
@@ -78,6 +79,10 @@ HEADINGS = {
     "memory_gib": "Memory",
     "local_disk_gib": "Local disk",
     "network_gbps_max": "Network",
+    "block_storage_gbps_baseline": "Block storage",
+    "block_storage_gbps_max": "Block storage at most",
+    "block_storage_iops_baseline": "Block storage, operations",
+    "block_storage_iops_max": "Block storage, operations at most",
     "arch": "Architecture",
     "on_demand_hourly": "On demand, own currency",
     "best_1y_usd_per_hour": "Best 1 year",
@@ -134,7 +139,8 @@ GROUPS = (
         "Machine",
         ("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp"),
     ),
-    ("Machine", ("memory_", "local_disk", "network", "rdma", "flags", "observed")),
+    ("Machine", ("memory_", "local_disk", "network", "rdma", "block_storage")),
+    ("Machine", ("flags", "observed")),
 )
 """Group, and how the names of its columns begin; the first that fits counts."""
 

@@ -129,6 +129,11 @@ SPECIFICATION = {
     "local_disk_gib": ("local disk", "GiB"),
     "network_gbps_max": ("network", "Gbit/s"),
     "rdma": ("RDMA", ""),
+    "block_storage_gbps_baseline": ("block storage", "Gbit/s"),
+    "block_storage_gbps_max": ("block storage at most", "Gbit/s"),
+    "block_storage_iops_baseline": ("block storage", "IOPS"),
+    "block_storage_iops_max": ("block storage at most", "IOPS"),
+    "local_disk_read_iops": ("local disk reads", "IOPS"),
     "status": ("status", ""),
 }
 
@@ -163,9 +168,9 @@ def _specification(answer: MachineAnswer) -> str:
         return "The release has no specification of it."
     words = []
     for column, (name, unit) in SPECIFICATION.items():
-        value = row[column]
+        value = row.get(column)  # a release that is older than a column has no figure for it
         if column == "accelerators":
-            text = ", ".join(_device(device) for device in value)
+            text = ", ".join(_device(device) for device in value or ())
         elif value in (None, 0, "none", "", "current"):
             text = ""
         else:
@@ -295,6 +300,10 @@ LABELS = {
     "local_disk_gib": "local disk, GiB",
     "network_gbps_max": "network, Gbit/s",
     "rdma": "RDMA",
+    "block_storage_gbps_baseline": "block storage, Gbit/s",
+    "block_storage_gbps_max": "  at most",
+    "block_storage_iops_baseline": "block storage, IOPS",
+    "block_storage_iops_max": "  at most",
     "accelerator_memory_bandwidth_gbs": "bandwidth each, GB/s",
     "accelerator_fp16_dense_tflops": "FP16 each, TFLOPS",
     "accelerator_bf16_dense_tflops": "BF16 each, TFLOPS",
