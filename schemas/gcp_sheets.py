@@ -89,11 +89,19 @@ class GcpNotSold(Table):
 
 
 class GcpNetwork(Table):
-    """Network of machine types with accelerators, which the Compute API does not tell."""
+    """Network of machine types, which the Compute API does not tell."""
 
     instance_type_pattern: pl.String = _instance_type_pattern()
-    network_gbps_max: pl.Float64 = column("Highest bandwidth.", unit="Gbit/s", gt=0)
-    rdma: pl.String = column("Remote direct memory access it offers; none.")
+    network_gbps_max: pl.Float64 = column(
+        "Highest bandwidth in the price, of what the machine sends.", unit="Gbit/s", gt=0
+    )
+    network_gbps_max_at_extra_charge: pl.Float64 = column(
+        "Highest bandwidth with Tier_1 networking, which is charged apart.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+    )
+    rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_interconnect: pl.String = column(
         "What joins the accelerators of one machine.", nullable=True
     )

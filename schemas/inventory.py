@@ -195,6 +195,13 @@ class InstanceTypes(Table):
         nullable=True,
         gt=0,
     )
+    network_gbps_max_at_extra_charge: pl.Float64 = column(
+        "Highest network bandwidth that is sold with the machine at an extra charge, which no price"
+        " here contains; null where none is known.",
+        unit="Gbit/s",
+        nullable=True,
+        gt=0,
+    )
 
     class Config:
         name = "instance_types"

@@ -231,7 +231,7 @@ def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, 
     Returns pairs of provider and table. One file of each table is looked at, and none of a source
     that this program read.
     """
-    found = set()
+    pairs: set[tuple[str, str]] = set()
     for source in sources:
         reading = source.inputs.reading
         if reading is not None and reading.code == inputs.reading(source.provider).code:
@@ -240,8 +240,8 @@ def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, 
             uri = store.uri(f"{source.directory}/{file.key}")
             rows = pl.scan_parquet(uri, hive_partitioning=False, **scan_options(store.root))
             if set(frames.dtypes(TABLES[file.table])) - set(rows.collect_schema()):
-                found.add((source.provider, file.table))
-    return frozenset(found)
+                pairs.add((source.provider, file.table))
+    return frozenset(pairs)
 
 
 def _by_region(files: Collection[TableFile]) -> list[TableFile]:

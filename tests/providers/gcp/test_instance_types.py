@@ -22,6 +22,20 @@ def sample(project: Path) -> Tables:
     return normalise_sample(project)
 
 
+def test_the_network_of_most_types_is_known(sample: Tables) -> None:
+    types = sample.table("instance_types")
+    unknown = types.filter(pl.col("network_gbps_max").is_null())
+    assert (types.height, unknown.height) == (568, 61)
+    by_series = dict(unknown["series"].value_counts().iter_rows())
+    assert (by_series["c4n"], by_series["m4n"], by_series["tpu"]) == (24, 8, 14)
+    tier_1 = types.filter(pl.col("network_gbps_max_at_extra_charge").is_not_null())
+    assert tier_1.height == 156
+    more = pl.col("network_gbps_max_at_extra_charge") > pl.col("network_gbps_max")
+    assert tier_1.select(more.all()).item()
+    (c3,) = tier_1.filter(instance_type="c3-standard-44").to_dicts()
+    assert (c3["network_gbps_max"], c3["network_gbps_baseline"], c3["rdma"]) == (32.0, None, None)
+
+
 @pytest.mark.parametrize(
     ("name", "gib"),
     [

@@ -41,6 +41,27 @@ def test_an_unlisted_type_has_its_first_word_as_series() -> None:
     assert (series.name, series.arch, series.threads_per_core) == ("n9", None, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "included", "at_extra_charge"),
+    [
+        ("n1-standard-8", 16.0, None),
+        ("e2-medium", 2.0, None),
+        ("c3-standard-44", 32.0, 50.0),
+        ("c3-standard-176-lssd", 100.0, 200.0),
+        ("c4d-standard-384-metal", 100.0, 200.0),
+        ("m3-megamem-64", 32.0, 50.0),
+        ("a3-highgpu-8g", 1000.0, None),
+        ("c4n-standard-8", None, None),  # its page was not read
+        ("n2-custom-4-8192", None, None),
+    ],
+)
+def test_the_network_in_the_price_and_that_of_tier_1(
+    name: str, included: float | None, at_extra_charge: float | None
+) -> None:
+    network = Sheets.load().network_of(name)
+    assert (network.gbps_max, network.gbps_max_at_extra_charge) == (included, at_extra_charge)
+
+
 def test_normalise_uses_the_sheets_it_is_given(folder: Path, tmp_path: Path) -> None:
     """n2-standard-2 billed as half a vCPU costs less, without a change in the checkout."""
     append(folder, "gcp_billed_vcpus", "n2-standard-2,0.5,https://example.com,2026-11-21")

@@ -11,5 +11,6 @@ ABOUT = About(
     "machines from the bundled table",
     with_credentials="`HWPRICES_GCP_PROJECT` and application default credentials: "
     "live machine types and zones",
-    missing="prices of storage and network, discounts of single accounts",
+    missing="prices of storage and network, discounts of single accounts, "
+    "the network of C4N, M4N, A3 Edge and TPU, the speed of disks",
 )

@@ -43,9 +43,10 @@ class LocalDisks:
 
 @dataclass(frozen=True)
 class Network:
-    """Network of a machine type with accelerators; a field is None where it is not known."""
+    """Network of a machine type; a field is None where it is not known."""
 
     gbps_max: float | None = None
+    gbps_max_at_extra_charge: float | None = None
     rdma: str | None = None
     accelerator_interconnect: str | None = None
 
@@ -168,11 +169,16 @@ class Sheets:
         return LocalDisks(row["disks"], row["gib_per_disk"], in_slice=row["billed"] == "slice")
 
     def network_of(self, instance_type: str) -> Network:
-        """Return the documented network of a machine type with accelerators."""
+        """Return the documented network of a machine type."""
         row = self._network.one(instance_type)
         if row is None:
             return Network()
-        return Network(row["network_gbps_max"], row["rdma"], row["accelerator_interconnect"])
+        return Network(
+            row["network_gbps_max"],
+            row["network_gbps_max_at_extra_charge"],
+            row["rdma"],
+            row["accelerator_interconnect"],
+        )
 
     def unsold_options(self, instance_type: str) -> frozenset[str]:
         """Return the purchase options that Google does not sell a machine type by."""

@@ -287,6 +287,7 @@ def _row(machine: MachineType, sheets: Sheets) -> dict[str, Any]:
         **accelerator_columns(machine.accelerators, sheets),
         **_disk_columns(machine),
         "network_gbps_max": network.gbps_max,
+        "network_gbps_max_at_extra_charge": network.gbps_max_at_extra_charge,
         "rdma": network.rdma,
         "accelerator_interconnect": network.accelerator_interconnect,
         "spec_source": machine.spec_source,
