@@ -147,6 +147,21 @@ def test_disk_speeds_are_those_without_bursts(
     assert tuple(row[column] for column in DISK_SPEEDS) == speeds
 
 
+@pytest.mark.parametrize(
+    ("name", "rdma", "gbps"),
+    [
+        ("Standard_D2s_v5", "False", 12.5),
+        ("Standard_D2s_v5", "True", None),
+        ("Standard_E8-4s_v5", "False", None),
+    ],
+)
+def test_the_network_is_that_of_the_sheet(
+    tmp_path: Path, name: str, rdma: str, gbps: float | None
+) -> None:
+    row = one_size(tmp_path, name, "standardDSv5Family", RdmaEnabled=rdma)
+    assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (gbps, None)
+
+
 def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) -> None:
     landed = Landed(tmp_path).skus(
         sku("Standard_D2s_v3"),

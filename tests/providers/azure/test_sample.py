@@ -110,6 +110,30 @@ def test_every_size_has_the_speed_of_its_disks() -> None:
     assert d2s == (0.68, 3750)
 
 
+NETWORK_MBPS = {
+    "Standard_D{}s_v5": {2: 12500, 8: 12500, 32: 16000, 48: 24000, 64: 30000, 96: 35000},
+    "Standard_L{}as_v4": {2: 12500, 32: 16000, 48: 28000, 64: 36000, 80: 40000, 96: 40000},
+    "Standard_E{}ads_v7": {2: 16000, 8: 25000, 48: 35000, 64: 45000, 96: 70000, 160: 80000},
+    "Standard_B{}as_v2": {2: 6250, 32: 6250},
+    "Standard_NC{}ads_A100_v4": {24: 20000, 48: 40000, 96: 80000},
+}
+"""Sizes by vCPUs with the bandwidth on Microsoft's own pages of five series (CC BY 4.0,
+https://github.com/MicrosoftDocs/azure-compute-docs, articles/virtual-machines/sizes)."""
+
+
+def test_the_network_is_what_microsoft_documents() -> None:
+    types = frame(sample_parts()["instance_types"])
+    stated = dict(types.select("instance_type", "network_gbps_max").iter_rows())
+    for series, figures in NETWORK_MBPS.items():
+        for vcpus, mbps in figures.items():
+            assert stated[series.format(vcpus)] == mbps / 1000, (series, vcpus)
+    known = types.filter(pl.col("network_gbps_max").is_not_null())
+    assert (types.height, known.height) == (1467, 897)
+    assert set(known["rdma"]) == {"none"}  # of InfiniBand the pages do not count the bandwidth
+    assert stated["Standard_ND96isr_H100_v5"] is None
+    assert types["network_gbps_baseline"].null_count() == types.height
+
+
 def test_every_accelerator_but_one_has_a_spec_sheet() -> None:
     types = frame(sample_parts()["instance_types"]).filter(pl.col("accelerator_kind") != "none")
     ids = pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id").is_null())

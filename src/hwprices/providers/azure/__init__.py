@@ -10,5 +10,6 @@ ABOUT = About(
     without_account="all retail prices, sizes from the bundled table",
     with_credentials="`AZURE_SUBSCRIPTION_ID` and `DefaultAzureCredential`: "
     "live sizes, zones, restrictions",
-    missing="prices of storage and network, discounts of single accounts",
+    missing="prices of storage and network, discounts of single accounts, "
+    "the network of sizes with InfiniBand or constrained vCPUs",
 )

@@ -20,6 +20,7 @@ from hwprices.providers.azure.inventory.regions import (
 )
 from hwprices.providers.azure.prices.items import Items, read_items
 from hwprices.providers.azure.prices.rows import rows_of_items
+from hwprices.specs import sheets
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -36,7 +37,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
     counts = {"out_of_scope:logical_or_test_location": others} if others else {}
     yield Part("regions", region_rows(locations, _regions_of(availability, items)), counts=counts)
     yield Part("zones", zone_rows(locations))
-    types, impossible = instance_type_rows(skus.machines, read_accelerator_sheet())
+    types, impossible = instance_type_rows(
+        skus.machines, read_accelerator_sheet(), sheets.load("azure_network")
+    )
     refused = pl.concat([skus.refused, impossible])
     yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)

@@ -139,12 +139,12 @@ def _refused(incomplete: pl.DataFrame) -> pl.DataFrame:
 
 
 def instance_type_rows(
-    skus: pl.DataFrame, sheet: AcceleratorSheet
+    skus: pl.DataFrame, sheet: AcceleratorSheet, network: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Make rows of instance_types, one a size, and quarantine rows of sizes that no machine has.
 
-    ``skus`` is ``Skus.machines``. A size is as its first location in the alphabet describes it; the
-    API goes before the bundled table.
+    ``skus`` is ``Skus.machines``, ``network`` the sheet azure_network. A size is as its first
+    location in the alphabet describes it; the API goes before the bundled table.
     """
     locations = pl.col("locationInfo").list.eval(
         pl.element().struct.field("location").str.to_lowercase()
@@ -157,7 +157,7 @@ def instance_type_rows(
     table = accelerators.with_accelerators(_with_capabilities(sizes), sheet).with_columns(
         _name_parts(sizes["name"].to_list())
     )
-    rows = _columns(table.lazy()).collect()
+    rows = _columns(table.lazy(), network.lazy()).collect()
     is_possible = rows.select(machine_figures.is_possible()).to_series()
     figures = table.select(*ORIGIN).hstack(
         rows.select("provider", "instance_type", *machine_figures.LARGEST)
@@ -190,9 +190,14 @@ def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
     return skus.join(wide.with_columns(missing), on="name", how="left", maintain_order="left")
 
 
-def _columns(table: pl.LazyFrame) -> pl.LazyFrame:
-    """Make the columns of instance_types from capabilities, name parts and accelerators."""
-    return table.select(
+def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
+    """Make the columns of instance_types from capabilities, name parts, accelerators and network.
+
+    The sheet's network is Ethernet, which is not all that a size with InfiniBand has.
+    """
+    is_whole = pl.when(pl.col("RdmaEnabled").fill_null("False") == "False")
+    bandwidth = network.select("network_gbps_max", name="instance_type")
+    return table.join(bandwidth, on="name", how="left", maintain_order="left").select(
         "provider",
         pl.col("name").alias("instance_type"),
         "family",
@@ -213,6 +218,7 @@ def _columns(table: pl.LazyFrame) -> pl.LazyFrame:
         "accelerator_count",
         "accelerator_memory_gib",
         *_disks(),
+        is_whole.then("network_gbps_max").alias("network_gbps_max"),
         pl.when(pl.col("RdmaEnabled") == "True")
         .then(pl.lit("infiniband"))
         .when(pl.col("RdmaEnabled") == "False")
