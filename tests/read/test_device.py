@@ -15,9 +15,14 @@ from tests.helpers.small_release import Release, with_private_hosts
 from tools import devices
 
 from hwprices.errors import HwpricesError
-from hwprices.read.device import answer, lookup
+from hwprices.formulas import TOKEN_MODELS
+from hwprices.publish.join.benchmarks import tokens
+from hwprices.read.device import answer, figures, lookup, measured
 from hwprices.read.device.device import device
 from hwprices.read.ownership import Ownership
+from hwprices.read.recommend import media
+from hwprices.read.recommend.measurements import measurements
+from hwprices.read.recommend.recommend import recommend
 from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
 from hwprices.units import Money
@@ -28,6 +33,13 @@ H100_AT_AZURE = "Standard_ND96isr_H100_v5"
 def answered(release: Release, name: str, ownership: Ownership | None = None) -> dict[str, Any]:
     """The row about a device."""
     return device(release, name, ownership or Ownership()).row(0, named=True)
+
+
+def drawn(answer_frame: pl.DataFrame) -> list[str]:
+    """The lines of an answer in a terminal."""
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_device(answer_frame))
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
 
 
 def test_the_groups_have_exactly_the_declared_columns() -> None:
@@ -79,6 +91,9 @@ def test_h100_by_hand(release: Release) -> None:
             "model": "llama2_70b",
             "usd": Decimal("0.6322791365"),
             "basis": "measured on as many accelerators",
+            "tokens_per_second": 24180.6,
+            "accelerators": 8.0,
+            "measurement": "llama2-70b-99/v4.1/Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT",
         }
     ]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
@@ -345,8 +360,92 @@ def test_a_machine_is_the_sum_of_its_accelerators(release: Release) -> None:
     assert rates["bf16"] == pytest.approx(8 * 989.4)
     assert row["tflops_per_watt"] == pytest.approx(0.776, abs=1e-3)
     (tokens,) = row["usd_per_million_tokens"]
-    assert (tokens["model"], tokens["basis"]) == ("llama2-70b-99", "owned")
+    assert (tokens["model"], tokens["basis"]) == ("llama2-70b-99", figures.OWNED)
     assert float(tokens["usd"]) == pytest.approx(14.35 / (24_180.6 * 3.6e-3), rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def measured_release(release: Release) -> Release:
+    """The small release with all measurements of the sheet."""
+    return Release({**release.tables, "benchmarks": sheets.load("benchmarks")})
+
+
+def test_a_machine_rests_on_a_system_of_its_size_as_recommend_has_it(
+    measured_release: Release,
+) -> None:
+    """DGX H100: 24,181 tokens/s on eight (v4.1), not eight shares of 124,879 on 32 (v5.1)."""
+    row = answered(measured_release, "DGX H100")
+    prices = {price["model"]: price for price in row["usd_per_million_tokens"]}
+    for model, benchmark in (
+        ("llama-2-70b", "llama2-70b-99"),
+        ("llama-3.1-405b", "llama3.1-405b"),
+        ("mixtral-8x7b", "mixtral-8x7b"),
+    ):
+        ranked = recommend(model, dataset=measured_release, where="local")
+        (own,) = ranked.filter(machine="dgx-h100").to_dicts()
+        price = prices[benchmark]
+        assert price["measurement"] == own["measurement"]
+        assert float(price["usd"]) == pytest.approx(float(own["usd_per_million_tokens"]))
+        is_own_size = own["basis"] == "measured"
+        assert price["basis"] == (figures.OWNED if is_own_size else figures.OWNED_DERIVED)
+    assert float(prices["llama2-70b-99"]["usd"]) == pytest.approx(0.1649, abs=1e-4)
+    assert prices["llama3.1-405b"]["accelerators"] == 32, "nobody measured it on eight"
+
+
+def test_the_speed_beside_a_price_of_tokens_is_the_one_it_rests_on(
+    measured_release: Release,
+) -> None:
+    """H100: 3,023 tokens/s each of eight, and not 3,902 each of 32."""
+    for name, model in (("H100 SXM", "llama2_70b"), ("DGX H100", "llama2-70b-99")):
+        row = answered(measured_release, name)
+        (price,) = [p for p in row["usd_per_million_tokens"] if p["model"] == model]
+        (shown,) = [
+            result
+            for result in row["measured"]
+            if (result["model"], result["scenario"]) == ("llama2-70b-99", "Offline")
+        ]
+        assert (shown["per_accelerator"], shown["accelerators"]) == (3022.575, 8)
+        assert shown["result"] == price["tokens_per_second"] == 24180.6
+    lines = drawn(device(measured_release, "H100 SXM"))
+    (first,) = [line for line in lines if line.startswith("measured")]
+    assert "llama2-70b-99 Offline v4.1: 3,023 Tokens/s per accelerator (24,181 on 8)" in first
+    (tokens,) = [line for line in lines if line.startswith("USD/M tokens")]
+    assert "measured on as many accelerators, 24,181 tokens/s on 8 in v4.1" in tokens
+
+
+def test_device_offers_and_recommend_choose_the_same_systems() -> None:
+    """Of every accelerator, benchmark and size of the sheet."""
+    benchmarks = sheets.load("benchmarks")
+    of_offers = tokens(benchmarks)
+    chosen = {
+        (m.accelerator_id, m.benchmark, m.devices): m.label
+        for m in measurements(benchmarks, by_size=True)
+        if m.kind == "serving"
+    }
+    with_all = Release({"benchmarks": benchmarks})
+    for (count,), of_size in of_offers.group_by("accelerator_count"):
+        results = measured.results(with_all, lambda *_, size=count: size)
+        own = {
+            (row["accelerator_id"], row["benchmark"]): measured.label(row)
+            for row in results.filter(scenario="Offline").iter_rows(named=True)
+        }
+        for row in of_size.iter_rows(named=True):
+            key = (row["accelerator_id"], TOKEN_MODELS[row["name"]])
+            assert own[key] == row["label"]
+            assert chosen.get((*key, int(count)), row["label"]) == row["label"]
+
+
+def test_images_rest_on_the_system_that_recommend_takes(measured_release: Release) -> None:
+    """The best of the newest round stood for L4's images, and the middle one in recommend."""
+    benchmarks = measured_release.tables["benchmarks"]
+    for benchmark in measured.SAMPLE_MODELS:
+        taken = media.measured(benchmarks, benchmark)
+        own = measured.results(measured_release, lambda *_: 8.0).filter(
+            model=benchmark, scenario="Offline", result_unit="Samples/s"
+        )
+        assert own.select("accelerator_id", "per_accelerator").equals(
+            taken.select("accelerator_id", "per_accelerator").sort("accelerator_id")
+        )
 
 
 def test_a_rate_is_read_as_everywhere_else(release: Release) -> None:

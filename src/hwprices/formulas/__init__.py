@@ -223,6 +223,20 @@ STRICTER = {"llama2-70b-99.9": "llama2-70b-99"}
 """Benchmark with a stricter accuracy: the one that it also counts for. MLPerf Inference v6.1 has
 only the stricter one; in v6.0 a system's two figures are the same, or nearly so."""
 
+TOKEN_MODELS = {
+    "llama2_70b": "llama2-70b-99",
+    "llama3_1_8b": "llama3.1-8b",
+    "llama3_1_405b": "llama3.1-405b",
+    "mixtral_8x7b": "mixtral-8x7b",
+    "deepseek_r1": "deepseek-r1",
+    "gpt_oss_120b": "gpt-oss-120b",
+}
+"""Name in our columns: benchmark as MLPerf spells it. Llama 2 70B has two accuracy targets; this is
+the one of 99 %, for which results of 99.9 % count too."""
+
+FINE_TUNING = "llama2_70b_lora"
+"""Benchmark of MLPerf Training that has columns of its own, by the same name."""
+
 
 def with_benchmark(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the column benchmark: model, or what a stricter accuracy also counts for.

@@ -3,21 +3,10 @@
 import polars as pl
 
 from hwprices import formulas
+from hwprices.formulas import FINE_TUNING, TOKEN_MODELS
 
 SYSTEM = ["accelerator_id", "accelerator_count"]
 
-TOKEN_MODELS = {
-    "llama2_70b": "llama2-70b-99",
-    "llama3_1_8b": "llama3.1-8b",
-    "llama3_1_405b": "llama3.1-405b",
-    "mixtral_8x7b": "mixtral-8x7b",
-    "deepseek_r1": "deepseek-r1",
-    "gpt_oss_120b": "gpt-oss-120b",
-}
-"""Name in our columns: benchmark as MLPerf spells it. Llama 2 70B has two accuracy targets; this is
-the one of 99 %, for which results of 99.9 % count too."""
-
-FINE_TUNING = "llama2_70b_lora"
 MINUTES = f"minutes_per_{FINE_TUNING}"
 
 

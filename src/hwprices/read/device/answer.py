@@ -25,7 +25,20 @@ class Column:
 
 TEXTS = pl.List(pl.String)
 RATES = pl.List(pl.Struct({"dtype": pl.String, "rate": pl.Float64, "unit": pl.String}))
-TOKEN_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money, "basis": pl.String}))
+TOKEN_PRICES = pl.List(
+    pl.Struct(
+        {
+            "model": pl.String,
+            "usd": Money,
+            "basis": pl.String,
+            "tokens_per_second": pl.Float64,
+            "accelerators": pl.Float64,
+            "measurement": pl.String,
+        }
+    )
+)
+"""The last three are of the measured system: its rate, its size, and model/round/system."""
+
 SAMPLE_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money}))
 MEASUREMENTS = pl.List(
     pl.Struct(
@@ -36,9 +49,14 @@ MEASUREMENTS = pl.List(
             "per_accelerator": pl.Float64,
             "unit": pl.String,
             "system": pl.String,
+            "source_url": pl.String,
+            "result": pl.Float64,
+            "result_unit": pl.String,
+            "accelerators": pl.Float64,
         }
     )
 )
+"""``result`` is of the whole system, which has as many ``accelerators``."""
 
 COLUMNS = {
     "device_id": Column(pl.String, "", "Key in accelerators, cpus or local_hardware."),
@@ -101,7 +119,12 @@ COLUMNS = {
     "tco_usd_per_hour": Column(
         Money, "USD/h", "Cost of owning one device in the cheapest machine with it, when in use."
     ),
-    "measured": Column(MEASUREMENTS, "see unit", "Newest MLPerf results, the best of each kind."),
+    "measured": Column(
+        MEASUREMENTS,
+        "see unit",
+        "The measured system that stands for it in each benchmark and scenario: the one that a"
+        " price of tokens rests on, for a machine one of its size where there is one.",
+    ),
     "usd_per_million_tokens": Column(TOKEN_PRICES, "USD/Mtoken", "Price of tokens, by model."),
     "usd_per_thousand_samples": Column(
         SAMPLE_PRICES, "USD/1000", "Price of a thousand images, pieces of speech or videos."

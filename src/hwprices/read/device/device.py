@@ -11,7 +11,7 @@ import polars as pl
 from hwprices.read import age
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.dataset import Dataset
-from hwprices.read.device import figures, lookup
+from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.answer import (
     Answer,
     Availability,
@@ -92,7 +92,8 @@ def _accelerator(
     offers = offers_in_usd(own_offers, rates).collect()
     dates = PriceDates.of(dataset, offers)
     offers = dates.add_to(offers)
-    benchmarks = figures.newest_benchmarks(dataset, accelerator_id)
+    cheapest = measured.cheapest_offers(offers)
+    results = measured.results(dataset, measured.sizes_of(cheapest), accelerator_id)
     rent = figures.rent(
         offers,
         figures.PriceColumns(
@@ -116,12 +117,10 @@ def _accelerator(
         rent=rent,
         purchase=figures.purchase(dataset, row, ownership),
         performance=Performance(
-            measured=figures.measurements(benchmarks),
-            usd_per_million_tokens=figures.token_prices(
-                offers, benchmarks, rent.on_demand_usd_per_hour
-            ),
+            measured=figures.measurements(results),
+            usd_per_million_tokens=figures.token_prices(cheapest, results),
             usd_per_thousand_samples=figures.sample_prices(
-                benchmarks, rent.on_demand_usd_per_hour, 1.0
+                results, rent.on_demand_usd_per_hour, 1.0
             ),
         ),
         power=figures.power(row),
@@ -269,7 +268,7 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates
         availability=Availability(local_devices=[device_id], sold_locally=True),
         rent=Rent(),
         purchase=_machine_purchase(row),
-        performance=_machine_performance(dataset, row, accelerator),
+        performance=_machine_performance(dataset, row),
         power=_machine_power(row, accelerator, count),
         emissions=_machine_emissions(row),
     )
@@ -297,18 +296,19 @@ def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float
     )
 
 
-def _machine_performance(
-    dataset: Tables, row: dict[str, Any], accelerator: Answer | None
-) -> Performance:
-    """Give the measured speed of one accelerator, and what its owner pays for tokens and images."""
-    if accelerator is None:
+def _machine_performance(dataset: Tables, row: dict[str, Any]) -> Performance:
+    """Give the measured speed of machines of its size, and what tokens and images cost its owner.
+
+    ``row`` is one of ``ownership.owned``.
+    """
+    if not row["accelerator_id"]:
         return Performance()
-    benchmarks = figures.newest_benchmarks(dataset, row["accelerator_id"])
     cost, count = row["tco_usd_per_hour"], row["accelerator_count"]
+    results = measured.results(dataset, lambda *_: count, row["accelerator_id"])
     return Performance(
-        measured=accelerator.performance.measured,
-        usd_per_million_tokens=figures.owned_token_prices(benchmarks, cost, count),
-        usd_per_thousand_samples=figures.sample_prices(benchmarks, cost, count),
+        measured=figures.measurements(results),
+        usd_per_million_tokens=figures.owned_token_prices(results, cost, count),
+        usd_per_thousand_samples=figures.sample_prices(results, cost, count),
     )
 
 

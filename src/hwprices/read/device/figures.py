@@ -1,5 +1,6 @@
 """Compute the figures of one device: rent, speed, price of tokens, power, emissions, purchase."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -9,6 +10,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.price_dates import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
@@ -17,11 +19,11 @@ from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
 
-SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
-"""Benchmarks of images, speech and video that have a price."""
-
-TIMES = ["minutes", "ms"]
-"""Result units in which less is better; the others are rates."""
+MEASURED = "measured on as many accelerators"
+DERIVED = "derived: one accelerator's share of a measured system"
+OWNED = "owned, measured on as many accelerators"
+OWNED_DERIVED = "owned, derived: their share of a measured system"
+"""What a price of tokens rests on."""
 
 
 @dataclass(frozen=True)
@@ -165,107 +167,103 @@ def _cheapest(
     )
 
 
-def newest_benchmarks(dataset: Tables, accelerator_id: str | None = None) -> pl.DataFrame:
-    """List the best of an accelerator's newest results for each model and scenario.
-
-    Those of all accelerators where none is named: one query for each would take 10 ms.
-
-    Returns rows of benchmarks, sorted by accelerator, model and scenario, with ``per_accelerator``
-    filled in and ``unit``. For a time it is what one accelerator took: minutes × accelerators, in
-    accelerator-minutes.
-    """
-    kind = ["accelerator_id", "model", "scenario", "result_unit"]
-    is_asked = pl.lit(True)
-    if accelerator_id is not None:
-        is_asked = pl.col("accelerator_id") == accelerator_id
-    per_accelerator = pl.coalesce(
-        "per_accelerator",
-        pl.col("accelerator_hours") * 60,
-        pl.col("result") / pl.col("accelerator_count"),
-    )
-    is_time = pl.col("result_unit").is_in(TIMES)
-    unit = (
-        pl.when(is_time)
-        .then("accelerator-" + pl.col("result_unit"))
-        .otherwise(pl.col("result_unit") + " per accelerator")
-    )
-    best_first = (
-        pl.when(is_time).then(pl.col("per_accelerator")).otherwise(-pl.col("per_accelerator"))
-    )
-    round_order = formulas.benchmark_round_order(pl.col("round"))
-    return (
-        dataset.scan("benchmarks")
-        .filter(is_asked, ~pl.col("model").str.ends_with("-99.9"))
-        .with_columns(per_accelerator=per_accelerator, unit=unit, round_order=round_order)
-        .drop_nulls("per_accelerator")
-        .filter(pl.col("round_order") == pl.col("round_order").max().over(kind))
-        .with_columns(best_first=best_first)
-        .collect()
-        .sort(*kind, "best_first", "system")
-        .unique(kind, keep="first", maintain_order=True)
-    )
-
-
-def measurements(benchmarks: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of ``newest_benchmarks`` as the answer's column ``measured`` holds them."""
+def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of ``measured.results`` as the answer's column ``measured`` holds them."""
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
-    return benchmarks.select(columns).to_dicts()
+    system = {"result": "result", "result_unit": "result_unit", "accelerators": "accelerator_count"}
+    return results.select(*columns, "source_url", **system).to_dicts()
 
 
-def token_prices(
-    offers: pl.DataFrame, benchmarks: pl.DataFrame, usd_per_hour: Decimal | None
-) -> list[dict[str, Any]]:
+def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str, Any]]:
     """Price of a million tokens, by model.
 
     That of a data center's cheapest offer with as many accelerators as a measured system. Where
-    there is none: the price of one device over its share of a measured system's rate, marked as
-    derived.
+    there is none: the lowest price of one device over its share of a measured system's rate, marked
+    as derived if the system has more or fewer accelerators than the machine with that price.
+
+    Args:
+        cheapest: the offers of ``measured.cheapest_offers``, of this accelerator.
+        results: those of ``measured.results`` for machines of the same sizes.
     """
-    offers = offers.filter(~is_private_host())
+    rates = {row["benchmark"]: row for row in _token_rates(results)}
+    offers = {row["price"]: row for row in cheapest.iter_rows(named=True)}
+    priced = [(name, offers.get(TOKEN_PRICE_PREFIX + name)) for name in formulas.TOKEN_MODELS]
     measured = [
-        {
-            "model": column.removeprefix(TOKEN_PRICE_PREFIX),
-            "usd": offers[column].min(),
-            "basis": "measured on as many accelerators",
-        }
-        for column in offers.columns
-        if column.startswith(TOKEN_PRICE_PREFIX) and offers[column].count()
+        _token_price(name, offer["usd"], MEASURED, rates.get(offer["benchmark"]))
+        for name, offer in priced
+        if offer
     ]
-    if measured or usd_per_hour is None:
+    one = offers.get(PRICE_OF_ONE)
+    if measured or one is None:
         return measured
-    price = formulas.usd_per_million_tokens(
-        pl.lit(usd_per_hour, dtype=Money), pl.col("per_accelerator")
-    )
-    basis = pl.lit("derived: one accelerator's share of a measured system")
-    rates = benchmarks.filter(scenario="Offline", result_unit="Tokens/s")
-    return rates.select("model", usd=price, basis=basis).to_dicts()
+    return [
+        _token_price(
+            name,
+            _usd_per_million(one["usd"], row["per_accelerator"]),
+            MEASURED if row["accelerator_count"] == one["accelerator_count"] else DERIVED,
+            row,
+        )
+        for name, row in rates.items()
+    ]
 
 
 def owned_token_prices(
-    benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
+    results: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
     """Price of a million tokens for the owner of a machine with ``count`` accelerators, by model.
 
-    From one accelerator's share of a measured system.
+    ``results`` are those for machines of this size: from a system with as many accelerators, or
+    from their share of another one, which is marked as derived.
     """
     if usd_per_hour is None:
         return []
+    return [
+        _token_price(
+            row["benchmark"],
+            _usd_per_million(usd_per_hour, row["per_accelerator"] * count),
+            OWNED if row["accelerator_count"] == count else OWNED_DERIVED,
+            row,
+        )
+        for row in _token_rates(results)
+    ]
+
+
+def _token_rates(results: pl.DataFrame) -> list[dict[str, Any]]:
+    """List the rates at which full machines generate tokens."""
+    return results.filter(scenario="Offline", result_unit="Tokens/s").to_dicts()
+
+
+def _usd_per_million(usd_per_hour: Decimal, tokens_per_second: float) -> Decimal:
     price = formulas.usd_per_million_tokens(
-        pl.lit(usd_per_hour, dtype=Money), pl.col("per_accelerator") * count
+        pl.lit(usd_per_hour, dtype=Money), pl.lit(tokens_per_second)
     )
-    rates = benchmarks.filter(scenario="Offline", result_unit="Tokens/s")
-    return rates.select("model", usd=price, basis=pl.lit("owned")).to_dicts()
+    return Decimal(pl.select(price).item())
+
+
+def _token_price(
+    model: str, usd: Decimal, basis: str, system: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Fill a row of TOKEN_PRICES; ``system`` is the row of benchmarks that the price rests on."""
+    system = system or {}
+    return {
+        "model": model,
+        "usd": usd,
+        "basis": basis,
+        "tokens_per_second": system.get("result"),
+        "accelerators": system.get("accelerator_count"),
+        "measurement": label(system) if system else None,
+    }
 
 
 def sample_prices(
-    benchmarks: pl.DataFrame, usd_per_hour: Decimal | None, count: float
+    results: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
     """Price of a thousand samples (images, pieces of speech, videos), by model."""
     if usd_per_hour is None:
         return []
     samples_per_hour = pl.col("per_accelerator") * count * formulas.SECONDS_PER_HOUR
     price = formulas.divide(pl.lit(usd_per_hour * 1000, dtype=Money), samples_per_hour)
-    rates = benchmarks.filter(
+    rates = results.filter(
         pl.col("model").is_in(SAMPLE_MODELS),
         pl.col("scenario") == "Offline",
         pl.col("result_unit") == "Samples/s",

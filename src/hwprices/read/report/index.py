@@ -11,7 +11,7 @@ import polars as pl
 from markupsafe import Markup
 
 from hwprices.read.dataset import Dataset
-from hwprices.read.device import figures
+from hwprices.read.device import measured
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
@@ -75,7 +75,7 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
             "columns": described,
             "accelerators": accelerators(dataset),
             "accelerator_columns": columns.descriptions(dataset, "accelerators"),
-            "benchmarks": benchmarks(dataset),
+            "benchmarks": benchmarks(dataset, offers),
             "machines_to_buy": payload.rows(dataset.scan("local_hardware").collect()),
             "ownership": {
                 "lifetime_years": DEFAULTS.lifetime_years,
@@ -147,8 +147,11 @@ def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:
     return payload.rows(sheet.drop("regions", strict=False))
 
 
-def benchmarks(dataset: Dataset) -> list[Mapping[str, Any]]:
-    """Return the best newest result of each accelerator, model and scenario, with its source."""
+def benchmarks(dataset: Dataset, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
+    """Return the result that stands for each accelerator, model and scenario, with its source.
+
+    Where ``offers`` have a price that rests on a measurement, it is of the size of the cheapest.
+    """
     wanted = ["accelerator_id", "model", "scenario", "round", "per_accelerator", "unit"]
-    newest = figures.newest_benchmarks(dataset)
-    return payload.rows(newest.select(*wanted, "system", "official", "source_url"))
+    results = measured.results(dataset, measured.sizes_of(measured.cheapest_offers(offers)))
+    return payload.rows(results.select(*wanted, "system", "official", "source_url"))

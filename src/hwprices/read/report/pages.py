@@ -14,7 +14,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.dataset import Dataset
-from hwprices.read.device import figures
+from hwprices.read.device import measured
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.report import columns, payload
 from hwprices.read.report.journey import Explained, fields
@@ -122,7 +122,8 @@ class Pages:
     def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
         self.dataset = dataset
         self.offers = offers
-        self.benchmarks = figures.newest_benchmarks(dataset)
+        sizes = measured.sizes_of(measured.cheapest_offers(offers))
+        self.results = measured.results(dataset, sizes)
         self.descriptions = {
             table: columns.descriptions(dataset, table)
             for table in ("accelerators", "instance_types")
@@ -154,7 +155,6 @@ class Pages:
     def _accelerator(self, row: Mapping[str, Any]) -> str:
         device = row["accelerator_id"]
         offers = self.offers.filter(accelerator_id=device)
-        measured = self.benchmarks.filter(accelerator_id=device)
         return render(
             "accelerator.html",
             up="../",
@@ -167,7 +167,7 @@ class Pages:
             price_headings=list(PRICE_HEADINGS.values()),
             rent=rental_prices(offers),
             machines=machine_types(offers),
-            measured=payload.records(measured),
+            measured=payload.records(self.results.filter(accelerator_id=device)),
             **self.common,
         )
 

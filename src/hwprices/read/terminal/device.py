@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.device.measured import label
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
 from hwprices.read.terminal.where_sold import render_where_sold
 
@@ -76,10 +77,7 @@ def _unit(row: Row) -> str:
 
 def _performance(row: Row) -> list[tuple[str, str]]:
     """Say its measured speed, price of tokens, power and emissions."""
-    token_prices = [
-        f"{price['model']}: {money(price['usd'])} ({price['basis']})"
-        for price in row["usd_per_million_tokens"] or []
-    ]
+    token_prices = [_token_price(price) for price in row["usd_per_million_tokens"] or []]
     efficiency = number(row["tflops_per_watt"])
     emissions = number(row["gco2e_per_hour"])
     emissions = f"{emissions}{_unit(row)}" if emissions else ""
@@ -112,18 +110,41 @@ def _sample_prices(row: Row) -> list[str]:
 
 
 def _measurements(row: Row) -> list[str]:
-    """Write one line per result, those of language models first."""
-    results = sorted(
-        row["measured"] or [], key=lambda result: not result["unit"].startswith("Tokens")
-    )
+    """Write one line per result: first those that prices of tokens rest on, then other tokens."""
+    priced = {price["measurement"] for price in row["usd_per_million_tokens"] or []}
+
+    def order(result: Row) -> tuple[bool, bool]:
+        is_priced = result["scenario"] == "Offline" and label(result) in priced
+        return not is_priced, not result["unit"].startswith("Tokens")
+
+    results = sorted(row["measured"] or [], key=order)
     lines = [
-        f"{result['model']} {result['scenario']} {result['round']}: "
-        f"{number(result['per_accelerator'], result['unit'])}"
+        f"{result['model']} {result['scenario']} {result['round']}: {_figure(result)}"
         for result in results[:MAX_LISTED]
     ]
     if len(results) > MAX_LISTED:
         lines.append(f"and {len(results) - MAX_LISTED} more in the benchmarks table")
     return lines
+
+
+def _figure(result: Row) -> str:
+    """Write a measured figure of one accelerator, and that of the system that was measured."""
+    each = number(result["per_accelerator"], result["unit"])
+    if result["result"] is None or result["accelerators"] is None:
+        return each
+    if result["accelerators"] == 1:
+        return f"{number(result['result'], result['result_unit'])} on 1 accelerator"
+    return f"{each} ({number(result['result'])} on {number(result['accelerators'])})"
+
+
+def _token_price(price: Row) -> str:
+    """Write the price of a million tokens, and the measured rate that it rests on."""
+    basis = price["basis"]
+    if price["tokens_per_second"] is not None and price["accelerators"] is not None:
+        rate = number(price["tokens_per_second"], "tokens/s")
+        mlperf_round = price["measurement"].split("/")[1]
+        basis = f"{basis}, {rate} on {number(price['accelerators'])} in {mlperf_round}"
+    return f"{price['model']}: {with_remark(money(price['usd']), basis)}"
 
 
 def _sources(row: Row) -> list[tuple[str, str]]:

@@ -1,0 +1,124 @@
+"""Choose the measured results that stand for a device, by the rule of ``recommend``."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from hwprices import formulas
+from hwprices.read.device.price_dates import OFFER_KEY
+from hwprices.read.private_hosts import is_private_host
+from hwprices.read.recommend.measurements import representative
+from hwprices.read.tables import Tables
+
+SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
+"""Benchmarks of images, speech and video that have a price."""
+
+TIMES = ["minutes", "ms"]
+"""Result units in which less is better; the others are rates."""
+
+PRICE_OF_ONE = "usd_per_accelerator_hour"
+
+PRICE_COLUMNS: dict[str, str | None] = {
+    **{f"usd_per_million_tokens_{name}": code for name, code in formulas.TOKEN_MODELS.items()},
+    f"usd_per_{formulas.FINE_TUNING}": formulas.FINE_TUNING,
+    PRICE_OF_ONE: None,
+}
+"""Columns of offers with a price of work or of an hour: the benchmark that the former rests on."""
+
+Size = Callable[[str, str], float | None]
+"""By accelerator and benchmark: how many accelerators the machine has that a result is shown for;
+None where the result of any system will do."""
+
+
+def cheapest_offers(offers: pl.DataFrame) -> pl.DataFrame:
+    """Find the data center's offer with the lowest price, for each of PRICE_COLUMNS.
+
+    ``offers``: rows of offers, of one accelerator or of many. Returns accelerator_id, price (a key
+    of PRICE_COLUMNS), benchmark, accelerator_count and usd, a row for each accelerator and price.
+    """
+    key = ["accelerator_id", "price"]
+    prices = (
+        offers.filter(~is_private_host())
+        .unpivot(
+            [name for name in PRICE_COLUMNS if name in offers.columns],
+            index=["accelerator_id", "accelerator_count", *OFFER_KEY],
+            variable_name="price",
+            value_name="usd",
+        )
+        .drop_nulls(["accelerator_id", "usd"])
+    )
+    cheapest = prices.sort("usd", *OFFER_KEY).unique(key, keep="first", maintain_order=True)
+    benchmark = pl.col("price").replace_strict(PRICE_COLUMNS, return_dtype=pl.String)
+    return cheapest.sort(key).select(*key, "accelerator_count", "usd", benchmark=benchmark)
+
+
+def sizes_of(cheapest: pl.DataFrame) -> Size:
+    """Give the sizes of the machines that prices are of; ``cheapest`` is of ``cheapest_offers``.
+
+    Of a benchmark without a price it is the size of the machine with the lowest price of an hour.
+    """
+    sizes = {
+        (accelerator_id, benchmark): count
+        for accelerator_id, benchmark, count in cheapest.select(
+            "accelerator_id", "benchmark", "accelerator_count"
+        ).iter_rows()
+    }
+
+    def size(accelerator_id: str, benchmark: str) -> float | None:
+        of_hour = sizes.get((accelerator_id, None))
+        return sizes.get((accelerator_id, benchmark), of_hour)
+
+    return size
+
+
+def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> pl.DataFrame:
+    """Choose the result that stands for an accelerator in each benchmark and scenario.
+
+    Those of all accelerators where none is named: one query for each would take 10 ms.
+
+    Results of systems of the machine's size go before those of other sizes, but for images, speech
+    and video: there a machine has its share of the system that stands for the accelerator, as
+    ``recommend`` has it. The open division, which may change the model, is left out.
+
+    Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``
+    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, and ``unit``. For a time it
+    is what one accelerator took: minutes × accelerators, in accelerator-minutes.
+    """
+    is_asked = pl.lit(True)
+    if accelerator_id is not None:
+        is_asked = pl.col("accelerator_id") == accelerator_id
+    closed = pl.col("division").ne_missing("open")
+    per_accelerator = pl.coalesce(
+        "per_accelerator",
+        pl.col("accelerator_hours") * 60,
+        pl.col("result") / pl.col("accelerator_count"),
+    )
+    unit = (
+        pl.when(pl.col("result_unit").is_in(TIMES))
+        .then("accelerator-" + pl.col("result_unit"))
+        .otherwise(pl.col("result_unit") + " per accelerator")
+    )
+    rows = (
+        dataset.scan("benchmarks")
+        .filter(is_asked, closed)
+        .with_columns(per_accelerator=per_accelerator, unit=unit)
+    )
+    measured = formulas.with_benchmark(rows.drop_nulls("per_accelerator").collect()).filter(
+        ~pl.col("benchmark").str.ends_with("-99.9")
+    )
+    key = ["accelerator_id", "benchmark", "scenario", "result_unit"]
+    chosen = []
+    for (device_id, benchmark, _, unit), group in measured.sort("system").group_by(
+        key, maintain_order=True
+    ):
+        of_all_sizes = group.to_dicts()
+        wanted = None if benchmark in SAMPLE_MODELS else size(str(device_id), str(benchmark))
+        of_size = [row for row in of_all_sizes if row["accelerator_count"] == wanted]
+        chosen.append(representative(of_size or of_all_sizes, less_is_better=unit in TIMES))
+    return pl.DataFrame(chosen, schema=measured.schema).sort(key)
+
+
+def label(row: Mapping[str, Any]) -> str:
+    """Name a row of benchmarks as offers.benchmark_rounds does: model/round/system."""
+    return f"{row['model']}/{row['round']}/{row['system']}"
