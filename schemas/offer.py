@@ -47,10 +47,11 @@ def _spec(description: str, unit: str | None = None) -> Any:
     return column(description, unit=unit, nullable=True, gt=0)
 
 
-def _tokens(model: str) -> Any:
+def _tokens(model: str, lengths: str) -> Any:
     return column(
-        f"On-demand price of a million tokens of {model}: MLPerf Inference, Offline, measured on a"
-        " system with the same accelerators and as many; null where none was measured.",
+        f"On-demand price of a million generated tokens of {model}, with the prompts they answer"
+        f" ({lengths}): MLPerf Inference, Offline, measured on a system with the same accelerators"
+        " and as many; null where none was measured.",
         unit="USD/10^6 tokens",
         nullable=True,
         gt=0,
@@ -340,12 +341,22 @@ class Offers(Table):
         ge=0,
     )
 
-    usd_per_million_tokens_llama2_70b: Money = _tokens("Llama 2 70B (llama2-70b-99)")
-    usd_per_million_tokens_llama3_1_8b: Money = _tokens("Llama 3.1 8B")
-    usd_per_million_tokens_llama3_1_405b: Money = _tokens("Llama 3.1 405B")
-    usd_per_million_tokens_mixtral_8x7b: Money = _tokens("Mixtral 8x7B")
-    usd_per_million_tokens_deepseek_r1: Money = _tokens("DeepSeek-R1")
-    usd_per_million_tokens_gpt_oss_120b: Money = _tokens("gpt-oss-120b")
+    usd_per_million_tokens_llama2_70b: Money = _tokens(
+        "Llama 2 70B (llama2-70b-99)", "294 tokens in, 294 out on average"
+    )
+    usd_per_million_tokens_llama3_1_8b: Money = _tokens(
+        "Llama 3.1 8B", "778 tokens in, 128 out on average"
+    )
+    usd_per_million_tokens_llama3_1_405b: Money = _tokens(
+        "Llama 3.1 405B", "9,428 tokens in, 684 out on average"
+    )
+    usd_per_million_tokens_mixtral_8x7b: Money = _tokens(
+        "Mixtral 8x7B", "290 tokens in, 145 out on average"
+    )
+    usd_per_million_tokens_deepseek_r1: Money = _tokens(
+        "DeepSeek-R1", "800 tokens in, 3,880 out on average"
+    )
+    usd_per_million_tokens_gpt_oss_120b: Money = _tokens("gpt-oss-120b", "lengths not known")
     benchmark_rounds: pl.List(pl.String) = column(
         "The measurements those prices use: model/round/system of the benchmarks table."
     )

@@ -135,11 +135,15 @@ def measured(row: Row, *, training: bool) -> str:
 
 
 def tokens(row: Row) -> str:
-    """Give the lowest price of a million tokens of a measured model."""
+    """Give the price of a million tokens of a measured model, and the lengths it is for."""
     prices = sorted(row["usd_per_million_tokens"], key=lambda price: "llama" not in price["model"])
     if not prices:
         return ""
-    return f"{usd(prices[0]['usd'])} ({prices[0]['model']})"
+    first = prices[0]
+    if first["input_tokens"] is None or first["output_tokens"] is None:
+        return f"{usd(first['usd'])} ({first['model']})"
+    lengths = f"{first['input_tokens']:,.0f} in, {first['output_tokens']:,.0f} out"
+    return f"{usd(first['usd'])} ({first['model']}, {lengths})"
 
 
 def not_rented(row: Row) -> str:

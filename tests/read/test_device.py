@@ -94,6 +94,8 @@ def test_h100_by_hand(release: Release) -> None:
             "tokens_per_second": 24180.6,
             "accelerators": 8.0,
             "measurement": "llama2-70b-99/v4.1/Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT",
+            "input_tokens": 294.0,
+            "output_tokens": 294.0,
         }
     ]
     assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
@@ -411,6 +413,33 @@ def test_the_speed_beside_a_price_of_tokens_is_the_one_it_rests_on(
     assert "llama2-70b-99 Offline v4.1: 3,023 Tokens/s per accelerator (24,181 on 8)" in first
     (tokens,) = [line for line in lines if line.startswith("USD/M tokens")]
     assert "measured on as many accelerators, 24,181 tokens/s on 8 in v4.1" in tokens
+
+
+def test_a_price_of_tokens_says_the_lengths_it_is_for(measured_release: Release) -> None:
+    """A token of Llama 3.1 405B has 14 tokens of prompt, one of Llama 2 70B has one."""
+    row = answered(measured_release, "DGX H100")
+    prices = {price["model"]: price for price in row["usd_per_million_tokens"]}
+    lengths = {
+        model: (price["input_tokens"], price["output_tokens"]) for model, price in prices.items()
+    }
+    assert lengths["llama2-70b-99"] == (294, 294)
+    assert lengths["llama3.1-405b"] == (9428, 684)
+    lines = drawn(device(measured_release, "DGX H100"))
+    assert [line for line in lines if "llama3.1-405b: 10.21 at 9,428 tokens in, 684 out" in line]
+    results = {(result["model"], result["scenario"]): result for result in row["measured"]}
+    server = results["llama2-70b-99", "Server"]
+    assert (server["input_tokens"], server["output_tokens"]) == (294, 294)
+    assert results["llama2_70b_lora", "training"]["input_tokens"] is None
+
+
+def test_a_price_of_tokens_of_unknown_length_says_so(measured_release: Release) -> None:
+    offers = measured_release.tables["offers"].with_columns(
+        usd_per_million_tokens_gpt_oss_120b=pl.when(accelerator_id="nvidia-h100-sxm5-80gb")
+        .then(pl.lit(Decimal("0.4885")))
+        .cast(Money)
+    )
+    lines = drawn(device(Release({**measured_release.tables, "offers": offers}), "H100 SXM"))
+    assert [line for line in lines if "gpt_oss_120b: 0.4885, lengths not known" in line]
 
 
 def test_device_offers_and_recommend_choose_the_same_systems() -> None:

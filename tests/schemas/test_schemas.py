@@ -7,7 +7,9 @@ import pytest
 from tests.helpers import make
 from tools import data_dictionary
 
+from hwprices.formulas import TOKEN_MODELS
 from hwprices.publish.datapackage import datapackage
+from hwprices.read.recommend.measurements import workloads
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
@@ -74,3 +76,14 @@ def test_datapackage_knows_every_dtype():
     )
     resources = datapackage(manifest)["resources"]
     assert [resource["name"] for resource in resources] == list(TABLES)
+
+
+@pytest.mark.parametrize(("name", "benchmark"), TOKEN_MODELS.items())
+def test_a_price_of_tokens_says_the_lengths_it_is_for(name, benchmark):
+    """A token of Llama 3.1 405B has 14 tokens of prompt, one of Llama 2 70B has one."""
+    described = TABLES["offers"].to_schema().columns[f"usd_per_million_tokens_{name}"].description
+    lengths = "lengths not known"
+    if benchmark in workloads():
+        workload = workloads()[benchmark]
+        lengths = f"{workload.input_tokens:,} tokens in, {workload.output_tokens:,} out"
+    assert lengths in described

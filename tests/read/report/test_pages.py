@@ -140,6 +140,16 @@ def test_an_accelerator_page_has_its_cheapest_price_and_source(folder: Path) -> 
     assert "../machines/gcp/a3-highgpu-8g.html" in page.links
 
 
+def test_an_accelerator_page_says_the_size_of_the_measured_system_and_the_lengths(
+    folder: Path,
+) -> None:
+    """Llama 2 70B on eight H100, with 294 tokens in and 294 out."""
+    page = (folder / "accelerators" / "nvidia-h100-sxm5-80gb.html").read_text(encoding="utf-8")
+    rows = [row for row in page.split("<tr>") if "llama2-70b-99<" in row and "Offline" in row]
+    assert rows
+    assert '<td class="figure">8</td><td class="figure">294, 294</td>' in rows[0]
+
+
 def test_hostile_names_stay_text(folder: Path) -> None:
     page = Page(folder / "machines" / "aws" / f"{file_name(HOSTILE)}.html")
     assert HOSTILE in page.text

@@ -34,10 +34,13 @@ TOKEN_PRICES = pl.List(
             "tokens_per_second": pl.Float64,
             "accelerators": pl.Float64,
             "measurement": pl.String,
+            "input_tokens": pl.Float64,
+            "output_tokens": pl.Float64,
         }
     )
 )
-"""The last three are of the measured system: its rate, its size, and model/round/system."""
+"""From ``tokens_per_second`` on they are of the measured system: its rate, its size,
+model/round/system, and the mean lengths of the requests."""
 
 SAMPLE_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money}))
 MEASUREMENTS = pl.List(
@@ -53,10 +56,13 @@ MEASUREMENTS = pl.List(
             "result": pl.Float64,
             "result_unit": pl.String,
             "accelerators": pl.Float64,
+            "input_tokens": pl.Float64,
+            "output_tokens": pl.Float64,
         }
     )
 )
-"""``result`` is of the whole system, which has as many ``accelerators``."""
+"""``result`` is of the whole system, which has as many ``accelerators``; the tokens are the mean
+lengths of the requests."""
 
 COLUMNS = {
     "device_id": Column(pl.String, "", "Key in accelerators, cpus or local_hardware."),
@@ -125,7 +131,11 @@ COLUMNS = {
         "The measured system that stands for it in each benchmark and scenario: the one that a"
         " price of tokens rests on, for a machine one of its size where there is one.",
     ),
-    "usd_per_million_tokens": Column(TOKEN_PRICES, "USD/Mtoken", "Price of tokens, by model."),
+    "usd_per_million_tokens": Column(
+        TOKEN_PRICES,
+        "USD/Mtoken",
+        "Price of generated tokens with the prompts they answer, by model.",
+    ),
     "usd_per_thousand_samples": Column(
         SAMPLE_PRICES, "USD/1000", "Price of a thousand images, pieces of speech or videos."
     ),

@@ -171,7 +171,8 @@ def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of ``measured.results`` as the answer's column ``measured`` holds them."""
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
     system = {"result": "result", "result_unit": "result_unit", "accelerators": "accelerator_count"}
-    return results.select(*columns, "source_url", **system).to_dicts()
+    lengths = ["input_tokens", "output_tokens"]
+    return results.select(*columns, "source_url", *lengths, **system).to_dicts()
 
 
 def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str, Any]]:
@@ -252,6 +253,8 @@ def _token_price(
         "tokens_per_second": system.get("result"),
         "accelerators": system.get("accelerator_count"),
         "measurement": label(system) if system else None,
+        "input_tokens": system.get("input_tokens"),
+        "output_tokens": system.get("output_tokens"),
     }
 
 

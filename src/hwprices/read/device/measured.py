@@ -8,7 +8,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device.price_dates import OFFER_KEY
 from hwprices.read.private_hosts import is_private_host
-from hwprices.read.recommend.measurements import representative
+from hwprices.read.recommend.measurements import representative, workloads
 from hwprices.read.tables import Tables
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
@@ -16,6 +16,9 @@ SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 
 TIMES = ["minutes", "ms"]
 """Result units in which less is better; the others are rates."""
+
+WITH_REQUESTS = ["Offline", "Server", "Interactive"]
+"""Scenarios that send the requests of the benchmark, whose mean lengths are known."""
 
 PRICE_OF_ONE = "usd_per_accelerator_hour"
 
@@ -83,7 +86,8 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
 
     Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``
     (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, and ``unit``. For a time it
-    is what one accelerator took: minutes × accelerators, in accelerator-minutes.
+    is what one accelerator took: minutes × accelerators, in accelerator-minutes. ``input_tokens``
+    and ``output_tokens`` are the mean lengths of the requests, where they are known.
     """
     is_asked = pl.lit(True)
     if accelerator_id is not None:
@@ -116,7 +120,22 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
         wanted = None if benchmark in SAMPLE_MODELS else size(str(device_id), str(benchmark))
         of_size = [row for row in of_all_sizes if row["accelerator_count"] == wanted]
         chosen.append(representative(of_size or of_all_sizes, less_is_better=unit in TIMES))
-    return pl.DataFrame(chosen, schema=measured.schema).sort(key)
+    return pl.DataFrame(chosen, schema=measured.schema).sort(key).with_columns(_lengths())
+
+
+def _lengths() -> list[pl.Expr]:
+    """Return the mean lengths of a benchmark's requests; null where they are not known."""
+    has_requests = pl.col("scenario").is_in(WITH_REQUESTS)
+    lengths = {
+        "input_tokens": {name: workload.input_tokens for name, workload in workloads().items()},
+        "output_tokens": {name: workload.output_tokens for name, workload in workloads().items()},
+    }
+    return [
+        pl.when(has_requests)
+        .then(pl.col("benchmark").replace_strict(known, default=None, return_dtype=pl.Float64))
+        .alias(name)
+        for name, known in lengths.items()
+    ]
 
 
 def label(row: Mapping[str, Any]) -> str:

@@ -138,13 +138,16 @@ def _figure(result: Row) -> str:
 
 
 def _token_price(price: Row) -> str:
-    """Write the price of a million tokens, and the measured rate that it rests on."""
+    """Write the price of a million tokens, the lengths it is for, and the measured rate."""
     basis = price["basis"]
     if price["tokens_per_second"] is not None and price["accelerators"] is not None:
         rate = number(price["tokens_per_second"], "tokens/s")
         mlperf_round = price["measurement"].split("/")[1]
         basis = f"{basis}, {rate} on {number(price['accelerators'])} in {mlperf_round}"
-    return f"{price['model']}: {with_remark(money(price['usd']), basis)}"
+    lengths = f"{number(price['input_tokens'])} tokens in, {number(price['output_tokens'])} out"
+    known = price["input_tokens"] is not None and price["output_tokens"] is not None
+    of = f" at {lengths}" if known else ", lengths not known"
+    return f"{price['model']}: {money(price['usd'])}{of} ({basis})"
 
 
 def _sources(row: Row) -> list[tuple[str, str]]:
