@@ -130,8 +130,9 @@ def measured(row: Row, *, training: bool) -> str:
         return ""
     first = results[0]
     alone = " one user" if first["scenario"] == "SingleUser" else ""
-    unit = "tok/s" if first["unit"].startswith("Tokens") else "min"
-    return f"{first['per_accelerator']:,.4g} {unit}{alone} ({first['model']})"
+    if training:
+        return f"{first['result']:,.4g} min on {first['accelerators']:.0f} ({first['model']})"
+    return f"{first['per_accelerator']:,.4g} tok/s{alone} ({first['model']})"
 
 
 def tokens(row: Row) -> str:

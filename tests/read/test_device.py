@@ -464,6 +464,26 @@ def test_device_offers_and_recommend_choose_the_same_systems() -> None:
             assert chosen.get((*key, int(count)), row["label"]) == row["label"]
 
 
+def test_a_time_is_what_the_system_took(measured_release: Release) -> None:
+    """1,733 ms on two L4 were shown as "866.3 accelerator-ms"; 27.6 minutes on 8 as 220.4."""
+    row = answered(measured_release, "L4")
+    (latency,) = [
+        result
+        for result in row["measured"]
+        if (result["model"], result["scenario"]) == ("3d-unet-99", "SingleStream")
+    ]
+    assert latency["per_accelerator"] == latency["result"] == pytest.approx(1732.58, abs=0.01)
+    assert (latency["unit"], latency["accelerators"]) == ("ms", 2)
+    lines = "\n".join(drawn(device(measured_release, "L4")))
+    assert "3d-unet-99 SingleStream v4.1: 1,733 ms on 2 accelerators" in lines
+    assert "accelerator-ms" not in lines
+    h100 = answered(measured_release, "H100 SXM")["measured"]
+    (tuning,) = [result for result in h100 if result["model"] == "llama2_70b_lora"]
+    assert (tuning["result"], tuning["accelerators"]) == (pytest.approx(27.5531), 8)
+    assert tuning["per_accelerator"] == pytest.approx(8 * 27.5531, rel=1e-4)
+    assert tuning["unit"] == "accelerator-minutes"
+
+
 def test_images_rest_on_the_system_that_recommend_takes(measured_release: Release) -> None:
     """The best of the newest round stood for L4's images, and the middle one in recommend."""
     benchmarks = measured_release.tables["benchmarks"]

@@ -61,8 +61,9 @@ MEASUREMENTS = pl.List(
         }
     )
 )
-"""``result`` is of the whole system, which has as many ``accelerators``; the tokens are the mean
-lengths of the requests."""
+"""``result`` is of the whole system, which has as many ``accelerators``. ``per_accelerator`` of a
+training is minutes × accelerators, and of a latency the latency. The tokens are the mean lengths of
+the requests."""
 
 COLUMNS = {
     "device_id": Column(pl.String, "", "Key in accelerators, cpus or local_hardware."),

@@ -14,7 +14,9 @@ from hwprices.read.tables import Tables
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""
 
-TIMES = ["minutes", "ms"]
+LATENCY = "ms"
+
+TIMES = ["minutes", LATENCY]
 """Result units in which less is better; the others are rates."""
 
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]
@@ -85,28 +87,19 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
     ``recommend`` has it. The open division, which may change the model, is left out.
 
     Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``
-    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, and ``unit``. For a time it
-    is what one accelerator took: minutes × accelerators, in accelerator-minutes. ``input_tokens``
-    and ``output_tokens`` are the mean lengths of the requests, where they are known.
+    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, and ``unit``. For a training
+    it is minutes × accelerators, in accelerator-minutes; a latency is that of the system, because
+    more accelerators do not divide it. ``input_tokens`` and ``output_tokens`` are the mean lengths
+    of the requests, where they are known.
     """
     is_asked = pl.lit(True)
     if accelerator_id is not None:
         is_asked = pl.col("accelerator_id") == accelerator_id
     closed = pl.col("division").ne_missing("open")
-    per_accelerator = pl.coalesce(
-        "per_accelerator",
-        pl.col("accelerator_hours") * 60,
-        pl.col("result") / pl.col("accelerator_count"),
-    )
-    unit = (
-        pl.when(pl.col("result_unit").is_in(TIMES))
-        .then("accelerator-" + pl.col("result_unit"))
-        .otherwise(pl.col("result_unit") + " per accelerator")
-    )
     rows = (
         dataset.scan("benchmarks")
         .filter(is_asked, closed)
-        .with_columns(per_accelerator=per_accelerator, unit=unit)
+        .with_columns(per_accelerator=_per_accelerator(), unit=_unit())
     )
     measured = formulas.with_benchmark(rows.drop_nulls("per_accelerator").collect()).filter(
         ~pl.col("benchmark").str.ends_with("-99.9")
@@ -121,6 +114,28 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
         of_size = [row for row in of_all_sizes if row["accelerator_count"] == wanted]
         chosen.append(representative(of_size or of_all_sizes, less_is_better=unit in TIMES))
     return pl.DataFrame(chosen, schema=measured.schema).sort(key).with_columns(_lengths())
+
+
+def _per_accelerator() -> pl.Expr:
+    """Give the rate of one accelerator, the minutes of a training times them, or the latency."""
+    return pl.coalesce(
+        pl.when(pl.col("result_unit") == LATENCY).then("result"),
+        "per_accelerator",
+        pl.col("accelerator_hours") * 60,
+        pl.col("result") / pl.col("accelerator_count"),
+    )
+
+
+def _unit() -> pl.Expr:
+    """Give the unit of ``_per_accelerator``."""
+    unit = pl.col("result_unit")
+    return (
+        pl.when(unit == LATENCY)
+        .then(unit)
+        .when(unit.is_in(TIMES))
+        .then("accelerator-" + unit)
+        .otherwise(unit + " per accelerator")
+    )
 
 
 def _lengths() -> list[pl.Expr]:

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.read.device.measured import label
+from hwprices.read.device.measured import TIMES, label
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
 from hwprices.read.terminal.where_sold import render_where_sold
 
@@ -128,12 +128,14 @@ def _measurements(row: Row) -> list[str]:
 
 
 def _figure(result: Row) -> str:
-    """Write a measured figure of one accelerator, and that of the system that was measured."""
+    """Write a rate of one accelerator and of the measured system; a time is the system's alone."""
     each = number(result["per_accelerator"], result["unit"])
     if result["result"] is None or result["accelerators"] is None:
         return each
-    if result["accelerators"] == 1:
-        return f"{number(result['result'], result['result_unit'])} on 1 accelerator"
+    if result["accelerators"] == 1 or result["result_unit"] in TIMES:
+        plural = "" if result["accelerators"] == 1 else "s"
+        accelerators = f"{number(result['accelerators'])} accelerator{plural}"
+        return f"{number(result['result'], result['result_unit'])} on {accelerators}"
     return f"{each} ({number(result['result'])} on {number(result['accelerators'])})"
 
 
