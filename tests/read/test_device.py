@@ -21,6 +21,7 @@ from hwprices.read.device import answer, figures, lookup, measured
 from hwprices.read.device.device import device
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
+from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.recommend.measurements import measurements
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.terminal.device import render_device
@@ -206,6 +207,35 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
     money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
     assert len(money) == 4
     assert [line for line in money if " per vCPU (" not in line] == []
+
+
+def test_a_cpu_has_the_speeds_that_recommend_uses(release: Release) -> None:
+    """llama-bench of Spare Cores on m7g and others; the answer was "no published measurement"."""
+    frame = device(release, "Graviton3")
+    row = frame.row(0, named=True)
+    (speed,) = [
+        result
+        for result in row["measured"]
+        if (result["model"], result["scenario"], result["system"])
+        == ("llama-2-7b", "SingleUser", "aws/m7g.16xlarge")
+    ]
+    (of_sheet,) = [
+        of_cpu
+        for of_cpu in cpu_speeds().by_cpu["aws-graviton3"]
+        if (of_cpu.model_id, of_cpu.kind, of_cpu.instance_type)
+        == ("llama-2-7b", "single_user", "m7g.16xlarge")
+    ]
+    assert (speed["result"], speed["vcpus"]) == (of_sheet.tokens_per_second, 64)
+    assert (speed["precision"], speed["software"]) == ("q4_k_m", "llama.cpp b4753")
+    assert (speed["input_tokens"], speed["output_tokens"], speed["users"]) == (1, 128, 1)
+    assert speed["source_url"].startswith("https://github.com/SpareCores/")
+    assert len(row["measured"]) == len(cpu_speeds().by_cpu["aws-graviton3"])
+    assert not [reason for reason in row["missing"] if reason.startswith("measured")]
+    assert [reason for reason in row["missing"] if "recommend --machines cpus" in reason]
+    lines = drawn(frame)
+    (line,) = [line for line in lines if "llama-2-7b SingleUser" in line]
+    assert f"at most {of_sheet.tokens_per_second:.4g} tokens/s on 64 vCPUs" in line
+    assert [line for line in lines if "Spare Cores" in line and "CC BY-SA 4.0" in line]
 
 
 def test_s12_a_cpu_names_only_machines_that_have_it(release: Release) -> None:

@@ -58,12 +58,16 @@ MEASUREMENTS = pl.List(
             "accelerators": pl.Float64,
             "input_tokens": pl.Float64,
             "output_tokens": pl.Float64,
+            "vcpus": pl.Int64,
+            "users": pl.Float64,
+            "precision": pl.String,
+            "software": pl.String,
         }
     )
 )
 """``result`` is of the whole system, which has as many ``accelerators``. ``per_accelerator`` of a
 training is minutes × accelerators, and of a latency the latency. The tokens are the mean lengths of
-the requests."""
+the requests. Results of a CPU are of machine types with so many ``vcpus``, and have no round."""
 
 COLUMNS = {
     "device_id": Column(pl.String, "", "Key in accelerators, cpus or local_hardware."),
@@ -130,7 +134,8 @@ COLUMNS = {
         MEASUREMENTS,
         "see unit",
         "The measured system that stands for it in each benchmark and scenario: the one that a"
-        " price of tokens rests on, for a machine one of its size where there is one.",
+        " price of tokens rests on, for a machine one of its size where there is one. Of a CPU"
+        " every measured machine type with it.",
     ),
     "usd_per_million_tokens": Column(
         TOKEN_PRICES,
@@ -302,14 +307,14 @@ class Answer:
             or self.rent.part_usd_per_hour
             or self.purchase.tco_usd_per_hour
         )
+        no_tokens = "no measured rate, or no hourly price"
+        if self.identity.type == "cpu" and self.performance.measured:
+            no_tokens = "`hwprices recommend --machines cpus --model NAME` estimates it"
         questions = [
             (any_hourly_cost, f"hourly cost: {no_rent}"),
             (self.purchase.purchase_price, f"purchase cost: {no_price}"),
             (self.performance.measured, "measured performance: no published measurement"),
-            (
-                self.performance.usd_per_million_tokens,
-                "cost per million tokens: no measured rate, or no hourly price",
-            ),
+            (self.performance.usd_per_million_tokens, f"cost per million tokens: {no_tokens}"),
             (self.power.tflops_per_watt, "TFLOPS/W: no dense rate or no TDP is published"),
             (
                 self.emissions.gco2e_per_hour,

@@ -26,6 +26,7 @@ from hwprices.read.device.answer import (
 from hwprices.read.device.price_dates import PriceDates
 from hwprices.read.device.where_sold import where_sold
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
+from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.tables import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
@@ -201,7 +202,9 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
         ),
         rent=rent,
         purchase=Purchase(),
-        performance=Performance(),
+        performance=Performance(
+            measured=figures.cpu_measurements(cpu_speeds().by_cpu.get(cpu_id, []))
+        ),
         power=Power(
             power_w=row["tdp_w"],
             power_basis=None if row["tdp_w"] is None else "TDP of the socket",

@@ -14,6 +14,7 @@ from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.price_dates import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
+from hwprices.read.recommend.cpu_speeds import CpuSpeed
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
@@ -24,6 +25,12 @@ DERIVED = "derived: one accelerator's share of a measured system"
 OWNED = "owned, measured on as many accelerators"
 OWNED_DERIVED = "owned, derived: their share of a measured system"
 """What a price of tokens rests on."""
+
+CPU_SCENARIOS = {"single_user": "SingleUser", "prompt": "Prompt", "serving": "Serving"}
+"""What was measured of a machine without accelerators, named as the scenarios of benchmarks."""
+
+CPU_RUN = ("model", "scenario", "precision", "software")
+"""What tells the runs on one machine apart."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,37 @@ def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
     system = {"result": "result", "result_unit": "result_unit", "accelerators": "accelerator_count"}
     lengths = ["input_tokens", "output_tokens"]
-    return results.select(*columns, "source_url", *lengths, **system).to_dicts()
+    return results.select(
+        *columns, "source_url", *lengths, "precision", "software", **system
+    ).to_dicts()
+
+
+def cpu_measurements(speeds: list[CpuSpeed]) -> list[dict[str, Any]]:
+    """Return measured speeds of machines with a CPU as the answer's column ``measured`` has them.
+
+    Sorted by model and scenario, small machines first.
+    """
+    rows = [
+        {
+            "model": speed.model_id,
+            "scenario": CPU_SCENARIOS[speed.kind],
+            "unit": "Tokens/s",
+            "system": f"{speed.provider}/{speed.instance_type}",
+            "source_url": speed.source_url,
+            "result": speed.tokens_per_second,
+            "result_unit": "Tokens/s",
+            "input_tokens": speed.input_tokens,
+            "output_tokens": speed.output_tokens,
+            "vcpus": speed.vcpus,
+            "users": speed.users,
+            "precision": speed.precision,
+            "software": speed.software,
+        }
+        for speed in speeds
+    ]
+    return sorted(
+        rows, key=lambda row: [row[name] for name in (*CPU_RUN, "vcpus", "system", "result")]
+    )
 
 
 def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str, Any]]:

@@ -30,6 +30,9 @@ FORMATS = ("int4", "int8", "bf16", "fp16")
 ALONE_FORMAT, FILLED_FORMAT = "int4", "bf16"
 """As measured where nothing is asked: llama.cpp for one user, vLLM for many."""
 
+CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
+"""Where the sheet cpu_speeds is from, and its license."""
+
 PEAKS = Efficiency(1.0, 1.0)  # measured rates are what programs reach
 
 
@@ -50,6 +53,7 @@ class CpuSpeed:
     users: float
     tokens_per_second: float
     software: str
+    source_url: str
 
     @property
     def model(self) -> ModelShape:

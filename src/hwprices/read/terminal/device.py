@@ -1,5 +1,6 @@
 """Draw the answer about one device."""
 
+from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -7,7 +8,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.measured import TIMES, label
+from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
 from hwprices.read.terminal.where_sold import render_where_sold
 
@@ -82,7 +85,7 @@ def _performance(row: Row) -> list[tuple[str, str]]:
     emissions = number(row["gco2e_per_hour"])
     emissions = f"{emissions}{_unit(row)}" if emissions else ""
     return [
-        ("measured", "\n".join(_measurements(row))),
+        ("measured", "\n".join(_cpu_runs(row) if row["type"] == "cpu" else _measurements(row))),
         ("USD/M tokens", "\n".join(token_prices)),
         ("USD/1000", "\n".join(_sample_prices(row))),
         ("power", with_remark(number(row["power_w"], "W"), row["power_basis"])),
@@ -125,6 +128,34 @@ def _measurements(row: Row) -> list[str]:
     if len(results) > MAX_LISTED:
         lines.append(f"and {len(results) - MAX_LISTED} more in the benchmarks table")
     return lines
+
+
+def _cpu_runs(row: Row) -> list[str]:
+    """Write one line per model and scenario on a CPU: the smallest machine, and the fastest."""
+    results = row["measured"] or []
+    lines = []
+    for (model, scenario, precision, software), group in groupby(
+        results, key=lambda result: tuple(result[name] for name in CPU_RUN)
+    ):
+        runs = list(group)
+        smallest, fastest = runs[0], max(runs, key=lambda run: float(run["result"]))
+        rates = _on_vcpus(smallest)
+        if fastest is not smallest:
+            rates += f", at most {_on_vcpus(fastest)}"
+        lengths = f"{number(smallest['input_tokens'])}/{number(smallest['output_tokens'])}"
+        lines.append(
+            f"{model} {scenario}: {rates}; tokens in/out {lengths}, {precision}, {software}"
+        )
+    if lines:
+        lines.append(f"{len(results)} figures, all in --json: {CPU_SPEEDS_SOURCE}")
+    return lines
+
+
+def _on_vcpus(run: Row) -> str:
+    """Write the speed of one machine."""
+    plural = "" if run["vcpus"] == 1 else "s"
+    rate = number(run["result"], "tokens/s")
+    return f"{rate} on {run['vcpus']} vCPU{plural} ({run['system']})"
 
 
 def _figure(result: Row) -> str:
