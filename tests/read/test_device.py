@@ -350,6 +350,21 @@ def test_a_machine_or_family_of_a_cloud_means_its_accelerator(
     assert device(release, name)["device_id"].item() == device_id
 
 
+def test_a_machine_that_nobody_sells_here_means_its_accelerator_too(release: Release) -> None:
+    """trn2 has no offer in the sample: "there is no device 'trn2'", a machine of instance_types."""
+    without = pl.col("instance_type").str.starts_with("trn2").not_()
+    unsold = Release({**release.tables, "offers": release.tables["offers"].filter(without)})
+    for name in ("trn2.48xlarge", "trn2"):
+        row = answered(unsold, name)
+        assert row["device_id"] == "aws-trainium2"
+        assert row["missing"][0] == (
+            "price of trn2.48xlarge: no offer in this release;"
+            " hwprices price trn2.48xlarge says why"
+        )
+        assert not [reason for reason in answered(release, name)["missing"] if "trn2" in reason]
+    assert not [reason for reason in answered(unsold, "Trainium2")["missing"] if "trn2" in reason]
+
+
 def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> None:
     with pytest.raises(HwpricesError, match="'P4' is 3 devices") as caught:
         device(release, "P4")

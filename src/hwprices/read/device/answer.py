@@ -3,6 +3,7 @@
 Each group is a dataclass whose fields are columns of the answer. A value that is not known is None.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from decimal import Decimal
@@ -323,9 +324,12 @@ class Answer:
         ]
         return [reason for value, reason in questions if not value]
 
-    def to_frame(self) -> pl.DataFrame:
-        """Make the one row of the answer, with the columns of SCHEMA."""
+    def to_frame(self, unanswered: Sequence[str] = ()) -> pl.DataFrame:
+        """Make the one row of the answer, with the columns of SCHEMA.
+
+        ``unanswered``: what to say, before ``missing``, of the name that was asked for.
+        """
         groups = [getattr(self, group.name) for group in fields(self)]
         row = {name: value for group in groups for name, value in vars(group).items()}
-        row["missing"] = self.missing()
+        row["missing"] = [*unanswered, *self.missing()]
         return pl.DataFrame([row], schema=SCHEMA)

@@ -72,7 +72,8 @@ def device(
     known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
     table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
-    return ANSWERS[table](dataset, device_id, ownership, known_rates).to_frame()
+    answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
+    return answer.to_frame(sold_as.unanswered(name, device_id))
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:

@@ -2,7 +2,10 @@
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from shlex import quote
+
+import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.tables import Tables
@@ -69,48 +72,86 @@ def candidates(dataset: Tables) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class SoldAs:
-    """Machine types and families that clouds sell, by what their users call them."""
+    """Machine types and families of clouds, by what their users call them."""
 
     accelerators: dict[str, list[str]]
     """Squeezed name: ids of the accelerators in it."""
 
+    without_offers: dict[str, list[str]] = field(default_factory=dict)
+    """Squeezed name: the machine types called so, where the release has no offer of any of them."""
+
     @classmethod
     def of(cls, dataset: Tables) -> "SoldAs":
-        """List the machine types of offers, and AWS's families: p5.48xlarge, p5.
+        """List the machine types with accelerators, and AWS's families: p5.48xlarge, p5.
 
         G4 is the families that begin so (g4dn, g4ad), because none has that name alone.
         """
-        pairs = (
-            dataset.scan("offers")
-            .select("provider", "instance_type", "accelerator_id")
-            .drop_nulls("accelerator_id")
-            .unique()
-            .sort("provider", "instance_type")
-            .collect()
-        )
         exact: dict[str, list[str]] = {}
         short: dict[str, list[str]] = {}
-        for provider, instance_type, accelerator_id in pairs.iter_rows():
+        machines: dict[str, list[str]] = {}
+        offered: set[str] = set()
+        for provider, instance_type, accelerator_id, is_offered in _machines(dataset).iter_rows():
             family = re.match(r"(([a-z]+\d+)[a-z]*)\.", instance_type)
-            _add(exact, squeeze(instance_type), accelerator_id)
-            if provider == "aws" and family:
-                _add(exact, family[1], accelerator_id)
-                _add(short, family[2], accelerator_id)
-        return cls(short | exact)
+            families = family.groups() if provider == "aws" and family else ()
+            names = [squeeze(instance_type), *families]
+            for name in names[:2]:
+                _add(exact, name, accelerator_id)
+            for name in names[2:]:
+                _add(short, name, accelerator_id)
+            for name in names:
+                _add(machines, name, instance_type)
+            if is_offered:
+                offered.update(names)
+        without_offers = {name: types for name, types in machines.items() if name not in offered}
+        return cls(short | exact, without_offers)
+
+    def unanswered(self, name: str, device_id: str) -> list[str]:
+        """Say that the machines by which a device was found have no price; nothing if they have."""
+        squeezed = squeeze(name)
+        if device_id not in self.accelerators.get(squeezed, []):
+            return []
+        types = self.without_offers.get(squeezed, [])
+        return [
+            f"price of {instance_type}: no offer in this release;"
+            f" hwprices price {quote(instance_type)} says why"
+            for instance_type in types
+        ]
 
 
-def _add(names: dict[str, list[str]], name: str, accelerator_id: str) -> None:
-    ids = names.setdefault(name, [])
-    if accelerator_id not in ids:
-        ids.append(accelerator_id)
+def _machines(dataset: Tables) -> pl.DataFrame:
+    """List provider, instance_type and accelerator_id, and whether the release has an offer."""
+    key = ["provider", "instance_type"]
+    offers = dataset.scan("offers").select(*key, "accelerator_id").unique()
+    described = (
+        dataset.scan("instance_types")
+        .select(*key, pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id")))
+        .explode("accelerators", empty_as_null=True)
+        .rename({"accelerators": "accelerator_id"})
+    )
+    offered = offers.select(key).unique().with_columns(is_offered=pl.lit(True))
+    return (
+        pl.concat([offers, described])
+        .drop_nulls("accelerator_id")
+        .unique()
+        .join(offered, on=key, how="left")
+        .with_columns(pl.col("is_offered").fill_null(False))
+        .sort(*key, "accelerator_id")
+        .collect()
+    )
+
+
+def _add(names: dict[str, list[str]], name: str, value: str) -> None:
+    values = names.setdefault(name, [])
+    if value not in values:
+        values.append(value)
 
 
 def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> tuple[str, str]:
     """Give table and id of the device that ``name`` means.
 
     An id as it is written comes first, then a name (with or without the maker's); a machine type or
-    family that a cloud sells means its accelerator, and where it is a device's name too, both are
-    offered. Else it is the only device of a table that has all the words of the name.
+    family of a cloud means its accelerator, and where it is a device's name too, both are offered.
+    Else it is the only device of a table that has all the words of the name.
 
     Raises:
         HwpricesError: no device fits, or several do; the line names the nearest ones.
