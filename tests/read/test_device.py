@@ -322,6 +322,24 @@ def test_an_unclear_name_gives_the_nearest_devices(
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("GCP", "gcp is a cloud and no device. hwprices find --provider gcp lists what it offers."),
+        (
+            "m7g.xlarge",
+            "m7g.xlarge is a machine type of aws and no device."
+            " hwprices price m7g.xlarge shows what it costs.",
+        ),
+    ],
+)
+def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
+    """CoreWeave, a cloud, was asked for: "Did you mean d-matrix-corsair?"."""
+    with pytest.raises(HwpricesError) as caught:
+        device(release, name)
+    assert str(caught.value) == message
+
+
 def test_spelling_does_not_matter(release: Release) -> None:
     devices = lookup.candidates(release)
     for name in ("RTX 4090", "rtx-4090", "RTX4090", "NVIDIA RTX 4090"):

@@ -25,6 +25,7 @@ from hwprices.read.device.answer import (
 )
 from hwprices.read.device.price_dates import PriceDates
 from hwprices.read.device.where_sold import where_sold
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.tables import Tables
@@ -71,7 +72,8 @@ def device(
     """
     known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
-    table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as)
+    names = Vocabulary.of(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
+    table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as, names)
     answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
     return answer.to_frame(sold_as.unanswered(name, device_id))
 

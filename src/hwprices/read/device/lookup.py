@@ -8,6 +8,9 @@ from shlex import quote
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find import words as meanings
+from hwprices.read.find.machines import find_machines
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
 
 TABLES = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
@@ -146,15 +149,23 @@ def _add(names: dict[str, list[str]], name: str, value: str) -> None:
         values.append(value)
 
 
-def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> tuple[str, str]:
+def find(
+    devices: list[Candidate],
+    name: str,
+    sold_as: SoldAs | None = None,
+    names: Vocabulary | None = None,
+) -> tuple[str, str]:
     """Give table and id of the device that ``name`` means.
 
     An id as it is written comes first, then a name (with or without the maker's); a machine type or
     family of a cloud means its accelerator, and where it is a device's name too, both are offered.
     Else it is the only device of a table that has all the words of the name.
 
+    ``names``: what else a name may mean in the release.
+
     Raises:
-        HwpricesError: no device fits, or several do; the line names the nearest ones.
+        HwpricesError: no device fits, or several do; the line names the nearest ones, or says what
+            the name is and what to ask.
     """
     squeezed = squeeze(name)
     if not squeezed:
@@ -182,7 +193,28 @@ def find(devices: list[Candidate], name: str, sold_as: SoldAs | None = None) -> 
             return table, matches[0]
         if matches:
             raise _ambiguous(name, matches)
+    if names is not None:
+        _refuse_what_is_no_device(name, names)
     raise HwpricesError(f"there is no device {name!r}", _suggestions(devices, squeezed))
+
+
+def _refuse_what_is_no_device(name: str, names: Vocabulary) -> None:
+    """Say what to ask of a cloud, or of a machine type whose accelerator is none or not known.
+
+    Raises:
+        HwpricesError: the name is one of these.
+    """
+    text = " ".join(name.lower().split())
+    for provider in meanings.providers(text, names):
+        raise HwpricesError(
+            f"{names.providers[provider]} is a cloud and no device",
+            f"hwprices find --provider {provider} lists what it offers.",
+        )
+    for machine in find_machines(names.machines, name):
+        raise HwpricesError(
+            f"{machine.instance_type} is a machine type of {machine.provider} and no device",
+            f"hwprices price {quote(machine.instance_type)} shows what it costs.",
+        )
 
 
 def _ambiguous(name: str, matches: list[str]) -> HwpricesError:
