@@ -322,6 +322,21 @@ def test_an_unclear_name_gives_the_nearest_devices(
     assert message in str(caught.value)
 
 
+def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Release) -> None:
+    """apple-m4 is a GPU and a CPU; the second could not be had by its id."""
+    sheet = sheets.load("cpus").filter(cpu_id="apple-m4")
+    columns = release.tables["cpus"].columns
+    both = pl.concat([release.tables["cpus"], sheet.select(columns)], how="vertical_relaxed")
+    with_m4 = Release({**release.tables, "cpus": both})
+    chip = answered(with_m4, "apple-m4")
+    assert chip["type"] == "soc"
+    assert chip["notes"].endswith("too: hwprices device cpus/apple-m4.")
+    cpu = answered(with_m4, "cpus/apple-m4")
+    assert (cpu["device_id"], cpu["type"]) == ("apple-m4", "cpu")
+    assert "accelerators/apple-m4" in cpu["notes"]
+    assert "hwprices device" not in (answered(with_m4, "Graviton3")["notes"] or "")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

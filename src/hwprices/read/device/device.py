@@ -57,7 +57,8 @@ def device(
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
     ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
-    family of a cloud (p5.48xlarge, P5). ``ownership`` holds the assumptions behind
+    family of a cloud (p5.48xlarge, P5). An id that two tables have means the accelerator; the
+    other is asked for with its table (cpus/apple-m4). ``ownership`` holds the assumptions behind
     tco_usd_per_hour, ``rates`` what other currencies are worth in USD ({"EUR": "1.08"}). The
     columns are those of ``answer.COLUMNS``; costs and emissions are of one accelerator or of one
     vCPU of a CPU, and of a whole machine where that is what is asked for.
@@ -73,9 +74,20 @@ def device(
     known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
     names = Vocabulary.of(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
-    table, device_id = lookup.find(lookup.candidates(dataset), name, sold_as, names)
+    devices = lookup.candidates(dataset)
+    table, device_id = lookup.find(devices, name, sold_as, names)
     answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
-    return answer.to_frame(sold_as.unanswered(name, device_id))
+    namesakes = lookup.namesakes(devices, table, device_id)
+    return _naming(answer, namesakes).to_frame(sold_as.unanswered(name, device_id))
+
+
+def _naming(answer: Answer, namesakes: list[str]) -> Answer:
+    """Add to the notes how to ask for the devices that have the same id."""
+    if not namesakes:
+        return answer
+    others = f"The id has another answer too: hwprices device {', '.join(namesakes)}."
+    notes = f"{answer.identity.notes} {others}" if answer.identity.notes else others
+    return replace(answer, identity=replace(answer.identity, notes=notes))
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:

@@ -29,6 +29,11 @@ class Candidate:
     vendor: str
 
     @property
+    def table_and_id(self) -> str:
+        """The id with its table: cpus/apple-m4, where accelerators have an apple-m4 too."""
+        return f"{self.table}/{self.device_id}"
+
+    @property
     def short_id(self) -> str:
         """The id without the maker: nvidia-l4 is l4. The id dgx-h100 stays, DGX is no maker."""
         maker = words(self.vendor.split(maxsplit=1)[0] if self.vendor else "")
@@ -149,6 +154,15 @@ def _add(names: dict[str, list[str]], name: str, value: str) -> None:
         values.append(value)
 
 
+def namesakes(devices: list[Candidate], table: str, device_id: str) -> list[str]:
+    """List the devices of other tables with the same id, each with its table."""
+    return [
+        candidate.table_and_id
+        for candidate in devices
+        if candidate.device_id == device_id and candidate.table != table
+    ]
+
+
 def find(
     devices: list[Candidate],
     name: str,
@@ -157,9 +171,10 @@ def find(
 ) -> tuple[str, str]:
     """Give table and id of the device that ``name`` means.
 
-    An id as it is written comes first, then a name (with or without the maker's); a machine type or
-    family of a cloud means its accelerator, and where it is a device's name too, both are offered.
-    Else it is the only device of a table that has all the words of the name.
+    An id as it is written comes first, alone or after its table (cpus/apple-m4), then a name (with
+    or without the maker's); a machine type or family of a cloud means its accelerator, and where it
+    is a device's name too, both are offered. Else it is the only device of a table that has all the
+    words of the name.
 
     ``names``: what else a name may mean in the release.
 
@@ -173,7 +188,7 @@ def find(
             "no device was named", "Give an id or a name, such as nvidia-l4 or RTX 4090."
         )
     for candidate in devices:
-        if candidate.device_id == name:
+        if name in (candidate.device_id, candidate.table_and_id):
             return candidate.table, candidate.device_id
     sold = sold_as.accelerators.get(squeezed, []) if sold_as else []
     for candidate in devices:
