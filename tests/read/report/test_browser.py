@@ -264,6 +264,18 @@ def test_the_cheapest_offers_are_those_of_data_centers(wide: Visit) -> None:
     assert "RunPod, private people On demand $2.69" in shown
 
 
+def test_prices_of_tokens_and_measurements_say_the_lengths_and_the_system(wide: Visit) -> None:
+    """Llama 2 70B: 294 tokens in and 294 out, on eight H100."""
+    page = wide.go("accelerators?devices=nvidia-h100-sxm5-80gb")
+    line = page.locator("table.compare tr", has_text="llama2 70b")
+    assert "294 tokens in, 294 out" in line.inner_text()
+    measured = page.locator("table.compare tr", has_text="llama2-70b-99, Offline")
+    measured.get_by_role("button").click()
+    text = page.locator("dialog.source").inner_text()
+    assert "8 accelerators" in text
+    assert "294 tokens in, 294 out" in text
+
+
 QUESTIONS = 500 if NIGHTLY else 8
 
 

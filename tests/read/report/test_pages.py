@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.read.report import pages, report
+from hwprices.read.report import index, pages, report
 from hwprices.read.report.journey import Explained
 from hwprices.read.report.pages import file_name
 
@@ -148,6 +148,20 @@ def test_an_accelerator_page_says_the_size_of_the_measured_system_and_the_length
     rows = [row for row in page.split("<tr>") if "llama2-70b-99<" in row and "Offline" in row]
     assert rows
     assert '<td class="figure">8</td><td class="figure">294, 294</td>' in rows[0]
+
+
+def test_the_page_has_the_size_and_the_lengths_of_each_measurement(
+    dataset: hwprices.Dataset,
+) -> None:
+    results = index.benchmarks(dataset, dataset.scan("offers").collect())
+    (result,) = [
+        row
+        for row in results
+        if (row["accelerator_id"], row["model"], row["scenario"])
+        == ("nvidia-h100-sxm5-80gb", "llama2-70b-99", "Offline")
+    ]
+    assert (result["accelerator_count"], result["per_accelerator"]) == (8, 3022.575)
+    assert (result["input_tokens"], result["output_tokens"]) == (294, 294)
 
 
 def test_hostile_names_stay_text(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { cheapest, cheapestOfPrivateHosts, lowest, WAYS, type Price } from "./cheapest";
-import { number, usd } from "./format";
+import { integer, number, usd } from "./format";
 import { acceleratorPage } from "./links";
 import { offerKey, privateTitle, type Release, type Row } from "./release";
 import { Figure, sourceLine, useSource, type Source } from "./source";
@@ -109,7 +109,7 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
           <Group heading="USD per million tokens, from measurements" columns={rows.length}>
             <TokenLines release={release} rows={rows} show={show} />
           </Group>
-          <Group heading="Measured (MLPerf, best newest result per accelerator)" columns={rows.length}>
+          <Group heading="Measured, per accelerator of the system that stands for it" columns={rows.length}>
             <MeasuredLines release={release} rows={rows} show={show} />
           </Group>
         </table>
@@ -325,6 +325,9 @@ function PflopLine({ release, format, rows, show }: LineProps & { format: "bf16"
 
 const TOKENS = /^usd_per_million_tokens_(.+)$/;
 
+/** The lengths that such a price is for, in the description of its column. */
+const LENGTHS = /[\d,]+ tokens in, [\d,]+ out|lengths not known/;
+
 function TokenLines({ release, rows, show }: LineProps) {
   const lowestOf = (row: Row, column: string) => lowestOffer(release, String(row.accelerator_id), column);
   const columns = release.facts.columns.filter(
@@ -335,7 +338,9 @@ function TokenLines({ release, rows, show }: LineProps) {
     <>
       {columns.map((info) => (
         <tr key={info.name}>
-          <th scope="row">{TOKENS.exec(info.name)![1]!.replaceAll("_", " ")}</th>
+          <th scope="row">
+            {TOKENS.exec(info.name)![1]!.replaceAll("_", " ")} <small>{LENGTHS.exec(info.description)?.[0]}</small>
+          </th>
           {rows.map((row) => {
             const price = lowestOf(row, info.name);
             if (!price) {
@@ -379,6 +384,15 @@ function lowestOffer(release: Release, accelerator: string, name: string): Price
   return best;
 }
 
+function measuredSystem(result: Row): string {
+  const count = Number(result.accelerator_count ?? 0);
+  return count ? `${String(result.system)}, ${integer(count)} accelerator${count === 1 ? "" : "s"}` : String(result.system);
+}
+
+function lengthsOf(result: Row): string {
+  return `${integer(Number(result.input_tokens))} tokens in, ${integer(Number(result.output_tokens))} out`;
+}
+
 function MeasuredLines({ release, rows, show }: LineProps) {
   const ids = new Set(rows.map((row) => row.accelerator_id));
   const own = release.facts.benchmarks.filter((result) => ids.has(result.accelerator_id));
@@ -405,7 +419,8 @@ function MeasuredLines({ release, rows, show }: LineProps) {
               value: number(Number(result.per_accelerator)),
               lines: [
                 { term: "Unit", text: String(result.unit) },
-                { term: "System", text: String(result.system) },
+                { term: "System", text: measuredSystem(result) },
+                ...(result.input_tokens ? [{ term: "Lengths", text: lengthsOf(result) }] : []),
                 { term: "Round", text: `MLPerf ${String(result.round)}${result.official ? "" : ", not official"}` },
                 sourceLine("Source", String(result.source_url ?? "")),
               ],

@@ -152,6 +152,11 @@ def benchmarks(dataset: Dataset, offers: pl.DataFrame) -> list[Mapping[str, Any]
 
     Where ``offers`` have a price that rests on a measurement, it is of the size of the cheapest.
     """
-    wanted = ["accelerator_id", "model", "scenario", "round", "per_accelerator", "unit"]
+    wanted = ["accelerator_id", "scenario", "round", "per_accelerator", "unit", "accelerator_count"]
+    lengths = ["input_tokens", "output_tokens"]
     results = measured.results(dataset, measured.sizes_of(measured.cheapest_offers(offers)))
-    return payload.rows(results.select(*wanted, "system", "official", "source_url"))
+    # results of 99.9 % accuracy that count for 99 % stand beside those of other accelerators
+    of_benchmark = results.with_columns(model="benchmark")
+    return payload.rows(
+        of_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
+    )
