@@ -365,3 +365,19 @@ def test_benchmarks_cover_the_rounds_and_the_fine_tuning(sheets: Sheets) -> None
 def test_the_report_is_up_to_date() -> None:
     written = spec_crosscheck.TARGET.read_text(encoding="utf-8")
     assert written == spec_crosscheck.report(), "run make docs"
+
+
+def test_a_server_gives_tokens_and_not_samples(sheets: Sheets) -> None:
+    """Under Server a system gives at least a twentieth of its Offline tokens.
+
+    Llama 2 70B of v4.0 had a 300th: samples per second, which were called Tokens/s.
+    """
+    key = ["accelerator_id", "model", "round", "system"]
+    of_tokens = sheets["benchmarks"].filter(result_unit="Tokens/s").drop_nulls("result")
+    offline, server = (
+        of_tokens.filter(scenario=scenario).select(*key, result=pl.col("result"))
+        for scenario in ("Offline", "Server")
+    )
+    both = server.join(offline, on=key, suffix="_offline")
+    assert both.height > 400
+    assert both.filter(pl.col("result") * 20 < pl.col("result_offline")).is_empty()
