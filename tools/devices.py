@@ -129,7 +129,7 @@ def measured(row: Row, *, training: bool) -> str:
     if not results:
         return ""
     first = results[0]
-    alone = " one user" if first["scenario"] == "SingleUser" else ""
+    alone = f" one user, {first['precision']}" if first["scenario"] == "SingleUser" else ""
     if training:
         return f"{first['result']:,.4g} min on {first['accelerators']:.0f} ({first['model']})"
     return f"{first['per_accelerator']:,.4g} tok/s{alone} ({first['model']})"

@@ -22,6 +22,10 @@ TIMES = ["minutes", LATENCY]
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]
 """Scenarios that send the requests of the benchmark, whose mean lengths are known."""
 
+ALONE = ["SingleUser", "Prompt"]
+"""Scenarios of one sequence. The format of the weights is part of what was measured, where under
+the others it is the submitter's choice."""
+
 PRICE_OF_ONE = "usd_per_accelerator_hour"
 
 PRICE_COLUMNS: dict[str, str | None] = {
@@ -80,6 +84,8 @@ def sizes_of(cheapest: pl.DataFrame) -> Size:
 def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> pl.DataFrame:
     """Choose the result that stands for an accelerator in each benchmark and scenario.
 
+    Of one sequence one in each format of the weights.
+
     Those of all accelerators where none is named: one query for each would take 10 ms.
 
     Results of systems of the machine's size go before those of other sizes, but for images, speech
@@ -87,10 +93,11 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
     ``recommend`` has it. The open division, which may change the model, is left out.
 
     Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``
-    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, and ``unit``. For a training
-    it is minutes × accelerators, in accelerator-minutes; a latency is that of the system, because
-    more accelerators do not divide it. ``input_tokens`` and ``output_tokens`` are the mean lengths
-    of the requests, where they are known.
+    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, ``unit``, and ``own_format``
+    (the format, of one sequence alone). For a training it is minutes × accelerators, in
+    accelerator-minutes; a latency is that of the system, because more accelerators do not divide
+    it. ``input_tokens`` and ``output_tokens`` are the mean lengths of the requests, where they are
+    known.
     """
     is_asked = pl.lit(True)
     if accelerator_id is not None:
@@ -101,12 +108,13 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
         .filter(is_asked, closed)
         .with_columns(per_accelerator=_per_accelerator(), unit=_unit())
     )
-    measured = formulas.with_benchmark(rows.drop_nulls("per_accelerator").collect()).filter(
-        ~pl.col("benchmark").str.ends_with("-99.9")
-    )
-    key = ["accelerator_id", "benchmark", "scenario", "result_unit"]
+    own_format = pl.when(pl.col("scenario").is_in(ALONE)).then("precision")
+    measured = formulas.with_benchmark(
+        rows.drop_nulls("per_accelerator").with_columns(own_format=own_format).collect()
+    ).filter(~pl.col("benchmark").str.ends_with("-99.9"))
+    key = ["accelerator_id", "benchmark", "scenario", "result_unit", "own_format"]
     chosen = []
-    for (device_id, benchmark, _, unit), group in measured.sort("system").group_by(
+    for (device_id, benchmark, _, unit, _), group in measured.sort("system").group_by(
         key, maintain_order=True
     ):
         of_all_sizes = group.to_dicts()

@@ -156,7 +156,10 @@ def benchmarks(dataset: Dataset, offers: pl.DataFrame) -> list[Mapping[str, Any]
     lengths = ["input_tokens", "output_tokens"]
     results = measured.results(dataset, measured.sizes_of(measured.cheapest_offers(offers)))
     # results of 99.9 % accuracy that count for 99 % stand beside those of other accelerators
-    of_benchmark = results.with_columns(model="benchmark")
+    of_benchmark = results.with_columns(
+        model="benchmark",
+        scenario=pl.concat_str("scenario", "own_format", separator=", ", ignore_nulls=True),
+    )
     return payload.rows(
         of_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
     )

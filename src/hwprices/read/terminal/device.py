@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.device.figures import CPU_RUN
-from hwprices.read.device.measured import TIMES, label
+from hwprices.read.device.measured import ALONE, TIMES, label
 from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
 from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
 from hwprices.read.terminal.where_sold import render_where_sold
@@ -158,16 +158,26 @@ def _on_vcpus(run: Row) -> str:
     return f"{rate} on {run['vcpus']} vCPU{plural} ({run['system']})"
 
 
+def _format(result: Row) -> str:
+    """Write the format of the weights, where it is part of what was measured."""
+    known = result["scenario"] in ALONE and result["precision"]
+    return f", {result['precision']}" if known else ""
+
+
 def _figure(result: Row) -> str:
     """Write a rate of one accelerator and of the measured system; a time is the system's alone."""
     each = number(result["per_accelerator"], result["unit"])
     if result["result"] is None or result["accelerators"] is None:
-        return each
+        return each + _format(result)
     if result["accelerators"] == 1 or result["result_unit"] in TIMES:
         plural = "" if result["accelerators"] == 1 else "s"
         accelerators = f"{number(result['accelerators'])} accelerator{plural}"
-        return f"{number(result['result'], result['result_unit'])} on {accelerators}"
-    return f"{each} ({number(result['result'])} on {number(result['accelerators'])})"
+        return (
+            f"{number(result['result'], result['result_unit'])} on {accelerators}{_format(result)}"
+        )
+    return (
+        f"{each} ({number(result['result'])} on {number(result['accelerators'])}){_format(result)}"
+    )
 
 
 def _token_price(price: Row) -> str:
