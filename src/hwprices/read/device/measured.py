@@ -119,7 +119,7 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
     ):
         of_all_sizes = group.to_dicts()
         wanted = None if benchmark in SAMPLE_MODELS else size(str(device_id), str(benchmark))
-        of_size = [row for row in of_all_sizes if row["accelerator_count"] == wanted]
+        of_size = [row for row in of_all_sizes if wanted and row["accelerator_count"] == wanted]
         chosen.append(representative(of_size or of_all_sizes, less_is_better=unit in TIMES))
     return pl.DataFrame(chosen, schema=measured.schema).sort(key).with_columns(_lengths())
 
