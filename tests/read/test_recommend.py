@@ -182,6 +182,36 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     assert (both["usd_per_million_tokens_fast"] >= both["usd_per_million_tokens"]).all()
 
 
+@settings(max_examples=10, deadline=None)
+@given(
+    st.sampled_from(["llama-2-70b", "llama-3.1-8b", "mixtral-8x7b"]),
+    st.floats(min_value=1, max_value=100),
+    st.floats(min_value=0.05, max_value=3),
+    st.sampled_from([None, 1, 20, 500]),
+)
+def test_no_ranked_machine_breaks_a_limit(
+    release: Release, model: str, wanted: float, latest: float, users: float | None
+) -> None:
+    asked = Serving(
+        concurrency=users, min_tokens_per_second=wanted, max_seconds_to_first_token=latest
+    )
+    fit, _ = ranked(release, model, serving=asked, limits=Limits(machines="all"))
+    each = fit["tokens_per_second_per_user"]
+    assert (each >= wanted * (1 - 1e-9)).all()
+    assert (fit["seconds_to_first_token"] <= latest * (1 + 1e-9)).all()
+
+
+def test_the_floor_of_speeds_is_said_where_it_holds(release: Release) -> None:
+    """What was measured had no floor: MLPerf's full queue."""
+    floor = "at least 5 tokens/s each"
+    vague = recommend("llama-2-70b", dataset=release)["assumed"][0]
+    assert f"{floor} (measured speeds have no such floor);" in vague
+    asked = recommend("llama-2-70b", dataset=release, serving=Serving(output_tokens=300))
+    assert f"{floor};" in asked["assumed"][0]
+    cpus = Limits(machines="cpus")
+    assert f"{floor};" in recommend("llama-2-70b", dataset=release, limits=cpus)["assumed"][0]
+
+
 def test_more_requests_take_more_machines(release: Release) -> None:
     few, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1))
     many, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1000))

@@ -1,5 +1,6 @@
 """Speeds of machines: by hand, against measurements, and what must hold for any question."""
 
+import math
 import statistics
 from dataclasses import replace
 
@@ -125,6 +126,99 @@ def test_filling_keeps_the_speed_of_each_user(name: str, wanted: float) -> None:
         model, H100, Efficiency(0.5, 0.5), CHAT, most=512, min_tokens_per_second=wanted
     )
     assert found is None or found.tokens_per_second_per_user >= wanted
+
+
+def test_a_limit_of_all_tokens_leaves_fewer_users_and_not_slower_ones() -> None:
+    """At most 1,010 tokens/s for all are 50 users of 20.2 tokens/s, whatever the memory holds."""
+    model = model_shape("llama-3.1-8b")
+
+    def filled(wanted: float, limit: float) -> serving.Speed:
+        found = serving.fill(
+            *(model, H100, PERFECT, CHAT),
+            most=512,
+            min_tokens_per_second=wanted,
+            most_tokens_per_second=limit,
+        )
+        assert found is not None
+        return found
+
+    assert filled(20, math.inf).batch == 512
+    limited = filled(20, 1010)
+    assert (limited.batch, limited.tokens_per_second) == (50, pytest.approx(1010))
+    assert limited.tokens_per_second_per_user == pytest.approx(20.2)
+    assert filled(0.001, 1000).tokens_per_second_per_user == pytest.approx(1000 / 512)
+
+
+def test_the_first_token_is_that_of_a_request_alone() -> None:
+    """The prompt and one step, however many are served beside it and whatever limits them."""
+    model = model_shape("llama-3.1-70b")
+    alone = serving.prompt_seconds(model, H100, PERFECT, CHAT)
+    alone += serving.step_seconds(model, H100, PERFECT, CHAT, 1)
+    for batch in (1, 8, 256):
+        found = serving.speed(model, H100, PERFECT, CHAT, batch)
+        assert found.seconds_to_first_token == alone
+        assert serving.at_most(found, 1.0).seconds_to_first_token == alone
+
+
+def test_r1_on_eight_b200_serves_as_many_users_as_its_limit_allows(
+    devices: dict[str, Device], measured: list[Measurement]
+) -> None:
+    """32,000 tokens in, 1,000 out, and 20 tokens/s for each user.
+
+    MLPerf's fastest system did 7,313 tokens/s on each B200 with 800 tokens in and 3,880 out, which
+    is the work of 160 tokens/s with the longer prompts: 1,282 on eight, and 1,282 / 20 = 64 users.
+    """
+    machine = Machine(devices["nvidia-b200"], 8, 0.9 * 180 * 2.0**30)
+    demand = Demand(model_shape("deepseek-r1"), 32_000, 1000, "fp4", min_tokens_per_second=20)
+    estimator = Estimator(measured, {"nvidia-b200": machine.usable_bytes})
+    answers = [
+        estimator.answer(machine, one, as_measured=False)
+        for one in (demand, replace(demand, min_tokens_per_second=5))
+    ]
+    speeds = [answer.speed for answer in answers if answer is not None]
+    assert speeds[0].tokens_per_second == pytest.approx(1282.4, rel=1e-3)
+    assert speeds[0].batch == 64
+    assert speeds[0].tokens_per_second_per_user >= 20
+    assert speeds[1].batch == 256
+    assert speeds[1].seconds_to_first_token == speeds[0].seconds_to_first_token
+
+
+@given(
+    name=st.sampled_from(["llama-3.1-8b", "llama-3.1-70b", "deepseek-r1", "llama-2-70b", "3B"]),
+    accelerator=st.sampled_from(
+        ["nvidia-b200", "nvidia-h100-sxm5-80gb", "nvidia-l40s", "amd-mi300x", "google-tpu-v5e"]
+    ),
+    lengths=st.tuples(st.integers(1, 3000), st.integers(1, 1000)),
+    wanted=st.floats(min_value=0.1, max_value=200),
+    latest=st.none() | st.floats(min_value=0.01, max_value=5),
+    users=st.none() | st.integers(8, 4000),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_answer_breaks_a_limit_that_was_asked_for(
+    devices: dict[str, Device],
+    measured: list[Measurement],
+    name: str,
+    accelerator: str,
+    lengths: tuple[int, int],
+    wanted: float,
+    latest: float | None,
+    users: int | None,
+) -> None:
+    machine = Machine(devices[accelerator], 8, 72 * 2.0**30)
+    demand = Demand(
+        *(model_shape(name), *lengths, "fp8"),
+        concurrency=users,
+        min_tokens_per_second=wanted,
+        max_seconds_to_first_token=latest,
+    )
+    estimator = Estimator(measured, {accelerator: machine.usable_bytes})
+    answer = estimator.answer(machine, demand, as_measured=False)
+    if answer is None:
+        return
+    speed = answer.speed
+    assert speed.tokens_per_second_per_user >= wanted * (1 - 1e-9)
+    assert latest is None or speed.seconds_to_first_token <= latest * (1 + 1e-9)
+    assert speed.tokens_per_second == pytest.approx(speed.batch * speed.tokens_per_second_per_user)
 
 
 @given(

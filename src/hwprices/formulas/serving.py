@@ -5,7 +5,8 @@ al., Efficiently Scaling Transformer Inference, https://arxiv.org/abs/2211.05102
 are fitted on measurements; docs/method.md shows how far the result is from them.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
@@ -133,10 +134,12 @@ def speed(
     """Compute how fast a replica serves ``batch`` sequences at once.
 
     While a sequence generates its tokens, the machine also reads the prompts of the others; with
-    stages the sequences are divided into as many groups, each in another machine.
+    stages the sequences are divided into as many groups, each in another machine. The first token
+    is that of a request alone: it waits for no other.
     """
     group = max(1.0, batch / replica.stages)
     step = step_seconds(model, replica, efficiency, request, group)
+    alone = step_seconds(model, replica, efficiency, request, 1)
     prompt = prompt_seconds(model, replica, efficiency, request)
     prompts = group * prompt
     seconds = prompts + request.output_tokens * step
@@ -145,8 +148,21 @@ def speed(
         batch=batch,
         tokens_per_second=batch * per_user,
         tokens_per_second_per_user=per_user,
-        seconds_to_first_token=prompt + step,
+        seconds_to_first_token=prompt + alone,
         prompt_share=prompts / seconds,
+    )
+
+
+def at_most(found: Speed, most_tokens_per_second: float) -> Speed:
+    """Hold the tokens of all sequences below a limit, which they share equally.
+
+    The first token of a request alone takes as long as before.
+    """
+    share = min(1.0, most_tokens_per_second / found.tokens_per_second)
+    return replace(
+        found,
+        tokens_per_second=found.tokens_per_second * share,
+        tokens_per_second_per_user=found.tokens_per_second_per_user * share,
     )
 
 
@@ -158,27 +174,25 @@ def fill(
     *,
     most: float,
     min_tokens_per_second: float = 0.0,
+    most_tokens_per_second: float = math.inf,
 ) -> Speed | None:
     """Find the most sequences, at most ``most``, that are each served that fast.
 
-    None where not even one is. A sequence is never faster in a larger batch, so the number is found
-    by halving.
+    ``most_tokens_per_second``: more than these the replica never generates for all of them. None
+    where not even one sequence is fast enough. A sequence is never faster in a larger batch, so the
+    number is found by halving.
     """
+
+    def of(batch: float) -> Speed:
+        return at_most(speed(model, replica, efficiency, request, batch), most_tokens_per_second)
+
     low, high = 1, int(most)
-    if high < 1:
-        return None
-    if _per_user(model, replica, efficiency, request, low) < min_tokens_per_second:
+    if high < 1 or of(low).tokens_per_second_per_user < min_tokens_per_second:
         return None
     while low < high:
         middle = (low + high + 1) // 2
-        if _per_user(model, replica, efficiency, request, middle) >= min_tokens_per_second:
+        if of(middle).tokens_per_second_per_user >= min_tokens_per_second:
             low = middle
         else:
             high = middle - 1
-    return speed(model, replica, efficiency, request, float(low))
-
-
-def _per_user(
-    model: ModelShape, replica: Replica, efficiency: Efficiency, request: Request, batch: float
-) -> float:
-    return speed(model, replica, efficiency, request, batch).tokens_per_second_per_user
+    return of(float(low))

@@ -315,7 +315,11 @@ def assumptions(job: Job) -> str:
             parts.append(f"{requests}, which costs are divided by")
         elif job.serving.concurrency is None:
             speed = job.serving.min_tokens_per_second or READING_SPEED
-            parts.append(f"as many users at once as a machine holds, {speed:g} tokens/s each")
+            measured = job.is_vague and job.lengths_from and job.limits.machines != "cpus"
+            parts.append(
+                f"as many users at once as a machine holds, at least {speed:g} tokens/s each"
+                + (" (measured speeds have no such floor)" if measured else "")
+            )
         if job.precision is None and job.limits.machines != "cpus":
             parts.append("weights as measured, else 8 bits")
         if job.precision is None and job.limits.machines != "accelerators":

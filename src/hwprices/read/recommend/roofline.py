@@ -1,5 +1,6 @@
 """Compute how fast a machine serves a model from its rates, its memory and its links."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -47,12 +48,19 @@ class Demand:
 
 
 def roofline(
-    machine: Machine, demand: Demand, fitted: Calibration, bits: float | None = None
+    machine: Machine,
+    demand: Demand,
+    fitted: Calibration,
+    bits: float | None = None,
+    most_per_device: float = math.inf,
 ) -> tuple[Speed, int] | None:
     """Compute the speed of a machine, and how many devices hold a copy of the model.
 
     Copies are tried on 1, 2, 4 … devices, at most as many as the model has heads; the division with
-    the most tokens per second counts. None where no division serves the demand.
+    the most tokens per second counts, of those that are equal the one with the most users, and then
+    the one whose first token comes first. ``bits``: of a stored weight, where they are odd.
+    ``most_per_device``: tokens/s that one accelerator generates at most. None where no division
+    serves the demand.
     """
     results = []
     for devices in divisions(machine.count, demand.model.heads):
@@ -76,12 +84,22 @@ def roofline(
             request,
             most=most,
             min_tokens_per_second=demand.min_tokens_per_second,
+            most_tokens_per_second=most_per_device * machine.whole_devices * devices * copy.stages,
         )
         if speed is None or _too_late(speed, demand):
             continue
         busy = copies if demand.concurrency is None else min(copies, demand.concurrency)
         results.append((_of_copies(speed, busy), devices))
-    return max(results, key=lambda result: result[0].tokens_per_second, default=None)
+    return max(results, key=lambda result: _merit(result[0]), default=None)
+
+
+def _merit(speed: Speed) -> tuple[float, float, float]:
+    """Give what divisions of a machine are compared by, the largest first.
+
+    Divisions that reach the same limit differ in the last digits alone, which do not count.
+    """
+    equal_digits = float(f"{speed.tokens_per_second:.9g}")
+    return equal_digits, speed.batch, -speed.seconds_to_first_token
 
 
 def is_single_user(demand: Demand) -> bool:

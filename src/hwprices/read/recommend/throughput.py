@@ -1,5 +1,6 @@
 """Say how fast a machine serves a language model: as measured, scaled from it, or modelled."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -89,13 +90,14 @@ class Estimator:
                 return answer
         nearest = self.nearest(device, demand.model, kind)
         factor = self.nearest_factor(machine, demand.model, kind)
-        result = roofline(machine, _before_scaling(demand, factor), self.fitted)
+        most = self._most_per_device(device, demand, kind)
+        asked = _before_scaling(demand, factor)
+        result = roofline(machine, asked, self.fitted, most_per_device=most / factor)
         if result is None:
             return None
         speed, devices = result
         scaled = times_rate(speed, factor)
-        capped = self._capped(machine, demand, scaled, kind)
-        return self._answer(machine, demand, capped, devices, nearest, kind)
+        return self._answer(machine, demand, scaled, devices, nearest, kind)
 
     def _measured(self, machine: Machine, nearest: Measurement) -> Answer | None:
         """Answer with the measurement itself: that of one accelerator, times their number.
@@ -177,24 +179,22 @@ class Estimator:
         ratio = 1.0 if not modelled else measurement.per_device / modelled
         return float(ratio if exact else ratio ** TRUST[measurement.kind])
 
-    def _capped(self, machine: Machine, demand: Demand, speed: Speed, kind: Kind) -> Speed:
-        """Hold the speed below the most work that was ever measured on the accelerator.
+    def _most_per_device(self, device: Device, demand: Demand, kind: Kind) -> float:
+        """Give the tokens/s of one accelerator that are the most work ever measured on it.
 
         Work is operations for each generated token, with those of its prompt, at most that of the
         fastest system with the same model; and never above the published peak.
         """
-        work = work_per_token(demand.model, demand.input_tokens, demand.output_tokens)
         limits = []
-        number_format = machine.device.compute_format(demand.precision)
-        peak = machine.device.rate(number_format) if number_format else None
-        devices = machine.count * machine.whole_devices
+        number_format = device.compute_format(demand.precision)
+        peak = device.rate(number_format) if number_format else None
         if peak is not None:
-            limits.append(peak * devices / work)
-        exact = self.measurement(machine.device.accelerator_id, demand.model, kind)
+            limits.append(peak)
+        exact = self.measurement(device.accelerator_id, demand.model, kind)
         if exact is not None and kind == "serving":
-            limits.append(most_work(exact, demand.model) * devices / work)
-        limit = min(limits, default=speed.tokens_per_second)
-        return times_rate(speed, min(1.0, limit / speed.tokens_per_second))
+            limits.append(most_work(exact, demand.model))
+        work = work_per_token(demand.model, demand.input_tokens, demand.output_tokens)
+        return min(limits, default=math.inf) / work
 
 
 def work_per_token(model: ModelShape, input_tokens: float, output_tokens: float) -> float:

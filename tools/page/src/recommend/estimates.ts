@@ -92,19 +92,23 @@ class Serving {
   }
 
   /** The fastest division of the machine into copies of the model. */
-  private roofline(stages: number, minimum: number, latest: number | null, measure: MeasureKind): Speed | null {
-    const { model, users } = this.question;
+  private roofline(stages: number, factor: number, mostPerDevice: number, measure: MeasureKind): Speed | null {
+    const { model, users, maxFirstToken } = this.question;
+    const minimum = this.minimum / factor;
+    const latest = maxFirstToken === null ? Infinity : maxFirstToken * factor;
+    const most = (mostPerDevice / factor) * this.wholeDevices * stages;
     const experts = model.active_expert_share < 1 ? "experts" : "dense";
     let best: Speed | null = null;
     for (const devices of divisions(this.count, model.heads)) {
       const copies = Math.floor(this.count / devices);
       const served = this.replica(devices, stages, `${experts}/${measure}`);
       const fits = served.largestBatch();
-      const found = served.fill(users === null ? fits : Math.min(fits, Math.ceil(users / copies)), minimum);
-      if (!found || (latest !== null && found.secondsToFirstToken > latest)) continue;
+      const wanted = users === null ? fits : Math.min(fits, Math.ceil(users / copies));
+      const found = served.fill(wanted, minimum, most * devices);
+      if (!found || found.secondsToFirstToken > latest) continue;
       const busy = users === null ? copies : Math.min(copies, users);
-      const tokensPerSecond = found.tokensPerSecond * busy;
-      if (!best || tokensPerSecond > best.tokensPerSecond) best = { ...found, batch: found.batch * busy, tokensPerSecond };
+      const all = { ...found, batch: found.batch * busy, tokensPerSecond: found.tokensPerSecond * busy };
+      if (!best || isBetter(all, best)) best = all;
     }
     return best;
   }
@@ -126,15 +130,13 @@ class Serving {
 
   private served(fitted: Estimate, stages: number): Estimate {
     const { knowledge, question, constants } = this;
-    const { users, maxFirstToken } = question;
+    const { users } = question;
     const measure: MeasureKind = users !== null && users < constants.measured_batched ? "single_user" : "serving";
     const nearest = knowledge.nearest(this.kind.accelerator_id!, question.model, measure);
     const factor = nearest?.factor ?? 1;
-    const latest = maxFirstToken === null ? null : maxFirstToken * factor;
-    const found = this.roofline(stages, this.minimum / factor, latest, measure);
+    const found = this.roofline(stages, factor, this.mostPerDevice(nearest?.most_work ?? null), measure);
     if (!found) return { ...fitted, reason: "too_slow" };
-    const scaled = times(found, factor);
-    const speed = times(scaled, Math.min(1, this.limit(nearest?.most_work ?? null, scaled) / scaled.tokensPerSecond));
+    const speed = times(found, factor);
     const wantedTokens = question.askedTokensPerSecond ?? 0;
     const copies = Math.max(1, Math.ceil((users ?? 0) / speed.batch), Math.ceil(wantedTokens / speed.tokensPerSecond));
     if (copies > constants.most_copies) return { ...fitted, reason: "too_slow" };
@@ -156,14 +158,19 @@ class Serving {
     };
   }
 
-  /** Tokens per second at the published peak, and at the most work that was ever measured. */
-  private limit(mostWork: number | null, found: Speed): number {
+  /** Tokens per second of one accelerator at the published peak, and at the most work that was ever measured. */
+  private mostPerDevice(mostWork: number | null): number {
     const { model, input, output } = this.question;
-    const devices = this.count * this.wholeDevices;
-    const work = workPerToken(model, input, output);
     const rates = [this.format.peak, mostWork].filter((rate) => rate !== null);
-    return rates.length > 0 ? Math.min(...rates.map((rate) => (rate * devices) / work)) : found.tokensPerSecond;
+    return Math.min(...rates) / workPerToken(model, input, output);
   }
+}
+
+/** The most tokens per second; of divisions that reach the same limit the most users, then the soonest first token. */
+function isBetter(one: Speed, other: Speed): boolean {
+  const [tokens, others] = [one, other].map(({ tokensPerSecond }) => Number(tokensPerSecond.toPrecision(9)));
+  if (tokens !== others) return tokens! > others!;
+  return one.batch === other.batch ? one.secondsToFirstToken < other.secondsToFirstToken : one.batch > other.batch;
 }
 
 function times(speed: Speed, factor: number): Speed {

@@ -86,21 +86,32 @@ export class Served {
       batch,
       tokensPerSecond: batch * perUser,
       tokensPerSecondPerUser: perUser,
-      secondsToFirstToken: prompt + step,
+      secondsToFirstToken: prompt + this.stepSeconds(1),
       promptShare: (group * prompt) / seconds,
     };
   }
 
-  /** The most sequences, at most `most`, that are each served that fast. */
-  fill(most: number, minimum: number): Speed | null {
+  /** The most sequences, at most `most`, that are each served that fast; all together have at most `mostTokens` a second. */
+  fill(most: number, minimum: number, mostTokens: number): Speed | null {
+    const of = (batch: number) => atMost(this.speed(batch), mostTokens);
     let low = 1;
     let high = Math.trunc(most);
-    if (high < 1 || this.speed(low).tokensPerSecondPerUser < minimum) return null;
+    if (high < 1 || of(low).tokensPerSecondPerUser < minimum) return null;
     while (low < high) {
       const middle = Math.floor((low + high + 1) / 2);
-      if (this.speed(middle).tokensPerSecondPerUser >= minimum) low = middle;
+      if (of(middle).tokensPerSecondPerUser >= minimum) low = middle;
       else high = middle - 1;
     }
-    return this.speed(low);
+    return of(low);
   }
+}
+
+/** Holds the tokens of all sequences below a limit; the first token of a request alone takes as long as before. */
+function atMost(found: Speed, mostTokens: number): Speed {
+  const share = Math.min(1, mostTokens / found.tokensPerSecond);
+  return {
+    ...found,
+    tokensPerSecond: found.tokensPerSecond * share,
+    tokensPerSecondPerUser: found.tokensPerSecondPerUser * share,
+  };
 }

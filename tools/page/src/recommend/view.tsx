@@ -122,7 +122,10 @@ function assumptions(release: Release, question: Question): string {
     parts.push(`${integer(question.input)} tokens in, ${integer(question.output)} out${source}`);
     const speed = number(minSpeed ?? release.knowledge.facts.constants.reading_speed);
     if (asked !== null) parts.push(`${number(requests!)} requests/s are ${number(asked)} tokens/s, which costs are divided by`);
-    else if (users === null) parts.push(`as many users at once as a machine holds, ${speed} tokens/s each`);
+    else if (users === null) {
+      const measured = question.isVague && question.lengthsFrom ? " (measured speeds have no such floor)" : "";
+      parts.push(`as many users at once as a machine holds, at least ${speed} tokens/s each${measured}`);
+    }
     if (question.precision === null) parts.push("weights as measured, else 8 bits");
   }
   parts.push(`${question.option.replaceAll("_", " ")} prices in USD`);
