@@ -45,8 +45,14 @@ def test_activations_by_hand() -> None:
 
 
 def test_weights_have_the_bytes_of_their_format() -> None:
-    sizes = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5}
+    """NVFP4: 4 bits and an eighth of 4 for scales. NF4: 4 bits and 32 bits for 64 values."""
+    sizes = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5625, "int4": 0.5625}
     assert sizes == language_model.BYTES_PER_WEIGHT
+    assert sizes["fp4"] == (4 + 8 / 16) / 8
+    assert sizes["int4"] == (4 + 32 / 64) / 8
+    bits = language_model.BITS_PER_WEIGHT
+    assert {precision: bits[precision] / 8 for precision in sizes} == sizes, "one figure for all"
+    assert bits["mxfp4"] == 4 + 8 / 32
     states = {"adam": 12, "adam8bit": 4 + 1 + 1, "sgd": 4}
     assert states == language_model.OPTIMIZER_BYTES
 

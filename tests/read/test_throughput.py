@@ -183,6 +183,21 @@ def test_r1_on_eight_b200_serves_as_many_users_as_its_limit_allows(
     assert speeds[1].seconds_to_first_token == speeds[0].seconds_to_first_token
 
 
+def test_r1_in_four_bits_and_their_scales_does_not_fit_two_b200(
+    devices: dict[str, Device],
+) -> None:
+    """671e9 × 4.5 / 8 is 377 GB; two have 0.9 × 360 GiB, which is 348 GB."""
+    demand = Demand(model_shape("deepseek-r1"), 800, 3880, "fp4")
+    usable = 0.9 * 180 * 2.0**30
+    answers = [
+        Estimator([], {}).answer(
+            Machine(devices["nvidia-b200"], count, usable), demand, as_measured=False
+        )
+        for count in (2, 4)
+    ]
+    assert [answer is not None for answer in answers] == [False, True]
+
+
 @given(
     name=st.sampled_from(["llama-3.1-8b", "llama-3.1-70b", "deepseek-r1", "llama-2-70b", "3B"]),
     accelerator=st.sampled_from(

@@ -10,16 +10,30 @@ from typing import Literal
 Workload = Literal["pretrain", "full_finetune", "lora", "inference"]
 WORKLOADS: tuple[Workload, ...] = ("pretrain", "full_finetune", "lora", "inference")
 
-BYTES_PER_WEIGHT = {
-    "fp32": 4.0,
-    "bf16": 2.0,
-    "fp16": 2.0,
-    "fp8": 1.0,
-    "int8": 1.0,
-    "fp4": 0.5,
-    "int4": 0.5,
+BITS_PER_WEIGHT = {
+    "fp32": 32.0,
+    "bf16": 16.0,
+    "fp16": 16.0,
+    "q8_0": 8.5,
+    "fp8": 8.0,
+    "int8": 8.0,
+    "q4_k_m": 4.85,
+    "q4_0": 4.5,
+    "int4": 4.5,
+    "mxfp4": 4.25,
+    "fp4": 4.5,
 }
-"""Bytes of a stored weight. The scales of quantised formats, a few percent, are not counted."""
+"""Bits of a stored weight with its scales. The formats of llama.cpp: size of the file over weights,
+https://github.com/ggml-org/llama.cpp/blob/master/tools/quantize/README.md. FP4 is NVFP4, which has
+a scale of 8 bits for 16 values, MXFP4 for 32:
+https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference.
+INT4 and NF4 have one of 32 bits for 64 values: Dettmers et al., QLoRA, section 3,
+https://arxiv.org/abs/2305.14314"""
+
+PRECISIONS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4")
+"""Formats of stored weights that may be asked for; the others are those of measurements."""
+
+BYTES_PER_WEIGHT = {precision: BITS_PER_WEIGHT[precision] / 8 for precision in PRECISIONS}
 
 TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
 """Bytes per trained parameter with Adam in mixed precision: 16-bit weights and gradients; 32-bit

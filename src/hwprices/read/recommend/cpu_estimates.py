@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.formulas import language_model, serving
-from hwprices.formulas.language_model import KV_BYTES
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, KV_BYTES
 from hwprices.formulas.serving import Request, Speed
 from hwprices.read.recommend.calibration import Calibration
 from hwprices.read.recommend.cpu_speeds import (
@@ -25,7 +25,6 @@ from hwprices.read.recommend.cpu_speeds import (
 )
 from hwprices.read.recommend.estimates import SCHEMA, Estimate, minimum_speed, served
 from hwprices.read.recommend.job import Job
-from hwprices.read.recommend.measurements import BITS_PER_WEIGHT
 from hwprices.read.recommend.roofline import MEASURED_BATCHED
 from hwprices.read.recommend.throughput import Answer, times_rate
 

@@ -14,9 +14,8 @@ from functools import cache, cached_property
 import polars as pl
 
 from hwprices.formulas import language_model, serving
-from hwprices.formulas.language_model import KV_BYTES, ModelShape
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, KV_BYTES, ModelShape
 from hwprices.formulas.serving import Efficiency, Replica, Request, Speed
-from hwprices.read.recommend.measurements import BITS_PER_WEIGHT
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import sheet_directory
 

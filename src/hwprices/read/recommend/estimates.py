@@ -21,7 +21,7 @@ from hwprices.read.recommend.job import (
     Serving,
 )
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
-from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, TUNED_MODEL, TUNING_TOKENS
+from hwprices.read.recommend.measurements import TUNED_MODEL, TUNING_TOKENS
 from hwprices.read.recommend.roofline import (
     Demand,
     Machine,
@@ -204,7 +204,7 @@ def minimum_speed(asked: Serving) -> float:
 def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
     """Give the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
-    weights = demand.model.parameters * BITS_PER_WEIGHT[demand.precision] / 8
+    weights = demand.model.parameters * language_model.BITS_PER_WEIGHT[demand.precision] / 8
     cache = language_model.kv_cache_bytes(demand.model, context, 1, kv_bytes(accelerator, demand))
     each = language_model.prefill_bytes(demand.model, max(1, int(demand.input_tokens)))
     return weights + cache, each

@@ -17,22 +17,6 @@ Kind = Literal["serving", "single_user", "prompt"]
 KINDS: dict[str, Kind] = {"Offline": "serving", "SingleUser": "single_user", "Prompt": "prompt"}
 """Scenario of the benchmark: what it measures."""
 
-BITS_PER_WEIGHT = {
-    "fp32": 32.0,
-    "bf16": 16.0,
-    "fp16": 16.0,
-    "q8_0": 8.5,
-    "fp8": 8.0,
-    "int8": 8.0,
-    "q4_k_m": 4.85,
-    "q4_0": 4.5,
-    "int4": 4.5,
-    "mxfp4": 4.25,
-    "fp4": 4.0,
-}
-"""Bits of a stored weight with its scales. The formats of llama.cpp: size of the file over weights,
-https://github.com/ggml-org/llama.cpp/blob/master/tools/quantize/README.md"""
-
 SINGLE_USER_TOKENS = (1, 512)
 """Input and output tokens of one sequence; llama-bench measures 128, others up to 1024."""
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hwprices.formulas import language_model, serving
-from hwprices.formulas.language_model import KV_BYTES, ModelShape
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, KV_BYTES, ModelShape
 from hwprices.formulas.serving import Replica, Request, Speed
 from hwprices.read.recommend.calibration import Calibration
 from hwprices.read.recommend.devices import Device
-from hwprices.read.recommend.measurements import BITS_PER_WEIGHT, Measurement
+from hwprices.read.recommend.measurements import Measurement
 from hwprices.read.recommend.model_shape import model_shape
 
 MEASURED_BATCHED = 8

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.formulas import language_model, serving, training
-from hwprices.formulas.language_model import BYTES_PER_WEIGHT, ModelShape
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, BYTES_PER_WEIGHT, ModelShape
 from hwprices.read import private_hosts
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.recommend import (
@@ -56,7 +56,7 @@ CONSTANTS = {
     "max_nodes": job.MAX_NODES,
     "options": job.OPTIONS,
     "private_hosts": private_hosts.PRIVATE_HOSTS,
-    "bits_per_weight": {f: measurements.BITS_PER_WEIGHT[f] for f in BYTES_PER_WEIGHT},
+    "bits_per_weight": {f: BITS_PER_WEIGHT[f] for f in BYTES_PER_WEIGHT},
     "bytes_per_weight": BYTES_PER_WEIGHT,
     "training_bytes": language_model.TRAINING_BYTES,
     "optimizer_bytes": language_model.OPTIMIZER_BYTES,
