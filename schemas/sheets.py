@@ -20,6 +20,11 @@ class LanguageModels(Table):
     layers: pl.Int32 = column("Transformer layers.", gt=0)
     hidden_size: pl.Int32 = column("Width of the hidden state.", gt=0)
     heads: pl.Int32 = column("Attention heads of a layer.", gt=0)
+    kv_heads: pl.Int32 = column(
+        "Heads of keys and values that the cache keeps; 1 for latent attention, whose one vector"
+        " all heads share.",
+        gt=0,
+    )
     kv_elements_per_layer: pl.Int32 = column(
         "Numbers that the key-value cache keeps for one token in one layer.", gt=0
     )

@@ -69,10 +69,33 @@ def test_one_user_waits_for_the_memory_and_for_the_links() -> None:
     assert step == pytest.approx(70.55e9 / 26.8e12 + 80 * 55e-6, rel=0.01)
 
 
-def test_a_layer_is_divided_over_no_more_devices_than_it_has_heads() -> None:
-    assert list(divisions(72, 64)) == [1, 2, 4, 8, 16, 32, 64]
-    assert list(divisions(12, 32)) == [1, 2, 4, 8]
-    assert list(divisions(8, 2)) == [1, 2]
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        ("llama-3.1-70b", 72, [1, 2, 4, 8, 16, 32, 64]),  # 64 heads; 8 KV heads, or copies of them
+        ("llama-3.1-8b", 12, [1, 2, 4, 8]),
+        ("qwen2.5-7b", 8, [1, 2, 4]),  # 28 heads: vLLM refuses 8
+        ("qwen2.5-0.5b", 8, [1, 2]),  # 14 heads
+        ("llama-3.2-3b", 16, [1, 2, 4, 8]),  # 24 heads
+        ("phi-4", 8, [1, 2]),  # 40 heads divide over 8, its 10 KV heads over 2 alone
+        ("gemma-2b", 8, [1, 2, 4, 8]),  # 1 KV head, copied
+        ("deepseek-r1", 16, [1, 2, 4, 8, 16]),  # 128 heads that share one latent vector
+        ("7B", 16, [1, 2, 4, 8, 16]),  # an estimate: 32 heads
+        ("10M", 8, [1, 2, 4, 8]),
+    ],
+)
+def test_a_layer_is_divided_as_its_heads_are(name: str, count: int, expected: list[int]) -> None:
+    assert list(divisions(count, model_shape(name))) == expected
+
+
+def test_kv_heads_are_those_of_the_cache() -> None:
+    """Keys and values of each KV head have the width of a head; latent attention keeps 512 + 64."""
+    for row in published_models().iter_rows(named=True):
+        width = row["attention_width"] // row["heads"]
+        if "atent attention" in row["notes"]:
+            assert (row["kv_heads"], row["kv_elements_per_layer"]) == (1, 576), row["model_id"]
+        else:
+            assert row["kv_elements_per_layer"] == 2 * row["kv_heads"] * width, row["model_id"]
 
 
 def test_attention_counts_in_long_prompts() -> None:

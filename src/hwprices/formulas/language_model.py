@@ -93,6 +93,8 @@ class ModelShape:
     """sheet (a published model), or estimate (from the number of parameters alone)."""
     heads: int
     """Attention heads: the most devices that one layer can be divided over."""
+    kv_heads: int
+    """Heads of keys and values; 1 for latent attention, whose one vector all heads share."""
     active_expert_share: float = 1.0
     """Experts at work for a token over all experts; 1 without experts."""
     context_limit: int | None = None

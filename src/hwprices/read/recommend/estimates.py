@@ -212,7 +212,7 @@ def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
 
 def _split(machine: Machine, demand: Demand) -> int:
     """Give the most devices of a machine that a copy of the model can be divided over."""
-    return max(divisions(machine.count, demand.model.heads))
+    return max(divisions(machine.count, demand.model))
 
 
 def _stages(machine: Machine, demand: Demand) -> int | None:

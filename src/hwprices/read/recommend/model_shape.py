@@ -110,6 +110,7 @@ def _published(row: dict[str, Any]) -> ModelShape:
         vocab=int(row["vocab_size"]),
         basis="sheet",
         heads=int(row["heads"]),
+        kv_heads=int(row["kv_heads"]),
         active_expert_share=share,
         context_limit=row["context_limit"],
         window=row["window_tokens"],
@@ -122,7 +123,8 @@ def _estimated(parameters: float) -> ModelShape:
     """Make a dense model of that size with the proportions of Llama 3.
 
     parameters ≈ 12 × layers × hidden² (Kaplan et al., https://arxiv.org/abs/2001.08361); the hidden
-    size is rounded to a multiple of the head width.
+    size is rounded to a multiple of the head width, the heads to a multiple of the KV heads, over
+    which they are grouped.
     """
     exact_hidden = (parameters * ASPECT / 12) ** (1 / 3)
     hidden = max(HEAD_WIDTH, round(exact_hidden / HEAD_WIDTH) * HEAD_WIDTH)
@@ -137,5 +139,6 @@ def _estimated(parameters: float) -> ModelShape:
         ffn=round(FFN_RATIO * hidden),
         vocab=VOCABULARY,
         basis="estimate",
-        heads=hidden // HEAD_WIDTH,
+        heads=max(1, round(hidden / HEAD_WIDTH / KV_HEADS)) * KV_HEADS,
+        kv_heads=KV_HEADS,
     )

@@ -56,14 +56,14 @@ def roofline(
 ) -> tuple[Speed, int] | None:
     """Compute the speed of a machine, and how many devices hold a copy of the model.
 
-    Copies are tried on 1, 2, 4 … devices, at most as many as the model has heads; the division with
+    Copies are tried on 1, 2, 4 … devices that the heads of the model divide over; the division with
     the most tokens per second counts, of those that are equal the one with the most users, and then
     the one whose first token comes first. ``bits``: of a stored weight, where they are odd.
     ``most_per_device``: tokens/s that one accelerator generates at most. None where no division
     serves the demand.
     """
     results = []
-    for devices in divisions(machine.count, demand.model.heads):
+    for devices in divisions(machine.count, demand.model):
         copies = machine.count // devices
         copy = _replica(machine, devices, demand, fitted)
         if copy is None:
@@ -107,11 +107,17 @@ def is_single_user(demand: Demand) -> bool:
     return demand.concurrency is not None and demand.concurrency < MEASURED_BATCHED
 
 
-def divisions(count: int, heads: int) -> Iterator[int]:
-    """List the numbers of devices that a layer can be divided over: powers of two."""
+def divisions(count: int, model: ModelShape) -> Iterator[int]:
+    """List the numbers of devices, at most ``count``, that a layer can be divided over.
+
+    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
+    """
     devices = 1
-    while devices <= min(count, heads):
-        yield devices
+    while devices <= min(count, model.heads):
+        heads_divide = model.heads % devices == 0
+        if heads_divide and (model.kv_heads % devices == 0 or devices % model.kv_heads == 0):
+            yield devices
         devices *= 2
 
 

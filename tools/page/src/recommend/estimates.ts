@@ -1,6 +1,6 @@
 /** A job on a kind of machine: hwprices.read.recommend.estimates and .throughput, which explain it. */
 
-import { NO_ESTIMATE, type Constants, type Device, type Estimate, type Kind, type Knowledge, type MeasureKind } from "./facts";
+import { NO_ESTIMATE, type Constants, type Device, type Estimate, type Kind, type Knowledge, type MeasureKind, type Model } from "./facts";
 import { cacheBytes, prefillBytes, trainingFlops, trainingMemory, workPerToken, type Memory } from "./language_model";
 import type { Question } from "./question";
 import { Served, type Speed } from "./serving";
@@ -15,10 +15,12 @@ export function estimate(knowledge: Knowledge, question: Question, kind: Kind, k
   return measured ?? new Serving(knowledge, question, kind, device).estimate();
 }
 
-/** How many devices a layer can be divided over: powers of two. */
-function divisions(count: number, heads: number): number[] {
+/** How many devices a layer can be divided over: powers of two among which its heads divide. */
+function divisions(count: number, { heads, kv_heads: kvHeads }: Model): number[] {
   const result = [];
-  for (let devices = 1; devices <= Math.min(count, heads); devices *= 2) result.push(devices);
+  for (let devices = 1; devices <= Math.min(count, heads); devices *= 2) {
+    if (heads % devices === 0 && (kvHeads % devices === 0 || devices % kvHeads === 0)) result.push(devices);
+  }
   return result;
 }
 
@@ -66,7 +68,7 @@ class Serving {
   }
 
   private get split(): number {
-    return Math.max(...divisions(this.count, this.question.model.heads));
+    return Math.max(...divisions(this.count, this.question.model));
   }
 
   private bytesNeeded(): { shared: number; each: number } {
@@ -99,7 +101,7 @@ class Serving {
     const most = (mostPerDevice / factor) * this.wholeDevices * stages;
     const experts = model.active_expert_share < 1 ? "experts" : "dense";
     let best: Speed | null = null;
-    for (const devices of divisions(this.count, model.heads)) {
+    for (const devices of divisions(this.count, model)) {
       const copies = Math.floor(this.count / devices);
       const served = this.replica(devices, stages, `${experts}/${measure}`);
       const fits = served.largestBatch();

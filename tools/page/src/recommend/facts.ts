@@ -14,6 +14,7 @@ export interface Model {
   ffn?: number;
   vocab: number;
   heads: number;
+  kv_heads: number;
   active_expert_share: number;
   context_limit?: number;
   window?: number;
