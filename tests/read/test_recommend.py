@@ -255,6 +255,22 @@ def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Relea
     assert (formats["p5.48xlarge"], formats["p4de.24xlarge"]) == ("fp8", "bf16")
 
 
+def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> None:
+    """OpenAI's gpt-oss-120b takes 60.8 GiB and runs on one GPU of 80 GB; here 61.2 GiB."""
+    fit, _ = ranked(release, "gpt-oss-120b")
+    assert set(fit["precision"]) == {"fp4"}
+    assert "weights as measured, else 4 bits as released" in fit["assumed"][0]
+    p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
+    assert p5["compute_format"] == "bf16"
+    assert p5["memory_needed_gib"] == pytest.approx(116.8 * 4.5 / 8 / 2**30 * 1e9 + 0.4, abs=0.1)
+    asked, _ = ranked(release, "gpt-oss-120b", precision="fp8")
+    assert asked.filter(machine="p5.48xlarge")["memory_needed_gib"].item() > 108
+    other = recommend("llama-3.1-70b", dataset=release)
+    assert "weights as measured, else 8 bits" in other["assumed"][0]
+    trained = recommend("gpt-oss-20b", "lora", dataset=release)
+    assert set(trained["precision"].drop_nulls()) == {"bf16"}
+
+
 def test_405b_in_bf16_over_two_machines_when_asked_for(release: Release) -> None:
     fit, _ = ranked(release, "llama-3.1-405b", "inference", precision="bf16", max_nodes=2)
     two = fit.filter(machine="p5.48xlarge").row(0, named=True)

@@ -45,7 +45,8 @@ Precision = Annotated[
     str | None,
     question_option(
         "Number format of the stored weights: bf16, fp8, int8, fp4, int4 … A device without"
-        " that format computes in 16 bits. Inference: as measured, else 8 bits; training: bf16."
+        " that format computes in 16 bits. Inference: as measured, else 8 bits, or 4 where the"
+        " model is published in 4; training: bf16."
     ),
 ]
 Objective = Annotated[

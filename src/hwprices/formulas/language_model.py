@@ -104,6 +104,8 @@ class ModelShape:
     full_attention_layers: int | None = None
     """Layers that keep every token; None for all of them."""
     license: str | None = None
+    released_format: str | None = None
+    """Format of 4 bits in which the weights are published; None where they have more bits."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ NAMED: list[dict[str, str]] = [
     {"model": "llama-2-70b", "workload": "lora", "precision": "int4", "budget": "100"},
     {"model": "llama-3.1-70b", "workload": "pretrain", "tokens": "2e12", "days": "60"},
     {"model": "llama-3.1-8b", "objective": "speed"},
+    {"model": "gpt-oss-120b"},
     {"model": "llama-3.1-8b", "community": "yes"},
     {"model": "llama-3.1-8b", "region": "community"},
     {"model": "llama-3.1-8b", "country": "DE"},

@@ -162,9 +162,14 @@ def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
 
 
 def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
-    """Give the format of the weights where none is asked: as measured, else 8 bits."""
+    """Give the format of the weights where none is asked.
+
+    As measured, else as published where that is in 4 bits, else 8 bits.
+    """
     measured = estimator.measurement(accelerator.accelerator_id, job.model, "serving")
-    return SERVED_FORMAT if measured is None else measured_precision(accelerator, measured)
+    if measured is not None:
+        return measured_precision(accelerator, measured)
+    return job.model.released_format or SERVED_FORMAT
 
 
 def format_reason(accelerator: Device, precision: str) -> str | None:

@@ -153,7 +153,7 @@ class Job:
     model: ModelShape
     workload: Workload
     precision: str | None
-    """Stored weights; None: as measured, else SERVED_FORMAT."""
+    """Stored weights; None: as measured, else as released in 4 bits, else SERVED_FORMAT."""
     context: int
     """Tokens of a sequence."""
     max_nodes: int
@@ -321,7 +321,8 @@ def assumptions(job: Job) -> str:
                 + (" (measured speeds have no such floor)" if measured else "")
             )
         if job.precision is None and job.limits.machines != "cpus":
-            parts.append("weights as measured, else 8 bits")
+            narrow = "4 bits as released" if job.model.released_format else "8 bits"
+            parts.append(f"weights as measured, else {narrow}")
         if job.precision is None and job.limits.machines != "accelerators":
             parts.append("on CPUs weights of 16 bits, for a few users of 4")
     else:

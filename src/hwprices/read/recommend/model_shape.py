@@ -25,6 +25,11 @@ SMALLEST, LARGEST = 1e7, 1e14
 """Parameters. Below 10 million it is no language model that needs a choice of machine; the largest
 published models have about 10^12."""
 
+RELEASED_IN_4_BITS = {"mxfp4": "fp4", "nvfp4": "fp4"}
+"""release_precision of the sheet: the format to serve the weights in where none is asked. OpenAI
+names 60.8 GiB for gpt-oss-120b (https://arxiv.org/abs/2508.10925, table 1), whose experts have 4.25
+bits and the rest 16: 116.8e9 × 4.5 / 8 bytes are 61.2 GiB."""
+
 UNITS = {"": 1.0, "m": 1e6, "b": 1e9, "t": 1e12}
 
 NAMES_LISTED = 12  # of the names in an error: more do not fit a line that one reads
@@ -116,6 +121,7 @@ def _published(row: dict[str, Any]) -> ModelShape:
         window=row["window_tokens"],
         full_attention_layers=row["full_attention_layers"],
         license=row["license"],
+        released_format=RELEASED_IN_4_BITS.get(row["release_precision"]),
     )
 
 

@@ -40,7 +40,7 @@ class Serving {
     this.count = Math.trunc(kind.devices!);
     this.wholeDevices = Math.min(1, kind.accelerator_count!);
     const exact = knowledge.nearest(kind.accelerator_id!, question.model, "serving");
-    this.precision = question.precision ?? exact?.precision ?? "fp8";
+    this.precision = question.precision ?? exact?.precision ?? question.model.released_format ?? "fp8";
   }
 
   private get format() {

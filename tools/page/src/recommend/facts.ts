@@ -20,6 +20,8 @@ export interface Model {
   window?: number;
   full_attention_layers?: number;
   license?: string;
+  /** Format of 4 bits in which the weights are published. */
+  released_format?: string;
   input_tokens: number;
   output_tokens: number;
   /** Benchmark that the two lengths are of. */

@@ -126,7 +126,7 @@ function assumptions(release: Release, question: Question): string {
       const measured = question.isVague && question.lengthsFrom ? " (measured speeds have no such floor)" : "";
       parts.push(`as many users at once as a machine holds, at least ${speed} tokens/s each${measured}`);
     }
-    if (question.precision === null) parts.push("weights as measured, else 8 bits");
+    if (question.precision === null) parts.push(`weights as measured, else ${question.model.released_format ? "4 bits as released" : "8 bits"}`);
   }
   parts.push(`${question.option.replaceAll("_", " ")} prices in USD`);
   if (question.where !== "local" && !question.community) parts.push("machines of private people left out");
