@@ -277,6 +277,7 @@ def _scaled(grid: Grid, index: int, fitted: Calibration) -> float | None:
         roofline.Machine(point.device, point.measurement.devices, point.usable_bytes),
         model_shape(point.measurement.workload.model_id),
         point.measurement.kind,
+        throughput.measured_format(point.device, point.measurement),
     )
     error = point.error(fitted)
     return None if error is None else error + math.log(factor)

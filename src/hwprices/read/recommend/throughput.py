@@ -8,7 +8,7 @@ from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
 from hwprices.formulas.serving import Speed
 from hwprices.read.recommend.calibration import Calibration, calibration
-from hwprices.read.recommend.devices import Device
+from hwprices.read.recommend.devices import WIDTH, Device
 from hwprices.read.recommend.measurements import Kind, Measurement, Tuning
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.roofline import (
@@ -16,9 +16,13 @@ from hwprices.read.recommend.roofline import (
     Machine,
     is_single_user,
     measured_demand,
+    measured_precision,
     predicted,
     roofline,
 )
+
+MATRIX = ("bf16", "fp16", "fp8", "int8", "fp4")
+"""Formats that matrix units compute in."""
 
 TRUST = {"serving": 0.5, "single_user": 0.5}
 """Exponent of measured over modelled speed of another model on the same accelerator. Chosen by the
@@ -88,8 +92,9 @@ class Estimator:
             answer = self._measured(machine, exact)
             if answer is not None:
                 return answer
-        nearest = self.nearest(device, demand.model, kind)
-        factor = self.nearest_factor(machine, demand.model, kind)
+        compute_format = device.compute_format(demand.precision)
+        nearest = self.nearest(device, demand.model, kind, compute_format)
+        factor = self.nearest_factor(machine, demand.model, kind, compute_format)
         most = self._most_per_device(device, demand, kind)
         asked = _before_scaling(demand, factor)
         result = roofline(machine, asked, self.fitted, most_per_device=most / factor)
@@ -146,36 +151,51 @@ class Estimator:
             label=nearest.label if nearest else None,
         )
 
-    def nearest(self, device: Device, model: ModelShape, kind: Kind) -> Measurement | None:
-        """Find the measurement of that accelerator that resembles the model most.
+    def nearest(
+        self, device: Device, model: ModelShape, kind: Kind, compute_format: str | None
+    ) -> Measurement | None:
+        """Find the measurement of that accelerator that resembles the question most.
 
+        The same model goes first, then what was computed in the same format (on a filled machine).
         A mixture of experts resembles another one, and then the nearest number of parameters at
         work.
         """
         candidates = [m for m in self.by_device.get(device.accelerator_id, []) if m.kind == kind]
 
-        def distance(measurement: Measurement) -> tuple[bool, float, str]:
+        def distance(measurement: Measurement) -> tuple[bool, bool, bool, float, str]:
             other = model_shape(measurement.workload.model_id)
             kinds = (other.active_expert_share < 1) != (model.active_expert_share < 1)
+            formats = kind == "serving" and measured_format(device, measurement) != compute_format
             ratio = other.active_parameters / model.active_parameters
-            return kinds, max(ratio, 1 / ratio), measurement.benchmark
+            same = _same(measurement, model)
+            return not same, formats, kinds, max(ratio, 1 / ratio), measurement.benchmark
 
         return min(candidates, key=distance, default=None)
 
-    def nearest_factor(self, machine: Machine, model: ModelShape, kind: Kind) -> float:
+    def nearest_factor(
+        self, machine: Machine, model: ModelShape, kind: Kind, compute_format: str | None
+    ) -> float:
         """Compute measured over modelled speed of the nearest measurement; 1 without one."""
-        nearest = self.nearest(machine.device, model, kind)
+        nearest = self.nearest(machine.device, model, kind, compute_format)
         if nearest is None:
             return 1.0
-        return self._factor(machine, nearest, exact=_same(nearest, model))
+        return self._factor(machine, nearest, compute_format, exact=_same(nearest, model))
 
-    def _factor(self, machine: Machine, measurement: Measurement, *, exact: bool) -> float:
+    def _factor(
+        self,
+        machine: Machine,
+        measurement: Measurement,
+        compute_format: str | None,
+        *,
+        exact: bool,
+    ) -> float:
         """Compute measured over modelled speed of an accelerator: what the roofline misses.
 
         ``exact``: the measurement is of the same model. Of another one a part of it is believed.
         """
         usable = self.memory.get(machine.device.accelerator_id, machine.usable_bytes)
-        modelled = predicted(measurement, machine.device, usable, self.fitted)
+        device = as_in_format(machine.device, measurement, compute_format)
+        modelled = predicted(measurement, device, usable, self.fitted)
         ratio = 1.0 if not modelled else measurement.per_device / modelled
         return float(ratio if exact else ratio ** TRUST[measurement.kind])
 
@@ -207,6 +227,29 @@ def most_work(measurement: Measurement, model: ModelShape) -> float:
     """Compute the operations per second of an accelerator in the fastest system with a model."""
     lengths = measurement.workload
     return measurement.highest * work_per_token(model, lengths.input_tokens, lengths.output_tokens)
+
+
+def measured_format(device: Device, measurement: Measurement) -> str | None:
+    """Give the format in which a measurement was computed."""
+    return device.compute_format(measured_precision(device, measurement))
+
+
+def as_in_format(device: Device, measurement: Measurement, compute_format: str | None) -> Device:
+    """Give the device as a factor for another format than that of the measurement needs it.
+
+    Matrix units are twice as fast in half the bits. Where a maker prints more for the measured
+    format, it is the excess that was not reached, and a factor from it would slow the other one:
+    B300 has 13,500 TFLOPS in FP4 and 4,500 in FP8, B200 9,000 and 4,500. So the measured format is
+    given the rate that follows from the other.
+    """
+    measured = measured_format(device, measurement)
+    if measured == compute_format or measured not in MATRIX or compute_format not in MATRIX:
+        return device
+    rate = device.rate(compute_format)
+    if rate is None:
+        return device
+    as_usual = rate * WIDTH[compute_format] / WIDTH[measured]
+    return replace(device, rates={**device.rates, measured: as_usual})
 
 
 def _same(measurement: Measurement, model: ModelShape) -> bool:

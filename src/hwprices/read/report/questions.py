@@ -111,7 +111,7 @@ class Questions:
         self._cloud = machines.cloud(WithOffers(dataset, offers), job.Limits())
         self._local = machines.local(dataset, DEFAULTS)
         self._estimator = estimator(dataset)
-        self._factors: dict[tuple[str, str, bool], float] = {}
+        self._factors: dict[tuple[str, str, bool, str | None], float] = {}
 
     @cached_property
     def _kinds(self) -> pl.DataFrame:
@@ -214,9 +214,10 @@ class Questions:
     def nearest(self) -> pl.DataFrame:
         """List for each accelerator, model and kind of measurement what is known from the nearest.
 
-        factor: measured over modelled speed. label: the measurement. precision and most_work are
-        those of a measurement of the same model: the format of its weights, and the operations per
-        second of the fastest system.
+        compute_format: null in the row that stands for every format without one of its own. factor:
+        measured over modelled speed. label: the measurement. precision and most_work are those of a
+        measurement of the same model: the format of its weights, and the operations per second of
+        the fastest system.
         """
         rows = [
             row
@@ -235,22 +236,44 @@ class Questions:
     ) -> Iterator[tuple[Any, ...]]:
         if accelerator.bytes_per_second is None:
             return
-        machine = estimates.machine_of(sheet, accelerator)
         for kind in ("serving", "single_user"):
-            nearest = self._estimator.nearest(accelerator, model, kind)
-            if nearest is None:
-                continue
             exact = self._estimator.measurement(accelerator.accelerator_id, model, kind)
-            # the factor is one of two for each measurement, and takes long to compute
-            which = (accelerator.accelerator_id, nearest.label, exact is None)
-            if which not in self._factors:
-                self._factors[which] = self._estimator.nearest_factor(machine, model, kind)
             precision = most_work = None
             if exact is not None and kind == "serving":
                 precision = roofline.measured_precision(accelerator, exact)
                 most_work = throughput.most_work(exact, model)
             key = (accelerator.accelerator_id, name, kind)
-            yield *key, self._factors[which], nearest.label, precision, most_work
+            usual = None
+            for compute_format in dict.fromkeys(map(accelerator.compute_format, BYTES_PER_WEIGHT)):
+                known = self._factor(accelerator, sheet, model, kind, compute_format)
+                if known is None or known == usual:
+                    continue
+                yield *key, compute_format if usual else None, *known, precision, most_work
+                usual = usual or known
+
+    def _factor(
+        self,
+        accelerator: Device,
+        sheet: dict[str, Any],
+        model: ModelShape,
+        kind: measurements.Kind,
+        compute_format: str | None,
+    ) -> tuple[float, str] | None:
+        """Give the factor and the label of the nearest measurement; None without one.
+
+        The factor is one of two for each measurement and format, and takes long to compute.
+        """
+        nearest = self._estimator.nearest(accelerator, model, kind, compute_format)
+        if nearest is None:
+            return None
+        is_other = self._estimator.measurement(accelerator.accelerator_id, model, kind) is None
+        which = (accelerator.accelerator_id, nearest.label, is_other, compute_format)
+        if which not in self._factors:
+            machine = estimates.machine_of(sheet, accelerator)
+            self._factors[which] = self._estimator.nearest_factor(
+                machine, model, kind, compute_format
+            )
+        return self._factors[which], nearest.label
 
     def measured(self) -> pl.DataFrame:
         """List the answers that are measurements: of a model on a machine, when nothing is asked.
@@ -274,6 +297,7 @@ NEAREST = {
     "accelerator_id": pl.String,
     "model_id": pl.String,
     "kind": pl.String,
+    "compute_format": pl.String,
     "factor": pl.Float64,
     "label": pl.String,
     "precision": pl.String,

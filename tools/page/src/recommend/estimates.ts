@@ -134,7 +134,7 @@ class Serving {
     const { knowledge, question, constants } = this;
     const { users } = question;
     const measure: MeasureKind = users !== null && users < constants.measured_batched ? "single_user" : "serving";
-    const nearest = knowledge.nearest(this.kind.accelerator_id!, question.model, measure);
+    const nearest = knowledge.nearest(this.kind.accelerator_id!, question.model, measure, this.format.compute_format);
     const factor = nearest?.factor ?? 1;
     const found = this.roofline(stages, factor, this.mostPerDevice(nearest?.most_work ?? null), measure);
     if (!found) return { ...fitted, reason: "too_slow" };

@@ -149,7 +149,7 @@ export class Knowledge {
   ) {
     const key = (table: Table, columns: string[], row: number) => columns.map((name) => table.column(name).text(row)).join("|");
     for (let row = 0; row < nearestTable.rows; row++) {
-      this.nearestRows.set(key(nearestTable, ["accelerator_id", "model_id", "kind"], row), row);
+      this.nearestRows.set(key(nearestTable, ["accelerator_id", "model_id", "kind", "compute_format"], row), row);
     }
     for (let row = 0; row < measuredTable.rows; row++) {
       this.measuredRows.set(key(measuredTable, ["kind_number", "model_id"], row), row);
@@ -160,8 +160,10 @@ export class Knowledge {
     return this.facts.models.find((model) => model.model_id === id);
   }
 
-  nearest(accelerator: string, model: Model, kind: MeasureKind): Nearest | null {
-    const row = this.nearestRows.get(`${accelerator}|${model.model_id}|${kind}`);
+  /** The measurement for a format to compute in: one row stands for all that have none of their own. */
+  nearest(accelerator: string, model: Model, kind: MeasureKind, computeFormat = ""): Nearest | null {
+    const key = `${accelerator}|${model.model_id}|${kind}|`;
+    const row = this.nearestRows.get(key + computeFormat) ?? this.nearestRows.get(key);
     if (row === undefined) return null;
     const table = this.nearestTable;
     return {
