@@ -605,6 +605,14 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
         ({"optimizer": "sgd"}, "optimizer: only for trainings"),
         ({"batch": 2, "serving": Serving(concurrency=3)}, "batch and concurrency say the same"),
         ({"serving": Serving(concurrency=math.inf)}, "lengths, concurrency, requests and speeds"),
+        (
+            {"context": 50, "serving": Serving(input_tokens=100, output_tokens=100)},
+            "100 and 100 tokens do not fit a context of 50. Give a longer context",
+        ),
+        (
+            {"context": 1000, "serving": Serving(output_tokens=1000)},
+            "1,000 tokens do not fit a context of 1,000 with the other length",
+        ),
         ({"workload": "lora", "tokens": math.inf}, "context, batch, tokens and days are above 0"),
         ({"limits": Limits(country="XX")}, "no country 'XX' is in this release"),
         ({"limits": Limits(region="mars", where="local")}, "no region 'mars' is in this release"),
@@ -619,6 +627,27 @@ def test_a_wrong_value_is_an_error_in_one_line(
     with pytest.raises(HwpricesError, match=message) as caught:
         recommend(**{"model_parameters": "7B", **more}, dataset=release)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("context", "asked", "expected"),
+    [
+        (8000, (1000, 6000), (1000, 6000)),
+        (8000, (None, 6000), (2000, 6000)),
+        (1000, (100, None), (100, 900)),
+        (2, (1, 1), (1, 1)),
+        (8000, (None, None), (7744, 256)),
+        (100, (None, None), (50, 50)),
+        (1, (None, None), (1, 1)),
+        (None, (100, None), (100, 256)),
+    ],
+)
+def test_a_context_changes_no_length_that_is_asked(
+    context: int | None, asked: tuple[float | None, float | None], expected: tuple[float, float]
+) -> None:
+    job = make_job("70B", context=context, serving=Serving(*asked))
+    assert (job.input_tokens, job.output_tokens) == expected
+    assert not job.is_vague
 
 
 def test_the_defaults_are_the_documented_ones() -> None:

@@ -57,7 +57,11 @@ Objective = Annotated[
     ),
 ]
 Context = Annotated[
-    int | None, question_option("Tokens of a sequence, prompt and answer together.", min=1)
+    int | None,
+    question_option(
+        "Tokens of a sequence, prompt and answer together; of one length the other is the rest.",
+        min=1,
+    ),
 ]
 Input = Annotated[float | None, serving_option("Tokens of a prompt.", "--input", min=1)]
 Output = Annotated[float | None, serving_option("Tokens of an answer.", "--output", min=1)]

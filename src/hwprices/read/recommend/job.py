@@ -285,20 +285,47 @@ def make_job(
 def _lengths(
     model: ModelShape, serving: Serving, context: int | None
 ) -> tuple[float, float, str | None]:
-    """Give input and output tokens: as asked, else those of a benchmark, else the usual ones."""
+    """Give input and output tokens: as asked, else those of a benchmark, else the usual ones.
+
+    With a context, one length is what the other leaves of it; with neither, half of it is the
+    output, at most the usual one.
+
+    Raises:
+        HwpricesError: the lengths that are asked do not fit the context.
+    """
+    if context is not None:
+        return *_lengths_of(context, serving.input_tokens, serving.output_tokens), None
     benchmark = None
     usual = (float(INPUT_TOKENS), float(OUTPUT_TOKENS))
-    if serving.input_tokens is None and serving.output_tokens is None and context is None:
+    if serving.input_tokens is None and serving.output_tokens is None:
         for name, workload in measurements.workloads().items():
             if workload.input_tokens > 1 and model_shape(workload.model_id).name == model.name:
                 benchmark = name
                 usual = (workload.input_tokens, workload.output_tokens)
                 break
-    output = serving.output_tokens or usual[1]
-    if context is not None:
-        output = min(output, max(1.0, context / 2))
-        return serving.input_tokens or max(1.0, context - output), output, None
-    return serving.input_tokens or usual[0], output, benchmark
+    return serving.input_tokens or usual[0], serving.output_tokens or usual[1], benchmark
+
+
+def _lengths_of(
+    context: int, asked_input: float | None, asked_output: float | None
+) -> tuple[float, float]:
+    """Give input and output tokens that fit a context.
+
+    Raises:
+        HwpricesError: those that are asked do not.
+    """
+    if asked_input is None and asked_output is None:
+        output = min(float(OUTPUT_TOKENS), max(1.0, context / 2))
+        return max(1.0, context - output), output
+    given = [length for length in (asked_input, asked_output) if length is not None]
+    rest = context - sum(given)
+    if rest < 2 - len(given):  # at least one token for a length that is not given
+        raise HwpricesError(
+            f"{' and '.join(f'{length:,.10g}' for length in given)} tokens do not fit a context of"
+            f" {context:,}" + ("" if len(given) == 2 else " with the other length"),
+            "Give a longer context, or leave it out.",
+        )
+    return asked_input or rest, asked_output or rest
 
 
 def assumptions(job: Job) -> str:
