@@ -155,7 +155,11 @@ class Efficiencies(Table):
     single_user_bandwidth: pl.Float64 = column(
         "The same of programs for one user, such as llama.cpp.", nullable=True, gt=0, le=1
     )
-    measurements: pl.Int32 = column("Measurements it was fitted on.", ge=0)
+    serving_measurements: pl.Int32 = column(
+        "Measurements of filled machines it was fitted on; 0: the lowest of the other families.",
+        ge=0,
+    )
+    single_user_measurements: pl.Int32 = column("The same of one user.", ge=0)
     devices: pl.Int32 = column("Accelerators they are of.", ge=0)
 
     class Config:

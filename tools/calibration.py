@@ -144,7 +144,9 @@ def single_user_cells() -> list[Efficiency]:
 
 def single(cell: Efficiency, experts: float, flops_per_byte: float) -> Calibration:
     """Make a calibration with one efficiency for every family and kind."""
-    return Calibration({"other": cell}, {"other": cell.bandwidth}, experts, flops_per_byte, {}, {})
+    return Calibration(
+        {"other": cell}, {"other": cell.bandwidth}, frozenset(), experts, flops_per_byte, {}, {}
+    )
 
 
 def fit_flops_per_byte(listed: list[Point]) -> float:
@@ -206,18 +208,21 @@ def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
 def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
     """Fit every family. One that was measured for one kind alone has the lowest for the other."""
     filled, alone = fit_families(serving, experts), fit_families(single_user, experts)
-    rows: list[tuple[str, float, float | None, float | None, int, int]] = []
+    rows: list[tuple[str, float, float | None, float | None, int, int, int]] = []
     for name in sorted({*filled, *alone}):
         both = filled.get(name, filled["other"])
         bandwidth = alone.get(name, alone["other"]).bandwidth
-        used = [p for grid in (serving, single_user) for p in grid.points]
-        used = [p for p in used if p.device.family == name]
-        devices = len({p.device.accelerator_id for p in used})
-        rows.append((name, both.compute, both.bandwidth, bandwidth, len(used), devices))
+        used = [
+            [p for p in grid.points if p.device.family == name] for grid in (serving, single_user)
+        ]
+        devices = len({p.device.accelerator_id for of_kind in used for p in of_kind})
+        filled_count, alone_count = map(len, used)
+        efficiencies = (name, both.compute, both.bandwidth, bandwidth)
+        rows.append((*efficiencies, filled_count, alone_count, devices))
     mixtures = [p for p in serving.points if p.has_experts]
     devices = len({p.device.accelerator_id for p in mixtures})
-    rows.append(("experts", experts, None, None, len(mixtures), devices))
-    rows.append(("flops_per_byte", serving.flops_per_byte, None, None, 0, 0))
+    rows.append(("experts", experts, None, None, len(mixtures), 0, devices))
+    rows.append(("flops_per_byte", serving.flops_per_byte, None, None, 0, 0, 0))
     return pl.DataFrame(
         rows,
         schema=[
@@ -225,7 +230,8 @@ def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.D
             "compute",
             "bandwidth",
             "single_user_bandwidth",
-            "measurements",
+            "serving_measurements",
+            "single_user_measurements",
             "devices",
         ],
         orient="row",
@@ -398,15 +404,16 @@ def table(fitted: Fitted) -> str:
         )
     lines += [
         "",
-        "| family | compute | bandwidth | bandwidth, one user | measurements | accelerators |",
-        "|---|---|---|---|---|---|",
+        "| family | compute | bandwidth | bandwidth, one user | filled machines measured |"
+        " one user measured | accelerators |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in fitted.efficiencies.iter_rows(named=True):
         shares = [row["bandwidth"], row["single_user_bandwidth"]]
         cells = " | ".join("" if share is None else f"{share:.2f}" for share in shares)
         lines.append(
-            f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['measurements']} |"
-            f" {row['devices']} |"
+            f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['serving_measurements']} |"
+            f" {row['single_user_measurements']} | {row['devices']} |"
         )
     lines += [
         "",

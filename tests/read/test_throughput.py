@@ -263,6 +263,42 @@ def test_a_measurement_in_the_format_that_is_asked_goes_first(
     assert nearest("llama-2-70b", "fp8") == "llama2-70b-99"
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "filled", "alone"),
+    [
+        ("nvidia-l4", "modelled", "modelled"),
+        ("nvidia-a100-sxm4-80gb", "unmeasured_family", "modelled"),
+        ("nvidia-t4", "unmeasured_family", "modelled"),
+        ("google-tpu-v6e", "modelled", "unmeasured_family"),
+    ],
+)
+def test_a_family_is_measured_for_filled_machines_and_for_one_user_apart(
+    devices: dict[str, Device], accelerator: str, filled: str, alone: str
+) -> None:
+    """MLPerf since v4.0 has no Ampere and no Turing, llama.cpp no TPU."""
+    machine = Machine(devices[accelerator], 8, 14 * 2.0**30)
+    demand = Demand(model_shape("3B"), 512, 256, "bf16")
+    fitted = load_calibration()
+    for users, kind, basis in ((None, "serving", filled), (1, "single_user", alone)):
+        answer = Estimator([], {}).answer(
+            machine, replace(demand, concurrency=users), as_measured=False
+        )
+        assert answer is not None
+        assert answer.basis == basis
+        assert (answer.error, answer.error_p90) == fitted.errors[f"{basis}/{kind}"]
+
+
+def test_a_family_that_was_not_measured_has_the_lowest_efficiencies() -> None:
+    """The sheet says of each family and kind how often it was measured."""
+    sheet = load("efficiencies")
+    other = sheet.filter(family="other").row(0, named=True)
+    for row in sheet.drop_nulls("bandwidth").iter_rows(named=True):
+        if not row["serving_measurements"]:
+            assert (row["compute"], row["bandwidth"]) == (other["compute"], other["bandwidth"])
+        if not row["single_user_measurements"]:
+            assert row["single_user_bandwidth"] == other["single_user_bandwidth"]
+
+
 @given(
     name=st.sampled_from(["llama-3.1-8b", "llama-3.1-70b", "deepseek-r1", "llama-2-70b", "3B"]),
     accelerator=st.sampled_from(

@@ -17,6 +17,9 @@ class Calibration:
     """Of a filled machine, by family; ``other`` for those that nobody has measured."""
     single_user_bandwidth: dict[str, float]
     """Share of the memory bandwidth that programs for one user reach, by family."""
+    measured: frozenset[tuple[str, str]]
+    """Family and kind (serving, single_user) of which an accelerator was measured; the efficiencies
+    of the others are those of ``other``."""
     experts: float
     """Share of the compute efficiency that a mixture of experts keeps: its matrices are small."""
     flops_per_byte: float
@@ -68,6 +71,12 @@ def calibration_from(
     return Calibration(
         efficiencies=families,
         single_user_bandwidth={name: figures[name]["single_user_bandwidth"] for name in families},
+        measured=frozenset(
+            (name, kind)
+            for name in families
+            for kind in ("serving", "single_user")
+            if name != "other" and figures[name][f"{kind}_measurements"]
+        ),
         experts=figures["experts"]["compute"],
         flops_per_byte=figures["flops_per_byte"]["compute"],
         utilisations={

@@ -136,8 +136,7 @@ class Estimator:
         basis: str | None = None,
     ) -> Answer:
         if basis is None:
-            fitted = machine.device.family in self.fitted.efficiencies
-            fitted = fitted and machine.device.family != "other"
+            fitted = (machine.device.family, kind) in self.fitted.measured
             basis = "scaled" if nearest else "modelled" if fitted else "unmeasured_family"
         error, p90 = self.fitted.errors[f"{basis}/{kind}"]
         return Answer(

@@ -189,7 +189,10 @@ class Questions:
                 for experts in ("dense", "experts")
                 for user in ("serving", "single_user")
             },
-            "is_fitted": family in self._estimator.fitted.efficiencies and family != "other",
+            "fitted": {
+                kind: (family, kind) in self._estimator.fitted.measured
+                for kind in ("serving", "single_user")
+            },
             "is_small": family in estimates.SMALL_FAMILIES,
             "mfu": {
                 name: self._estimator.fitted.utilisations.get((accelerator.accelerator_id, narrow))

@@ -142,7 +142,7 @@ class Serving {
     const wantedTokens = question.askedTokensPerSecond ?? 0;
     const copies = Math.max(1, Math.ceil((users ?? 0) / speed.batch), Math.ceil(wantedTokens / speed.tokensPerSecond));
     if (copies > constants.most_copies) return { ...fitted, reason: "too_slow" };
-    const basis = nearest ? "scaled" : this.device.is_fitted ? "modelled" : "unmeasured_family";
+    const basis = nearest ? "scaled" : this.device.fitted[measure] ? "modelled" : "unmeasured_family";
     const [error, error_p90] = knowledge.facts.errors[`${basis}/${measure}`]!;
     return {
       ...fitted,

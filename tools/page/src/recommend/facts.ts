@@ -56,7 +56,8 @@ export interface Device {
   training: Record<string, { reason: string | null; compute_format: string | null; rate: number | null }>;
   /** By dense/serving, dense/single_user, experts/serving and experts/single_user. */
   efficiency: Record<string, Efficiency>;
-  is_fitted: boolean;
+  /** Whether an accelerator of its family was measured so. */
+  fitted: Record<MeasureKind, boolean>;
   is_small: boolean;
   /** The MFU that trainings of dense models reached, where they were measured; narrow: in FP8. */
   mfu: { wide: number | null; narrow: number | null };
