@@ -182,6 +182,21 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     assert (both["usd_per_million_tokens_fast"] >= both["usd_per_million_tokens"]).all()
 
 
+def test_the_speed_of_one_user_is_that_of_one_user(release: Release) -> None:
+    """Whatever else is asked, as with the command; several users where several are asked."""
+    lengths = {"input_tokens": 1000, "output_tokens": 100}
+    fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**lengths))
+    alone, _ = ranked(release, "7B", serving=Serving(concurrency=1, **lengths), objective="speed")
+    assert fit.equals(alone)
+    assert set(fit["concurrency"]) == {1.0}
+    many, _ = ranked(release, "7B", objective="speed", serving=Serving(concurrency=20))
+    assert set(many["concurrency"]) == {20.0}
+    few, _ = ranked(release, "7B", objective="speed", batch=4)
+    assert set(few["concurrency"]) == {4.0}
+    trained, _ = ranked(release, "7B", "lora", objective="speed")
+    assert trained["hours"].null_count() == 0
+
+
 @settings(max_examples=10, deadline=None)
 @given(
     st.sampled_from(["llama-2-70b", "llama-3.1-8b", "mixtral-8x7b"]),

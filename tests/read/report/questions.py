@@ -110,9 +110,6 @@ def job_of(question: dict[str, str]) -> job.Job:
         return int(question[name]) if name in question else None
 
     objective = question.get("objective", "cost")
-    users = number("users")
-    is_served = question.get("workload", "inference") == "inference"
-    is_alone = objective == "speed" and users is None and is_served
     return job.make_job(
         question["model"],
         question.get("workload", "inference"),
@@ -125,7 +122,7 @@ def job_of(question: dict[str, str]) -> job.Job:
         serving=job.Serving(
             input_tokens=number("input"),
             output_tokens=number("output"),
-            concurrency=1 if is_alone else users,
+            concurrency=number("users"),
             requests_per_second=number("requests-per-second"),
             min_tokens_per_second=number("min-tokens-per-second"),
             max_seconds_to_first_token=number("max-seconds-to-first-token"),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -223,7 +223,8 @@ def make_job(
     """Check the values and fill in the defaults.
 
     Pre-training: 20 tokens a parameter. Fine-tuning: 10^8 tokens. Both in 30 days. Inference:
-    requests as long as those of a benchmark of the model, as many at once as a machine holds.
+    requests as long as those of a benchmark of the model, as many at once as a machine holds; one
+    where the objective is the speed of one user.
 
     Raises:
         HwpricesError: a value is out of range; the line says which, and what is allowed.
@@ -249,6 +250,8 @@ def make_job(
     _check_serving(serving)
     limits = limits or Limits()
     check_limits(limits)
+    if checked == "inference" and limits.objective == "speed":
+        serving = _of_one_user(serving)
     model = model_shape(model_parameters)
     training = None
     if checked != "inference":
@@ -442,6 +445,13 @@ def _check_serving(serving: Serving) -> None:
         )
     if serving.kv_precision not in (None, "fp8", "fp16"):
         raise HwpricesError(f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16.")
+
+
+def _of_one_user(serving: Serving) -> Serving:
+    """Serve one user, where the speed of one is ranked and nothing says how many there are."""
+    if serving.requests_per_second is not None or serving.concurrency is not None:
+        return serving
+    return replace(serving, concurrency=1.0)
 
 
 def check_limits(limits: Limits) -> None:

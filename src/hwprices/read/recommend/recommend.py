@@ -115,7 +115,7 @@ def recommend(
         mfu=mfu,
         optimizer=optimizer,
         checkpointing=checkpointing,
-        serving=_serving(serving, all_limits.objective, batch, workload),
+        serving=serving,
         limits=all_limits,
     )
     return answer(job, dataset, ownership)
@@ -154,17 +154,6 @@ def _check_medium(asked: Mapping[str, object], serving: Serving, limits: Limits)
             f"{', '.join(given).replace('_', ' ')}: only for language models",
             "Leave it out: models of images, speech and video are answered as they were measured.",
         )
-
-
-def _serving(
-    serving: Serving | None, objective: str, batch: int | None, workload: str
-) -> Serving | None:
-    """Serve one user where the speed of one is asked for, and nothing about users is said."""
-    asked = serving or Serving()
-    users = (asked.concurrency, asked.requests_per_second, batch)
-    if objective == "speed" and workload == "inference" and users == (None, None, None):
-        return replace(asked, concurrency=1)
-    return serving
 
 
 def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
