@@ -3,7 +3,8 @@
 import pytest
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend import media
+from hwprices.read.recommend.model_shape import MEDIA, model_shape
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,54 @@ def test_a_name_is_understood(name: str) -> None:
     assert model_shape(name).layers == 80
 
 
-@pytest.mark.parametrize("value", ["banana", "", "-7B", "0", 3.0, "7.0.1B", "nan"])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("meta-llama/Llama-3.1-70B-Instruct", "Llama 3.1 70B"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "Llama 3 8B"),
+        ("meta-llama/Llama-2-70b-chat-hf", "Llama 2 70B"),
+        ("google/gemma-2-9b-it", "Gemma 2 9B"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "Mistral 7B"),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3 30B-A3B"),
+        ("deepseek-ai/DeepSeek-R1", "DeepSeek-R1"),
+        ("llama 3.3 70b instruct", "Llama 3.3 70B"),
+    ],
+)
+def test_a_name_of_a_repository_is_understood(name: str, expected: str) -> None:
+    assert model_shape(name).name == expected
+
+
+@pytest.mark.parametrize("value", ["70", "5M", "1e15", "0", 3.0, "9.99e6"])
+def test_the_limits_of_a_number_of_parameters_are_said(value: float | str) -> None:
+    with pytest.raises(HwpricesError, match=r"not from 1e\+07 to 1e\+14\. Give it as 70e9 or 70B"):
+        model_shape(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        ("whisper-large-v3-turbo", "whisper-large-v3"),
+        ("flux.1-schnell", "flux.1-dev"),
+        ("sd3", "sdxl"),
+        ("llama-3.1-71b", "llama-3.1-"),
+    ],
+)
+def test_an_unknown_name_gets_the_names_that_are_like_it(name: str, suggested: str) -> None:
+    with pytest.raises(HwpricesError, match=rf"7B, or one of {suggested}"):
+        model_shape(name)
+
+
+def test_media_that_are_suggested_are_answered() -> None:
+    assert all(media.benchmark(name) for name in MEDIA)
+
+
+@pytest.mark.parametrize("name", ["bge-m3", "intfloat/e5-large", "all-MiniLM-L6-v2"])
+def test_embeddings_are_said_not_to_be_covered(name: str) -> None:
+    with pytest.raises(HwpricesError, match="Embeddings are not answered here"):
+        model_shape(name)
+
+
+@pytest.mark.parametrize("value", ["banana", "", "-7B", "7.0.1B", "nan", "."])
 def test_any_other_value_is_refused_in_one_line(value: float | str) -> None:
     with pytest.raises(
         HwpricesError, match="neither a model that is known nor a number of parameters"

@@ -665,6 +665,24 @@ def test_a_context_changes_no_length_that_is_asked(
     assert not job.is_vague
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("FP8", "fp8"),
+        ("BFloat16", "bf16"),
+        ("4bit", "int4"),
+        ("Q4_K_M", "int4"),
+        ("nf4", "int4"),
+        ("q8", "int8"),
+        ("8-bit", "int8"),
+        ("NVFP4", "fp4"),
+    ],
+)
+def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:
+    assert make_job("7B", precision=asked).precision == expected
+    assert make_job("7B", "lora", precision=asked).precision == expected
+
+
 def test_the_defaults_are_the_documented_ones() -> None:
     pretrain, inference = make_job("70B", "pretrain"), make_job("70B")
     assert pretrain.training is not None

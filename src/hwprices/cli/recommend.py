@@ -34,7 +34,8 @@ owning_option = _panel("Machines to buy")
 Model = Annotated[
     str,
     question_option(
-        "The model: its name (llama-3.1-70b, sdxl, whisper) or number of parameters (70B).",
+        "The model: its name (llama-3.1-70b, meta-llama/Llama-3.1-70B-Instruct, sdxl, whisper) or"
+        " number of parameters (70B).",
         "--model-parameters",
         "--parameters",
         "--model",
@@ -44,7 +45,8 @@ Workload = Annotated[str, question_option("inference, lora, full_finetune or pre
 Precision = Annotated[
     str | None,
     question_option(
-        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 … A device without"
+        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
+        " 4bit, nf4, q4_k_m) … A device without"
         " that format computes in 16 bits. Inference: as measured, else 8 bits, or 4 where the"
         " model is published in 4; training: bf16."
     ),

@@ -1,6 +1,7 @@
 """Describe a job: a language model, how it is to be trained or served, and what it may cost."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -41,6 +42,27 @@ TRAINING_CONTEXT = 4096  # tokens of a sequence by default
 
 STORAGE_FORMATS = ("int4", "int8", "fp4")
 """Formats in which a whole model is not trained."""
+
+PRECISION_NAMES = {
+    "float32": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "float8": "fp8",
+    "8bit": "int8",
+    "q8": "int8",
+    "q80": "int8",
+    "nvfp4": "fp4",
+    "mxfp4": "fp4",
+    "4bit": "int4",
+    "nf4": "int4",
+    "q4": "int4",
+    "q40": "int4",
+    "q4km": "int4",
+    "awq": "int4",
+    "gptq": "int4",
+}
+"""Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
 
 SERVED_FORMAT = "fp8"
 """Weights of a served model where nothing is asked: 8 bits lose next to nothing, and computing is
@@ -230,7 +252,7 @@ def make_job(
         HwpricesError: a value is out of range; the line says which, and what is allowed.
     """
     checked = _workload(workload)
-    _check_precision(precision, checked)
+    precision = _precision(precision, checked)
     serving = serving or Serving()
     of_training = {
         "tokens": tokens is not None,
@@ -375,20 +397,23 @@ def _workload(name: str) -> Workload:
     raise HwpricesError(f"there is no workload {name!r}", f"Choose one of {', '.join(WORKLOADS)}.")
 
 
-def _check_precision(precision: str | None, workload: Workload) -> None:
-    """Raise HwpricesError if the workload cannot use the precision."""
-    if precision is None:
-        return
-    if precision not in language_model.BYTES_PER_WEIGHT:
+def _precision(asked: str | None, workload: Workload) -> str | None:
+    """Give the format of the weights by its name here, and check that the workload can use it."""
+    if asked is None:
+        return None
+    squeezed = re.sub(r"[^a-z0-9]+", "", asked.lower())
+    precision = PRECISION_NAMES.get(squeezed, squeezed)
+    if precision not in language_model.PRECISIONS:
         raise HwpricesError(
-            f"there is no precision {precision!r}",
-            f"Choose one of {', '.join(language_model.BYTES_PER_WEIGHT)}.",
+            f"there is no precision {asked!r}",
+            f"Choose one of {', '.join(language_model.PRECISIONS)}.",
         )
     if precision in STORAGE_FORMATS and workload in ("pretrain", "full_finetune"):
         raise HwpricesError(
             f"{workload} in {precision} is not reckoned here",
             "Choose bf16, fp16, fp8 or fp32, or workload lora.",
         )
+    return precision
 
 
 def _check_belongs(workload: Workload, serving: Serving, of_training: list[str]) -> None:

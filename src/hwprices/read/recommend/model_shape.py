@@ -1,6 +1,7 @@
 """Describe a language model: its number of parameters, layers and widths."""
 
 import re
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from typing import Any
 
@@ -34,6 +35,16 @@ UNITS = {"": 1.0, "m": 1e6, "b": 1e9, "t": 1e12}
 
 NAMES_LISTED = 12  # of the names in an error: more do not fit a line that one reads
 
+TUNED = r"([-_ ](instruct|chat|it|hf))+([-_ ](v[0-9.]+|[0-9]{4}))?$"
+"""What repositories add to the name of a model that was tuned: Mistral-7B-Instruct-v0.3,
+Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
+
+MEDIA = ("sdxl", "flux.1-dev", "whisper-large-v3", "wan2.2")
+"""Models of images, speech and video that are answered as they were measured (media.py)."""
+
+EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
+"""In the name of a model that makes embeddings, which are not answered here."""
+
 SAME_SIZE = 0.02
 """A number of parameters this near to that of a mixture of experts is taken for a dense model, and
 the answer says so: 671B is DeepSeek-R1's."""
@@ -54,17 +65,24 @@ def squeeze(name: str) -> str:
 def model_shape(model: float | str) -> ModelShape:
     """Describe a model given by name (llama-3.1-70b) or by number of parameters (70e9, "70B").
 
-    From a number the shape is an estimate.
+    The name may be that of a repository: meta-llama/Llama-3.1-70B-Instruct. From a number the shape
+    is an estimate.
 
     Raises:
-        HwpricesError: neither a published model nor a number of parameters above 10 million.
+        HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14.
     """
     if isinstance(model, str):
-        wanted = squeeze(model)
-        for row in published_models().iter_rows(named=True):
-            if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
-                return _published(row)
+        for wanted in (squeeze(model), squeeze(_of_repository(model))):
+            for row in published_models().iter_rows(named=True):
+                if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
+                    return _published(row)
     return _estimated(_parse_parameters(model))
+
+
+def _of_repository(name: str) -> str:
+    """Drop the owner, and what says how the model was tuned, from the name of a repository."""
+    model = name.strip().lower().rpartition("/")[2]
+    return re.sub(TUNED, "", model).removeprefix("meta-")
 
 
 def look_alike(shape: ModelShape) -> str | None:
@@ -81,22 +99,34 @@ def look_alike(shape: ModelShape) -> str | None:
 def _parse_parameters(model: float | str) -> float:
     """Read 7e9, "7B" or "350M" as a number of parameters."""
     text = str(model).strip().lower()
-    match = re.fullmatch(r"([0-9.]+(?:e[0-9]+)?)\s*([mbt]?)", text)
-    is_number = match is not None and match[1].count(".") <= 1
-    parameters = float(match[1]) * UNITS[match[2]] if match and is_number else 0.0
-    if not SMALLEST <= parameters <= LARGEST:
+    match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([mbt]?)", text)
+    if match is None:
+        covered = "Embeddings are not answered here. " if re.search(EMBEDDING, text) else ""
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
-            f"Give 7e9 or 7B, or one of {_similar_names(text)}.",
+            f"{covered}Give 7e9 or 7B, or one of {_similar_names(text)}.",
+        )
+    parameters = float(match[1]) * UNITS[match[2]]
+    if not SMALLEST <= parameters <= LARGEST:
+        raise HwpricesError(
+            f"{model!r} is a number of parameters that is not from {SMALLEST:.0e} to {LARGEST:.0e}",
+            "Give it as 70e9 or 70B.",
         )
     return parameters
 
 
 def _similar_names(text: str) -> str:
-    """List the models whose name shares the most words with the text."""
-    words = set(re.findall(r"[a-z]+|\d+", text))
-    names = published_models()["model_id"].to_list()
-    nearest = sorted(names, key=lambda name: -len(words & set(re.findall(r"[a-z]+|\d+", name))))
+    """List the models whose name is most like the text: in words, their numbers, then letters."""
+
+    def likeness(name: str) -> tuple[int, int, float]:
+        words, numbers = (
+            set(re.findall(part, text)) & set(re.findall(part, name)) for part in ("[a-z]+", r"\d+")
+        )
+        letters = SequenceMatcher(a=text, b=name).ratio()
+        return len(words), len(numbers) if words else 0, letters
+
+    names = [*published_models()["model_id"], *MEDIA]
+    nearest = sorted(names, key=likeness, reverse=True)
     return ", ".join(nearest[:NAMES_LISTED]) + " …"
 
 
