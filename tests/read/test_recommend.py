@@ -555,6 +555,22 @@ def test_a_machine_to_buy_pays_after_the_same_hours_also_where_only_those_are_as
     assert both.filter(where="cloud")["rent_usd_per_hour"].null_count() == both.height - 2
 
 
+def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Release) -> None:
+    """DGX H100 has the GPUs of p5.48xlarge: an hour of its work costs 55.04 USD there.
+
+    So it pays as in ``tco``, after 269,000 / (55.04 - 2.0686) = 5,078.2 hours, however short the
+    training is: 0.27 hours and 0.25 of setup on both.
+    """
+    offers = release.tables["offers"].filter(instance_type="p5.48xlarge")
+    one = Release({**release.tables, "offers": offers})
+    fit, _ = ranked(one, "7B", "lora")
+    alike = fit.filter(accelerator_id="nvidia-h100-sxm5-80gb")
+    assert alike["hours"].to_list() == [pytest.approx(0.2699, abs=1e-4)] * 2
+    dgx = fit.filter(machine="dgx-h100").row(0, named=True)
+    assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
+    assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)
+
+
 def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
     images = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
     images = images.with_columns(

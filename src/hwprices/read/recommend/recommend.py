@@ -214,7 +214,7 @@ def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
     )
-    paid = col.hours + training.SETUP_HOURS if job.is_training else pl.lit(1.0)
+    paid = _hours_in_use(job)
     paid_hours = paid.cast(WideMoney)
     frame = frame.with_columns(
         usd=col.usd_per_hour * paid_hours,
@@ -224,6 +224,11 @@ def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
         operational_gco2e=col.operational_gco2e_per_hour * col.nodes * paid,
     )
     return frame.with_columns(*_figures_per_token(job))
+
+
+def _hours_in_use(job: Job) -> pl.Expr:
+    """Return the hours that machines are in use: of a training with its setup, else one."""
+    return pl.col("hours") + training.SETUP_HOURS if job.is_training else pl.lit(1.0)
 
 
 def _figures_per_token(job: Job) -> list[pl.Expr]:
@@ -284,9 +289,9 @@ def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add rent_usd_per_hour and payback_hours, counted in the work of this job."""
-    col = pl.col
     if job.is_training:
-        return with_payback(frame, "usd", 1 / col.hours)
+        # one is in use during its setup as one that is rented is paid for it
+        return with_payback(frame, "usd", 1 / _hours_in_use(job))
     millions_per_hour = _tokens_per_second(job) * formulas.SECONDS_PER_HOUR / 1e6
     return with_payback(frame, "usd_per_million_tokens", millions_per_hour)
 

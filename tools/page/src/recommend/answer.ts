@@ -79,7 +79,7 @@ export function answer(release: Release, knowledge: Knowledge, question: Questio
     }
     return withFigures(knowledge, question, candidate, fitted);
   });
-  const answers = withPayback(ranked(machines, question), question);
+  const answers = withPayback(knowledge, ranked(machines, question), question);
   return question.where ? answers.filter(({ where }) => where === question.where) : answers;
 }
 
@@ -188,13 +188,18 @@ function paidTokens(question: Question, possible: number | null): number | null 
   return possible === null ? null : Math.min(possible, question.askedTokensPerSecond ?? possible);
 }
 
+/** Hours that machines are in use for a training. */
+function withSetup({ facts }: Knowledge, hours: number | null): number | null {
+  return hours === null ? null : hours + facts.constants.setup_hours;
+}
+
 function withFigures(knowledge: Knowledge, question: Question, candidate: Candidate, fitted: Estimate): Machine {
   const { constants, kinds } = knowledge.facts;
   const kind = kinds[candidate.kindNumber - 1]!;
   const { nodes, prompt_share: prompts } = fitted;
   const rate = paidTokens(question, fitted.tokens_per_second);
   const isTraining = question.training !== null;
-  const paid = isTraining ? (fitted.hours === null ? null : fitted.hours + constants.setup_hours) : 1;
+  const paid = isTraining ? withSetup(knowledge, fitted.hours) : 1;
   const usdPerHour = product(candidate.usdPerHour, nodes);
   const perMillion = isTraining || !rate ? null : 1e6 / (rate * 3600);
   const usdPerMillion = product(usdPerHour, perMillion);
@@ -298,7 +303,7 @@ function ranked(machines: Machine[], question: Question): Machine[] {
     .map((machine) => (machine.excluded_reason === null ? { ...machine, rank: ++ranks[machine.where] } : machine));
 }
 
-function withPayback(machines: Machine[], question: Question): Machine[] {
+function withPayback(knowledge: Knowledge, machines: Machine[], question: Question): Machine[] {
   const isTraining = question.training !== null;
   const costs = machines
     .filter((machine) => machine.where === "cloud" && machine.excluded_reason === null)
@@ -310,7 +315,8 @@ function withPayback(machines: Machine[], question: Question): Machine[] {
     const { hours, energy_usd_per_hour: energy, purchase_price_usd: price } = machine;
     if (machine.where === "cloud") return machine;
     const rate = paidTokens(question, machine.tokens_per_second);
-    const workPerHour = isTraining ? hours && 1 / hours : product(rate, 3600 / 1e6);
+    const inUse = withSetup(knowledge, hours);
+    const workPerHour = isTraining ? inUse && 1 / inUse : product(rate, 3600 / 1e6);
     const rent = product(cheapest, workPerHour);
     const saved = rent === null || energy === null ? 0 : rent - energy;
     return { ...machine, rent_usd_per_hour: rent, payback_hours: saved > 0 ? product(price, 1 / saved) : null };
