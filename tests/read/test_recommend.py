@@ -148,6 +148,49 @@ def test_s11_a_measured_cost_goes_before_that_of_a_small_batch(release: Release)
     assert cost_of_eight["g6e.12xlarge"][0] > 5 * cost["g6e.12xlarge"][0]
 
 
+H200_TUNING = 23.193 / 60 * 1e8 / (3072 * 8192)
+"""Hours of 10^8 tokens: Cisco's eight H200 took 23.193 minutes for 3,072 sequences of 8,192."""
+
+
+@pytest.mark.parametrize(
+    ("days", "nodes", "hours"),
+    [
+        (None, 1, H200_TUNING),
+        (0.0645, 1, H200_TUNING),  # 1.548 hours; the model without the measurement has 1.9
+        (0.06, 2, H200_TUNING / 2 * (1 + 0.25 / 24)),  # 1.44 hours; checkpoints take 0.25 h a day
+    ],
+)
+def test_machines_are_counted_with_the_measured_time_of_a_training(
+    release: Release, days: float | None, nodes: int, hours: float
+) -> None:
+    assert pytest.approx(1.536, abs=1e-3) == H200_TUNING
+    fit, _ = ranked(release, "llama-2-70b", "lora", days=days)
+    p5en = fit.filter(machine="p5en.48xlarge").row(0, named=True)
+    assert (p5en["nodes"], p5en["hours"]) == (nodes, pytest.approx(hours))
+    assert p5en["basis"] == ("measured" if nodes == 1 else "scaled")
+    assert "Cisco" in p5en["measurement"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"precision": "int4"},
+        {"context": 512},
+        {"mfu": 0.1},
+        {"batch": 2},
+        {"optimizer": "sgd"},
+        {"checkpointing": False},
+    ],
+)
+def test_a_measured_training_does_not_replace_what_is_asked(
+    release: Release, asked: dict[str, Any]
+) -> None:
+    fit, _ = ranked(release, "llama-2-70b", "lora", **asked)
+    p5en = fit.filter(machine="p5en.48xlarge").row(0, named=True)
+    assert (p5en["basis"], p5en["measurement"]) == ("modelled", None)
+    assert p5en["precision"] == asked.get("precision", "bf16")
+
+
 def test_an_owned_machine_is_measured_too(release: Release) -> None:
     fit, _ = ranked(release, "llama-2-70b", "inference", where="local")
     dgx = fit.filter(machine="dgx-h100").row(0, named=True)

@@ -42,6 +42,8 @@ NAMED: list[dict[str, str]] = [
     {"model": "llama-3.1-8b", "min-tokens-per-second": "50", "country": "US"},
     {"model": "deepseek-r1", "requests-per-second": "20", "input": "2000", "output": "500"},
     {"model": "llama-2-70b", "workload": "lora"},
+    {"model": "llama-2-70b", "workload": "lora", "days": "0.08"},
+    {"model": "llama-2-70b", "workload": "lora", "context": "512", "optimizer": "sgd"},
     {"model": "llama-2-70b", "workload": "lora", "precision": "int4", "budget": "100"},
     {"model": "llama-3.1-70b", "workload": "pretrain", "tokens": "2e12", "days": "60"},
     {"model": "llama-3.1-8b", "objective": "speed"},

@@ -5,7 +5,7 @@ much memory. Each kind is estimated once.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -17,11 +17,18 @@ from hwprices.read.recommend.job import (
     READING_SPEED,
     SERVED_FORMAT,
     STORAGE_FORMATS,
+    TRAINING_CONTEXT,
     Job,
     Serving,
+    Training,
 )
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
-from hwprices.read.recommend.measurements import TUNED_MODEL, TUNING_TOKENS
+from hwprices.read.recommend.measurements import (
+    TUNED_MODEL,
+    TUNING_CONTEXT,
+    TUNING_TOKENS,
+    Tuning,
+)
 from hwprices.read.recommend.roofline import (
     Demand,
     Machine,
@@ -290,8 +297,13 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     else:
         narrow = compute == "fp8"
         measured = estimator.fitted.utilisations.get((row["accelerator_id"], narrow))
-        _fill_training(fitted, row, machine, job, Rate(rate, narrow, measured))
-        _add_training_basis(fitted, row, job, estimator, measured)
+        reached = Rate(rate, narrow, measured)
+        tuning = _tuning(row, job, estimator)
+        if tuning is not None:
+            modelled = _hours(row, machine, job, reached, 1)
+            reached = replace(reached, factor=_tuning_hours(tuning, job) / modelled)
+        _fill_training(fitted, row, machine, job, reached)
+        _add_training_basis(fitted, job, estimator, measured, tuning)
     return fitted
 
 
@@ -304,33 +316,54 @@ class Rate:
     """Computing in FP8."""
     measured: float | None
     """Share that dense models reached on this accelerator; None where it was not measured."""
+    factor: float = 1.0
+    """Measured over modelled hours, where this very training was measured on one machine."""
 
 
 def _add_training_basis(
     fitted: Estimate,
-    row: dict[str, Any],
     job: Job,
     estimator: Estimator,
     measured: float | None,
+    tuning: Tuning | None,
 ) -> None:
-    """Say what the hours rest on; where this fine-tuning was measured, take that time."""
+    """Say what the hours rest on: ``tuning``, if this fine-tuning was measured on one machine."""
     if fitted.hours is None:
         return
     assert job.training is not None
-    fitted.basis = "modelled" if measured is None or job.training.mfu else "scaled"
+    is_scaled = tuning is not None or (measured is not None and not job.training.mfu)
+    fitted.basis = "scaled" if is_scaled else "modelled"
+    if tuning is not None:
+        fitted.measurement = tuning.label
+        if fitted.nodes == 1:
+            fitted.basis, fitted.precision = "measured", None
     fitted.error, fitted.error_p90 = estimator.fitted.errors[f"{fitted.basis}/training"]
+
+
+def _tuning(row: dict[str, Any], job: Job, estimator: Estimator) -> Tuning | None:
+    """Find the measured time of this fine-tuning on one machine; None if the question differs.
+
+    MLPerf fixes sequences and rank and leaves the format to the submitter; it says nothing about
+    another batch, optimizer, share of the peak rate, or weights that are unpacked.
+    """
+    asked = job.training
+    assert asked is not None
+    usual_context = min(TRAINING_CONTEXT, job.model.context_limit or TRAINING_CONTEXT)
+    is_measured = (
+        job.workload == "lora"
+        and job.model.name == TUNED_MODEL
+        and job.precision == "bf16"
+        and job.context in (usual_context, TUNING_CONTEXT)
+        and asked == Training(tokens=asked.tokens, days=asked.days)
+    )
     key = (row["accelerator_id"], row["accelerator_count"])
-    tuning = estimator.tunings.get(key)
-    if tuning is None or fitted.nodes != 1 or not _is_measured_tuning(job):
-        return
-    fitted.hours = tuning.minutes / 60 * job.training.tokens / TUNING_TOKENS
-    fitted.tokens_per_second = job.training.tokens / (fitted.hours * 3600)
-    fitted.basis, fitted.measurement, fitted.precision = "measured", tuning.label, None
-    fitted.error, fitted.error_p90 = estimator.fitted.errors["measured/training"]
+    return estimator.tunings.get(key) if is_measured else None
 
 
-def _is_measured_tuning(job: Job) -> bool:
-    return job.workload == "lora" and job.model.name == TUNED_MODEL
+def _tuning_hours(tuning: Tuning, job: Job) -> float:
+    """Compute the hours that the tokens of a job take at the measured speed."""
+    assert job.training is not None
+    return tuning.minutes / 60 * job.training.tokens / TUNING_TOKENS
 
 
 def training_format(precision: str) -> str:
@@ -402,4 +435,4 @@ def _hours(row: dict[str, Any], machine: Machine, job: Job, rate: Rate, nodes: i
         job.flops / training_job.tokens,
         job.context * training_job.batch,
     )
-    return training.hours(job.flops, cluster, mfu * share)
+    return training.hours(job.flops, cluster, mfu * share) * rate.factor

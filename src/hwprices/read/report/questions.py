@@ -86,6 +86,7 @@ CONSTANTS = {
     "checkpoint_hours_per_day": training.CHECKPOINT_HOURS_PER_DAY,
     "tuned_model": measurements.TUNED_MODEL,
     "tuning_tokens": measurements.TUNING_TOKENS,
+    "tuning_context": measurements.TUNING_CONTEXT,
     "hours_per_month": exclusions.HOURS_PER_MONTH,
 }
 """Figures of the formulas, by the page's name for them: the page has none of its own."""

@@ -1,6 +1,6 @@
 /** A job on a kind of machine: hwprices.read.recommend.estimates and .throughput, which explain it. */
 
-import { NO_ESTIMATE, type Constants, type Device, type Estimate, type Kind, type Knowledge, type MeasureKind, type Model } from "./facts";
+import { NO_ESTIMATE, type Constants, type Device, type Estimate, type Kind, type Knowledge, type MeasureKind, type Model, type Tuning } from "./facts";
 import { cacheBytes, prefillBytes, trainingFlops, trainingMemory, workPerToken, type Memory } from "./language_model";
 import type { Question } from "./question";
 import { Served, type Speed } from "./serving";
@@ -190,6 +190,8 @@ class Training {
   private readonly devicesPerNode: number;
   private readonly precision: string;
   private readonly flops: number;
+  /** Measured over modelled hours, where this very training was measured on one machine. */
+  private factor = 1;
 
   constructor(
     private readonly knowledge: Knowledge,
@@ -217,7 +219,10 @@ class Training {
     const fitted: Estimate = { ...NO_ESTIMATE, precision, compute_format, nodes_needed: needed, ...this.memory(memory, needed ?? 1) };
     if (needed === null || (needed > 1 && question.maxNodes === 1)) return { ...fitted, reason: "too_small" };
     if (rate === null) return { ...fitted, reason: "rate_unknown" };
-    return this.withBasis(this.withHours(fitted, needed, rate, compute_format === "fp8"));
+    const narrow = compute_format === "fp8";
+    const tuning = this.tuning();
+    if (tuning) this.factor = this.tuningHours(tuning) / this.hours(1, rate, narrow);
+    return this.withBasis(this.withHours(fitted, needed, rate, narrow), tuning);
   }
 
   private memory(memory: Memory, nodes: number) {
@@ -251,7 +256,7 @@ class Training {
     const mfu = this.utilisation(narrow);
     const share = mfu * this.networkShare(nodes, rate, mfu);
     const steps = this.flops / (rate * this.devicesPerNode * nodes * share) / 3600;
-    return steps + (nodes > 1 ? (steps / 24) * this.constants.checkpoint_hours_per_day : 0);
+    return (steps + (nodes > 1 ? (steps / 24) * this.constants.checkpoint_hours_per_day : 0)) * this.factor;
   }
 
   private utilisation(narrow: boolean): number {
@@ -278,22 +283,33 @@ class Training {
     return Math.min(1, compute / (sent / ((network * 1e9) / 8)));
   }
 
-  /** What the hours rest on; where this fine-tuning was measured, that time. */
-  private withBasis(fitted: Estimate): Estimate {
+  /** What the hours rest on. */
+  private withBasis(fitted: Estimate, tuning: Tuning | null): Estimate {
     if (fitted.hours === null) return fitted;
+    const isScaled = tuning !== null || this.measuredShare(fitted.compute_format === "fp8") !== null;
+    const isMeasured = tuning !== null && fitted.nodes === 1;
+    const basis = isMeasured ? "measured" : isScaled ? "scaled" : "modelled";
+    const [error, error_p90] = this.knowledge.facts.errors[`${basis}/training`]!;
+    const precision = isMeasured ? null : fitted.precision;
+    return { ...fitted, basis, precision, measurement: tuning?.label ?? null, error, error_p90 };
+  }
+
+  /** The measured time of this fine-tuning on one machine; null if the question differs. */
+  private tuning(): Tuning | null {
     const { question, kind, constants } = this;
-    const { errors, tunings } = this.knowledge.facts;
-    const basis = this.measuredShare(fitted.compute_format === "fp8") === null ? "modelled" : "scaled";
-    const [median, p90] = errors[`${basis}/training`]!;
-    const modelled = { ...fitted, basis, error: median, error_p90: p90 };
-    const compared = question.workload === "lora" && fitted.nodes === 1;
-    const isMeasured = compared && question.model.name === constants.tuned_model;
-    const tuning = tunings.find((row) => row.accelerator_id === kind.accelerator_id && row.count === kind.accelerator_count);
-    if (!isMeasured || !tuning) return modelled;
-    const { tokens } = question.training!;
-    const hours = ((tuning.minutes / 60) * tokens) / constants.tuning_tokens;
-    const [error, error_p90] = errors["measured/training"]!;
-    const tokens_per_second = tokens / (hours * 3600);
-    return { ...modelled, hours, tokens_per_second, basis: "measured", measurement: tuning.label, precision: null, error, error_p90 };
+    const { model, workload, precision, training } = question;
+    const { context, optimizer } = training!;
+    const isMeasured =
+      workload === "lora" &&
+      model.name === constants.tuned_model &&
+      precision === "bf16" &&
+      (context === model.training_context || context === constants.tuning_context) &&
+      optimizer === "adam";
+    const same = (row: Tuning) => row.accelerator_id === kind.accelerator_id && row.count === kind.accelerator_count;
+    return (isMeasured && this.knowledge.facts.tunings.find(same)) || null;
+  }
+
+  private tuningHours({ minutes }: Tuning): number {
+    return ((minutes / 60) * this.question.training!.tokens) / this.constants.tuning_tokens;
   }
 }

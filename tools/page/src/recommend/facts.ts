@@ -76,6 +76,14 @@ export interface LocalMachine {
   currency?: string;
 }
 
+/** A measured time of a fine-tuning on one machine. */
+export interface Tuning {
+  accelerator_id: string;
+  count: number;
+  minutes: number;
+  label: string;
+}
+
 export interface Constants {
   input_tokens: number;
   output_tokens: number;
@@ -110,6 +118,7 @@ export interface Constants {
   checkpoint_hours_per_day: number;
   tuned_model: string;
   tuning_tokens: number;
+  tuning_context: number;
   hours_per_month: number;
 }
 
@@ -121,7 +130,7 @@ export interface RecommendFacts {
   kinds: Kind[];
   devices: Record<string, Device>;
   local: LocalMachine[];
-  tunings: { accelerator_id: string; count: number; minutes: number; label: string }[];
+  tunings: Tuning[];
   /** basis/kind: median and 90th percentile of the error, as shares of the measured figure. */
   errors: Record<string, [number, number]>;
 }
