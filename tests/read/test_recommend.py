@@ -462,7 +462,8 @@ def test_the_assumptions_come_first(release: Release) -> None:
     assert "294 tokens in, 294 out (as in llama2-70b-99)" in frame["assumed"][0]
 
 
-def test_images_are_priced_where_they_were_measured(release: Release) -> None:
+def with_images(release: Release) -> Release:
+    """The release with SDXL measured on eight H100: 18 images a second."""
     rows = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
     images = rows.with_columns(
         model=pl.lit("stable-diffusion-xl"),
@@ -470,14 +471,33 @@ def test_images_are_priced_where_they_were_measured(release: Release) -> None:
         per_accelerator=pl.lit(2.25),
         result_unit=pl.lit("Samples/s"),
     )
-    with_images = Release({**release.tables, "benchmarks": images})
-    frame = recommend("SDXL", dataset=with_images)
+    return Release({**release.tables, "benchmarks": images})
+
+
+def test_images_are_priced_where_they_were_measured(release: Release) -> None:
+    frame = recommend("SDXL", dataset=with_images(release))
     assert frame.columns == OUTPUT
-    assert frame.equals(media.recommend("SDXL", with_images, Limits()))
+    assert frame.equals(media.recommend("SDXL", with_images(release), Limits()))
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["basis"] == "measured"
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))
     assert frame.filter(machine="g6.xlarge")["excluded_reason"].item() == "not_measured"
+
+
+def test_equally_fast_machines_are_ranked_by_their_price(release: Release) -> None:
+    """Every machine with eight H100 makes as many images; so does each in all of its regions."""
+    offers = release.tables["offers"]
+    dear = offers.filter(instance_type="a3-highgpu-8g").with_columns(
+        region=pl.lit("asia-northeast1"), on_demand_usd_per_hour=pl.lit(Decimal("126.64"))
+    )
+    both = pl.concat([offers, dear], how="vertical_relaxed")
+    measured = with_images(Release({**release.tables, "offers": both}))
+    frame = media.recommend("SDXL", measured, Limits(objective="speed", where="cloud"))
+    assert frame.drop_nulls("rank").select("machine", "region").rows() == [
+        ("p5.48xlarge", "us-east-1"),  # 55.04 USD/h
+        ("a3-highgpu-8g", "us-central1"),  # 88.49
+        ("Standard_ND96isr_H100_v5", "eastus"),  # 98.32
+    ]
 
 
 def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> None:
@@ -615,13 +635,7 @@ def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Relea
 
 
 def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
-    images = release.tables["benchmarks"].filter(accelerator_id="nvidia-h100-sxm5-80gb")
-    images = images.with_columns(
-        model=pl.lit("stable-diffusion-xl"),
-        per_accelerator=pl.lit(2.25),
-        result_unit=pl.lit("Samples/s"),
-    )
-    measured = Release({**release.tables, "benchmarks": images})
+    measured = with_images(release)
     frame = media.recommend("SDXL", measured, Limits(where="local"))
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
     left_out = media.recommend("SDXL", measured, Limits(budget_per_month=50_000, budget_to_buy=9))

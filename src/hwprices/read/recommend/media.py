@@ -180,5 +180,6 @@ def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         "throughput": -col.samples_per_second,
         "hourly": col.usd_per_hour.cast(pl.Float64),
     }
-    best = best_regions(frame, [figures[limits.objective], "provider", "machine", "region"])
+    ties = ["usd_per_hour", "provider", "machine", "region"]
+    best = best_regions(frame, [figures[limits.objective], *ties])
     return best.sort(~fits, "where", "rank", "machine", nulls_last=True)
