@@ -802,6 +802,17 @@ def test_machines_to_rent_and_to_buy_are_counted_apart(release: Release) -> None
     assert "To buy: 0 machines fit, 3 do not." in none
 
 
+def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) -> None:
+    """5,000 users of Llama 2 70B at 30 tokens/s take several DGX H100 of 269,000 USD."""
+    users = Serving(concurrency=5000, min_tokens_per_second=30)
+    frame = recommend("llama-2-70b", dataset=release, where="local", serving=users)
+    dgx = frame.filter(machine="dgx-h100").row(0, named=True)
+    assert dgx["nodes"] > 1
+    assert dgx["purchase_price_usd"] == dgx["nodes"] * 269_000
+    (line,) = [line for line in drawn(frame).splitlines() if "dgx-h100" in line]
+    assert line.split()[2] == str(dgx["nodes"])
+
+
 def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     lines = drawn(recommend("70B", dataset=release)).splitlines()
     assert lines[0].startswith("Assumed: 512 tokens in, 256 out")

@@ -190,11 +190,12 @@ def _machines_to_buy(
     pays_after = ["pays after"] if has_rent else []
     explained = ", pays after: hours of this work" if has_rent else ""
     return table(
-        ["", "machine", "USD to buy", *pays_after, *headings, "rests on"],
+        ["", "machine", "×", "USD to buy", *pays_after, *headings, "rests on"],
         [
             [
                 str(row["rank"]),
                 row["machine"],
+                str(row["nodes"]),
                 money(row["purchase_price_usd"]),
                 *([payback(row, ownership)] if has_rent else []),
                 *(figure.formatted(row[figure.column]) for figure in figures),
@@ -203,7 +204,7 @@ def _machines_to_buy(
             for row in shown.iter_rows(named=True)
         ],
         title=f"To buy ({count}); costs are of an hour in use{explained}",
-        right=["", "USD to buy", "pays after", *headings],
+        right=["", "×", "USD to buy", "pays after", *headings],
     )
 
 
