@@ -76,7 +76,7 @@ def test_a_budget_to_buy_is_kept(release: Release) -> None:
     limits = Limits(budget_to_buy=5000)
     fit, out = ranked(release, "7B", "lora", context=2048, limits=limits)
     assert fit.filter(where="local")["machine"].to_list() == ["pc-rtx-4090"]
-    assert out["dgx-h100"] == "costs 269000.0 USD to buy, over the budget"
+    assert out["dgx-h100"] == "costs 269,000 USD to buy, the budget is 5,000"
 
 
 def test_7b_lora_in_four_bits_fits_one_t4(release: Release) -> None:
@@ -415,7 +415,34 @@ def test_machines_of_private_people_are_left_out_unless_asked_for(release: Relea
 def test_a_machine_over_the_budget_is_excluded_with_its_cost(release: Release) -> None:
     fit, out = ranked(release, "llama-3.1-70b", "inference", budget=14, where="cloud")
     assert "g6e.12xlarge" in set(fit["machine"])
-    assert out["p5.48xlarge"] == "costs 55.04 USD, over the budget"
+    assert out["p5.48xlarge"] == "costs 55.04 USD an hour, the budget is 14"
+
+
+def test_the_figure_that_is_over_the_budget_is_named(release: Release) -> None:
+    """0.8048 USD/h × 730 are 587.50; a month of g6e.12xlarge costs 7,659.63."""
+    limits = Limits(budget=14, budget_per_month=600, budget_to_buy=2000, where=None)
+    fit, out = ranked(release, "llama-3.1-8b", limits=limits)
+    assert "g6.xlarge" in set(fit["machine"])
+    assert out["p5.48xlarge"] == "costs 55.04 USD an hour, the budget is 14"
+    assert out["g6e.12xlarge"] == "costs 7,659.63 USD in a month, the budget is 600"
+    assert out["pc-rtx-4090"] == "costs 3,000 USD to buy, the budget is 2,000"
+
+
+def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> None:
+    """LoRA of 10^8 tokens costs 14.80 USD on g6.xlarge; 7 × 10^9 take 53 days, 730 hours of one.
+
+    Those cost 0.8048 × 730 = 587.50 USD.
+    """
+    limits = Limits(budget_per_month=15)
+    fit, out = ranked(release, "7B", "lora", limits=limits)
+    l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
+    assert float(l4["usd_per_month"]) == pytest.approx(14.80, abs=0.01)
+    assert l4["usd_per_month"] == l4["usd"]
+    assert out["p5.48xlarge"] == "costs 28.61 USD in a month, the budget is 15"
+    fit, _ = ranked(release, "7B", "lora", tokens=7e9, days=60, where="cloud")
+    l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
+    assert l4["hours"] > 730
+    assert float(l4["usd_per_month"]) == pytest.approx(587.504)
 
 
 @pytest.mark.parametrize(
@@ -640,8 +667,12 @@ def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: 
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
     left_out = media.recommend("SDXL", measured, Limits(budget_per_month=50_000, budget_to_buy=9))
     reasons = dict(left_out.select("machine", "excluded").iter_rows())
-    assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == ("over the budget", None)
-    assert reasons["dgx-h100"] == "over the budget to buy"
+    assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == (
+        "costs 64,597.70 USD in a month, the budget is 50,000",
+        None,
+    )
+    assert reasons["dgx-h100"] == "costs 269,000 USD to buy, the budget is 9"
+    assert reasons["rtx-4090-card"] == "it is a part that needs a host"
     assert set(frame["where"]) == {"local"}
     assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
     assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)

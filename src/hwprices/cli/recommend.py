@@ -126,7 +126,12 @@ Mfu = Annotated[
 Budget = Annotated[
     float | None, limit_option("USD for the training; for inference USD an hour.", min=0)
 ]
-MonthlyBudget = Annotated[float | None, limit_option("USD for 730 hours.", "--budget-per-month")]
+MonthlyBudget = Annotated[
+    float | None,
+    limit_option(
+        "USD for a month of 730 hours, or for a training that takes less.", "--budget-per-month"
+    ),
+]
 BuyingBudget = Annotated[
     float | None, limit_option("USD that a machine may cost to buy.", "--budget-to-buy")
 ]

@@ -1,6 +1,6 @@
 """Say why a machine is left out of a recommendation: a code for programs, a sentence for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -25,12 +25,15 @@ def with_exclusions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     Both are null for a machine that the job fits on. ``frame`` has the columns of
     ``machines.COLUMNS``, of ``estimates.SCHEMA`` and those that ``recommend`` computes from them.
     """
-    sentence = pl.coalesce(
-        pl.when(pl.col("excluded_reason") == reason).then(text)
-        for reason, text in sentences(job).items()
-    )
     return frame.with_columns(excluded_reason=reason_code(job.limits)).with_columns(
-        excluded=sentence
+        excluded=sentence(sentences(job))
+    )
+
+
+def sentence(reasons: Mapping[str, pl.Expr]) -> pl.Expr:
+    """Give the sentence of excluded_reason, from those by code; null if the machine is in."""
+    return pl.coalesce(
+        pl.when(pl.col("excluded_reason") == code).then(text) for code, text in reasons.items()
     )
 
 
@@ -81,18 +84,52 @@ def best_regions(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.Data
     return best.with_columns(rank=rank)
 
 
+def of_any_model(limits: Limits, is_training: bool = False) -> dict[str, pl.Expr]:
+    """List the reasons that hold whatever the model is: code, and the sentence with the figures."""
+    col, lit = pl.col, pl.lit
+    option = limits.option.replace("_", " ")
+    return {
+        "accelerators_unclear": lit("its accelerators are of several kinds, or have no spec sheet"),
+        "not_for_models": pl.format("{} does not run such models", col.accelerator_id),
+        "memory_unknown": lit("its accelerator memory is not known"),
+        "no_accelerator": lit("it has no accelerator"),
+        "needs_host": lit("it is a part that needs a host"),
+        "other_currency": pl.format("priced in {}", col.currency),
+        "other_option": pl.format("not sold {}; ask with --option any", lit(option)),
+        "no_on_demand_price": pl.format("no price: {}", col.on_demand_reason.fill_null("unknown")),
+        "no_price": lit("no price"),
+        "power_unknown": lit("its power is not known"),
+        PRIVATE_HOST: lit(PRIVATE_HOST_SENTENCE),
+        TOO_DEAR_TO_BUY: _above("purchase_price_usd", "to buy", limits.budget_to_buy),
+        OVER_BUDGET: _over_budget(limits, is_training),
+    }
+
+
+def _over_budget(limits: Limits, is_training: bool) -> pl.Expr:
+    """Say which figure is above which of the two budgets."""
+    by_month = _above("usd_per_month", "in a month", limits.budget_per_month)
+    if limits.budget is None:
+        return by_month
+    of_work = _above("usd", "in all" if is_training else "an hour", limits.budget)
+    return pl.when(pl.col("usd") > limits.budget).then(of_work).otherwise(by_month)
+
+
+def _above(column: str, what: str, budget: float | None) -> pl.Expr:
+    """Write an amount and the budget that it is compared with."""
+
+    def written(usd: float) -> str:
+        amount = f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
+        return f"costs {amount} USD {what}, the budget is {budget:,.10g}"
+
+    return pl.col(column).cast(pl.Float64).map_elements(written, pl.String)
+
+
 def sentences(job: Job) -> dict[str, pl.Expr]:
     """List every reason for leaving out a machine: its code, and the sentence with the figures."""
     col, lit = pl.col, pl.lit
     precision, nodes = col.precision.fill_null("its format"), col.nodes_needed
-    option = job.limits.option.replace("_", " ")
     device = pl.coalesce("accelerator_id", "cpu_id")
-    return {
-        "accelerators_unclear": lit("its accelerators are of several kinds, or have no spec sheet"),
-        "not_for_models": pl.format("{} does not run language models", col.accelerator_id),
-        "memory_unknown": lit("its accelerator memory is not known"),
-        "no_accelerator": lit("it has no accelerator"),
-        "needs_host": lit("it is a part that needs a host"),
+    return of_any_model(job.limits, job.is_training) | {
         "bandwidth_unknown": pl.format(
             "the memory bandwidth of {} is not known", col.accelerator_id
         ),
@@ -121,14 +158,4 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         "too_many_machines": pl.format("needs {} machines, more than can be joined", nodes),
         "too_slow": lit("it does not reach the speed that is asked for"),
         "too_late": lit("it does not finish in time"),
-        "other_currency": pl.format("priced in {}", col.currency),
-        "other_option": pl.format("not sold {}; ask with --option any", lit(option)),
-        "no_on_demand_price": pl.format("no price: {}", col.on_demand_reason.fill_null("unknown")),
-        "no_price": lit("no price"),
-        "power_unknown": lit("its power is not known"),
-        PRIVATE_HOST: lit(PRIVATE_HOST_SENTENCE),
-        TOO_DEAR_TO_BUY: pl.format(
-            "costs {} USD to buy, over the budget", col.purchase_price_usd.cast(pl.Float64).round(0)
-        ),
-        OVER_BUDGET: pl.format("costs {} USD, over the budget", col.usd.cast(pl.Float64).round(2)),
     }

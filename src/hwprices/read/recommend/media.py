@@ -9,12 +9,10 @@ from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
-    OVER_BUDGET,
-    PRIVATE_HOST,
-    PRIVATE_HOST_SENTENCE,
-    TOO_DEAR_TO_BUY,
     best_regions,
+    of_any_model,
     reason_code,
+    sentence,
 )
 from hwprices.read.recommend.job import Limits, check_limits
 from hwprices.read.recommend.measurements import representative
@@ -71,13 +69,7 @@ MEDIA = {
 REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
-SENTENCES = {
-    "not_measured": "this model was not measured on its accelerator",
-    OVER_BUDGET: "over the budget",
-    TOO_DEAR_TO_BUY: "over the budget to buy",
-    PRIVATE_HOST: PRIVATE_HOST_SENTENCE,
-}
-"""Why a machine is left out, by code; the other codes are shown as they are."""
+NOT_MEASURED = "this model was not measured on its accelerator"
 
 
 def benchmark(name: str) -> Medium | None:
@@ -157,9 +149,8 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         operational_gco2e=col.operational_gco2e_per_hour,
     )
     frame = frame.with_columns(excluded_reason=reason_code(limits))
-    frame = frame.with_columns(
-        excluded=col.excluded_reason.replace(SENTENCES),
-    )
+    reasons = of_any_model(limits) | {"not_measured": lit(NOT_MEASURED)}
+    frame = frame.with_columns(excluded=sentence(reasons))
     thousands_per_hour = pl.col("samples_per_second") * formulas.SECONDS_PER_HOUR / 1000
     frame = with_payback(frame, "usd_per_thousand_samples", thousands_per_hour)
     missing = [name for name in OUTPUT if name not in frame.columns]

@@ -71,6 +71,7 @@ OUTPUT = [
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
   for inference. Emissions are those of the electricity, without those of making the machine.
+- usd_per_month: of 730 hours; of a training that takes less, of its hours with the setup.
 - tokens_per_second: the most that can be generated, for all users together; of a training, the
   tokens it learns from.
 - usd_per_million_tokens, gco2e_per_million_tokens: for a million generated tokens, with the prompts

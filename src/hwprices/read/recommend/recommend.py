@@ -219,7 +219,9 @@ def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     frame = frame.with_columns(
         usd=col.usd_per_hour * paid_hours,
         spot_usd=col.spot_usd_per_hour * paid_hours,
-        usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,
+        usd_per_month=pl.when(pl.lit(job.is_training) & (paid < HOURS_PER_MONTH))
+        .then(col.usd_per_hour * paid_hours)
+        .otherwise(col.usd_per_hour * HOURS_PER_MONTH),
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.operational_gco2e_per_hour * col.nodes * paid,
     )

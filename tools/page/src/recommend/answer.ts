@@ -215,7 +215,7 @@ function withFigures(knowledge: Knowledge, question: Question, candidate: Candid
     purchase_option: candidate.purchase_option,
     usd_per_hour: usdPerHour,
     usd: product(usdPerHour, paid),
-    usd_per_month: product(usdPerHour, constants.hours_per_month),
+    usd_per_month: product(usdPerHour, isTraining && paid !== null ? Math.min(paid, constants.hours_per_month) : constants.hours_per_month),
     usd_per_million_tokens: usdPerMillion,
     usd_per_million_input_tokens: product(usdPerMillion, prompts, question.output / question.input),
     usd_per_million_output_tokens: product(usdPerMillion, prompts === null ? null : 1 - prompts),
