@@ -305,6 +305,16 @@ def test_405b_in_bf16_fits_eight_h200_and_not_eight_80_gb_gpus(
     assert "p5en.48xlarge" in set(fit["machine"])
 
 
+@pytest.mark.parametrize("workload", ["inference", "lora"])
+def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workload: str) -> None:
+    """Of the 80 GiB of a GPU nine tenths can be used, however many would hold the model."""
+    frame = recommend("llama-3.1-405b", workload, "bf16", dataset=release, max_nodes=1)
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    assert p5["memory_usable_gib"] == pytest.approx(8 * 80 * 0.9)
+    assert p5["memory_needed_gib"] > p5["memory_usable_gib"]
+    assert p5["excluded"].endswith("GiB, 576.0 of its 640.0 GiB can be used")
+
+
 def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
     """Ampere and TPU v6e unpack 8-bit weights and compute in 16 bits."""
     fit, _ = ranked(release, "llama-3.1-405b", "inference", precision="fp8")

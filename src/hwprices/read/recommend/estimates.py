@@ -137,6 +137,12 @@ def machine_of(row: dict[str, Any], accelerator: Device) -> Machine:
     )
 
 
+def _joined(needed: int | None, job: Job) -> int | None:
+    """Count the machines that are joined for a job; None where it fits on none, or not on one."""
+    is_too_small = needed is None or (needed > 1 and job.max_nodes == 1)
+    return None if is_too_small else needed
+
+
 # Serving
 
 
@@ -150,22 +156,23 @@ def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     demand = _demand(job, precision)
     needed = _stages(machine, demand)
     fitted = Estimate(precision=precision, nodes_needed=needed)
-    _add_memory(fitted, machine, demand, needed or 1)
-    if needed is None or (needed > 1 and job.max_nodes == 1):
+    joined = _joined(needed, job)
+    _add_memory(fitted, machine, demand, joined or 1)
+    if joined is None:
         fitted.reason = "too_small"
         return fitted
-    if needed > 1 and not row["clusters"]:
+    if joined > 1 and not row["clusters"]:
         fitted.reason = "no_network"
         return fitted
-    if needed > job.max_nodes:
+    if joined > job.max_nodes:
         fitted.reason = "too_many_machines"
         return fitted
-    demand = _demand(job, precision, nodes=needed)
+    demand = _demand(job, precision, nodes=joined)
     answer = estimator.answer(machine, demand, as_measured=job.is_vague)
     if answer is None:
         fitted.reason = "too_slow"
         return fitted
-    return served(fitted, answer, job, needed)
+    return served(fitted, answer, job, joined)
 
 
 def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
@@ -287,10 +294,11 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     free = machine.usable_bytes - memory.per_device
     needed = math.ceil(memory.total_sharded / (free * machine.count)) if free > 0 else None
     fitted.nodes_needed = needed
-    devices = machine.count * (needed or 1)
+    joined = _joined(needed, job)
+    devices = machine.count * (joined or 1)
     fitted.memory_needed_gib = (memory.total_sharded + memory.per_device * devices) / 2**30
     fitted.memory_usable_gib = machine.usable_bytes * devices / 2**30
-    if needed is None or (needed > 1 and job.max_nodes == 1):
+    if joined is None:
         fitted.reason = "too_small"
     elif rate is None:
         fitted.reason = "rate_unknown"

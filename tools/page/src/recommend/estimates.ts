@@ -24,6 +24,11 @@ function divisions(count: number, { heads, kv_heads: kvHeads }: Model): number[]
   return result;
 }
 
+/** How many machines are joined for a job; null where it fits on none, or not on one. */
+function machinesJoined(needed: number | null, question: Question): number | null {
+  return needed === null || (needed > 1 && question.maxNodes === 1) ? null : needed;
+}
+
 class Serving {
   private readonly constants: Constants;
   private readonly count: number;
@@ -60,11 +65,12 @@ class Serving {
     const { question, precision } = this;
     if (this.format.reason) return { ...NO_ESTIMATE, reason: this.format.reason, precision };
     const needed = this.stages();
-    const fitted: Estimate = { ...NO_ESTIMATE, precision, nodes_needed: needed, ...this.memory(needed ?? 1) };
-    if (needed === null || (needed > 1 && question.maxNodes === 1)) return { ...fitted, reason: "too_small" };
-    if (needed > 1 && !this.kind.clusters) return { ...fitted, reason: "no_network" };
-    if (needed > question.maxNodes) return { ...fitted, reason: "too_many_machines" };
-    return this.served(fitted, needed);
+    const joined = machinesJoined(needed, question);
+    const fitted: Estimate = { ...NO_ESTIMATE, precision, nodes_needed: needed, ...this.memory(joined ?? 1) };
+    if (joined === null) return { ...fitted, reason: "too_small" };
+    if (joined > 1 && !this.kind.clusters) return { ...fitted, reason: "no_network" };
+    if (joined > question.maxNodes) return { ...fitted, reason: "too_many_machines" };
+    return this.served(fitted, joined);
   }
 
   private get split(): number {
@@ -216,13 +222,14 @@ class Training {
     const memory = trainingMemory(model, workload, precision, training!.context, training!.optimizer, this.constants);
     const free = kind.usable_bytes! - memory.perDevice;
     const needed = free > 0 ? Math.ceil(memory.sharded / (free * count)) : null;
-    const fitted: Estimate = { ...NO_ESTIMATE, precision, compute_format, nodes_needed: needed, ...this.memory(memory, needed ?? 1) };
-    if (needed === null || (needed > 1 && question.maxNodes === 1)) return { ...fitted, reason: "too_small" };
+    const joined = machinesJoined(needed, question);
+    const fitted: Estimate = { ...NO_ESTIMATE, precision, compute_format, nodes_needed: needed, ...this.memory(memory, joined ?? 1) };
+    if (joined === null) return { ...fitted, reason: "too_small" };
     if (rate === null) return { ...fitted, reason: "rate_unknown" };
     const narrow = compute_format === "fp8";
     const tuning = this.tuning();
     if (tuning) this.factor = this.tuningHours(tuning) / this.hours(1, rate, narrow);
-    return this.withBasis(this.withHours(fitted, needed, rate, narrow), tuning);
+    return this.withBasis(this.withHours(fitted, joined, rate, narrow), tuning);
   }
 
   private memory(memory: Memory, nodes: number) {
