@@ -410,6 +410,38 @@ def test_places_are_understood_as_in_find(release: Release, limits: Limits) -> N
     assert there.equals(everywhere)
 
 
+def test_memory_that_no_vendor_states_is_that_of_the_accelerators_sheet(release: Release) -> None:
+    """Nebius, Together and Oracle name the GPUs and not their memory: 8 × 80 GiB of an H100."""
+    unstated = pl.col("accelerators").list.eval(
+        pl.element().struct.with_fields(memory_gib=pl.lit(None, dtype=pl.Float64))
+    )
+    nothing = pl.lit(None, dtype=pl.Float64)
+    tables = release.tables | {
+        "instance_types": release.tables["instance_types"].with_columns(
+            accelerators=unstated, accelerator_memory_gib=nothing
+        ),
+        "offers": release.tables["offers"].with_columns(accelerator_memory_gib=nothing),
+    }
+    columns = ["machine", "rank", "memory_usable_gib", "usd_per_million_tokens"]
+    stated, _ = ranked(release, "llama-3.1-70b")
+    from_sheet, _ = ranked(Release(tables), "llama-3.1-70b")
+    p5 = from_sheet.filter(machine="p5.48xlarge")
+    assert p5["memory_usable_gib"].item() == pytest.approx(8 * 80 * 0.9)
+    assert from_sheet.select(columns).equals(stated.select(columns))
+
+
+def test_a_machine_to_buy_whose_cpus_compute_has_no_accelerator(release: Release) -> None:
+    """Raspberry Pi 5: its 16 GB are those of its CPU."""
+    machines = release.tables["local_hardware"].with_columns(
+        accelerator_id=pl.lit("raspberry-pi-5"),
+        accelerator_memory_gb=pl.lit(None, dtype=pl.Float64),
+        unified_memory=True,
+        complete=True,
+    )
+    _, out = ranked(Release({**release.tables, "local_hardware": machines}), "llama-3.1-8b")
+    assert out["dgx-h100"] == "it has no accelerator"
+
+
 def test_machines_of_private_people_are_left_out_unless_asked_for(release: Release) -> None:
     """They are the cheapest, and nobody knows whether one is free: the line below names one."""
     hosts = with_private_hosts(release, ["g6.xlarge"])

@@ -3,6 +3,7 @@
 import polars as pl
 
 from hwprices.read.currency import offers_in_usd, read_rates
+from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.private_hosts import is_private_host
@@ -108,9 +109,12 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
     single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
     is_slice = (col.kind == "tpu") & ~single_host
+    gib = "accelerator_memory_gib"
     return (
         _own_prices(places.offers(dataset, limits), limits)
         .filter(col.accelerator_count > 0)
+        .join(machine_types(dataset).select(*KEY, type_gib=gib), on=KEY, how="left")
+        .with_columns(pl.coalesce(gib, "type_gib").alias(gib))
         .join(_sheet(dataset), on="accelerator_id", how="left")
         .with_columns(
             *_cost_columns(limits),
@@ -299,7 +303,7 @@ def _local_obstacle() -> pl.Expr:
     """Give the code of what rules out a machine for every job; null if nothing does."""
     col = pl.col
     return (
-        pl.when(col.accelerator_id.is_null() | (col.accelerator_count < 1))
+        pl.when(col.accelerator_id.is_null() | (col.accelerator_count < 1) | _has_cpus_alone())
         .then(pl.lit("no_accelerator"))
         .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
         .then(pl.lit("not_for_models"))
@@ -308,6 +312,11 @@ def _local_obstacle() -> pl.Expr:
         .when(col.accelerator_memory_gb.is_null())
         .then(pl.lit("memory_unknown"))
     )
+
+
+def _has_cpus_alone() -> pl.Expr:
+    """Tell whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
+    return pl.col("unified_memory") & pl.col("accelerator_memory_gb").is_null()
 
 
 def _local_no_price() -> pl.Expr:
