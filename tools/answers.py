@@ -103,7 +103,10 @@ def image_on_l4(answers: Answers) -> str:
 
 def cost_of_lora(answers: Answers) -> str:
     """Give the range of what the shown machines cost."""
-    costs = [float(row["usd"]) for row in answers("recommend --model 7B --workload lora --top 3")]
+    costs = [
+        float(row["usd"])
+        for row in answers("recommend --model 7B --workload lora --top 3 --where cloud")
+    ]
     return (
         f"One GPU for some hours and {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
         " listed apart, the cheapest first."

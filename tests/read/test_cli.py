@@ -307,6 +307,18 @@ def test_recommend_shows_excluded_machines_with_the_reason(root: Path) -> None:
     assert len(with_excluded.splitlines()) == len(plain.splitlines()) + 3
 
 
+def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
+    arguments = ["recommend", "--model", "7B", "--top", "2", "--root", str(market)]
+    machines = json.loads(run(*arguments, "--json").stdout)
+    assert [(machine["where"], machine["rank"]) for machine in machines] == [
+        ("cloud", 1),
+        ("cloud", 2),
+        ("local", 1),
+        ("local", 2),
+    ]
+    assert len(run(*arguments, "--csv").stdout.splitlines()) == 5
+
+
 def test_tco_compares_owning_with_renting(root: Path) -> None:
     assert "DGX H100" in run("tco", root=root).stdout
     low, high = (

@@ -179,7 +179,8 @@ Top = Annotated[
         "--limit",
         "--top",
         min=1,
-        help="How many machines; without it 8, and all with --csv, --json.",
+        help="How many machines to rent, and as many to buy; without it 8 and 5, and all with"
+        " --csv, --json.",
     ),
 ]
 SHOWN = 8  # machines: those worth a second look
@@ -242,7 +243,8 @@ def recommend(
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours of the former all the same.
+    electricity alone costs more. --json and --csv have the hours of the former all the same, and
+    with --top as many machines to rent as to buy.
 
     Examples:
 
@@ -284,13 +286,19 @@ def recommend(
         missing = places.why_nothing_to_rent(dataset, _limits(values))
         notes += [missing] if missing else []
     print_frame(
-        frame,
+        _first(frame, top) if as_json or as_csv else frame,
         as_json,
-        lambda ranked: render_recommendation(ranked, shown, excluded, notes, ownership),
+        lambda ranked: render_recommendation(ranked, shown, excluded, notes, ownership, top),
         as_csv=as_csv,
-        limit=top,
         notes=notes,
     )
+
+
+def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
+    """Keep the first machines to rent, and as many to buy; all without a number."""
+    import polars as pl
+
+    return machines if top is None else machines.filter(pl.int_range(pl.len()).over("where") < top)
 
 
 def _limits(values: dict[str, Any]) -> "Limits":

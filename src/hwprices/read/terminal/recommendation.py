@@ -71,9 +71,11 @@ def render_recommendation(
     excluded: int = 0,
     notes: Sequence[str] = (),
     ownership: Ownership = DEFAULTS,
+    top_to_buy: int | None = None,
 ) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
+    Without ``top_to_buy`` at most five of the latter stand beside those to rent.
     Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
     ``ownership`` is that of the answer: it says how long a machine to buy is used.
@@ -96,7 +98,7 @@ def render_recommendation(
         parts.append(f"To rent: {counts['cloud']}.")
     parts += _private_hosts(left_out)
     if bought.height:
-        shown = min(top, 5) if rented.height else top
+        shown = top_to_buy or (min(top, 5) if rented.height else top)
         parts.append(_machines_to_buy(bought, shown, counts["local"], ownership))
         if not bought["rent_usd_per_hour"].count():
             parts.append("After how many hours one pays is not known: no machine to rent fits.")
