@@ -1,5 +1,6 @@
 """The commands on a small dataset, as a person or a program calls them."""
 
+import inspect
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -19,7 +21,10 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
+from hwprices.cli.answers import tco
+from hwprices.cli.recommend import recommend
 from hwprices.publish import release
+from hwprices.read.ownership import DEFAULTS
 from hwprices.storage.store import Store
 
 VERSION = "20260801T000000Z"
@@ -317,6 +322,24 @@ def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
         ("local", 2),
     ]
     assert len(run(*arguments, "--csv").stdout.splitlines()) == 5
+
+
+@pytest.mark.parametrize("command", [recommend, tco])
+def test_owning_is_assumed_the_same_in_commands_and_in_python(command: Callable[..., None]) -> None:
+    options = inspect.signature(command).parameters
+    assumed = ("lifetime_years", "utilisation", "usd_per_kwh", "pue")
+    assert [options[name].default for name in assumed] == [
+        getattr(DEFAULTS, name) for name in assumed
+    ]
+
+
+def test_electricity_and_lifetime_of_a_machine_to_buy_are_asked_for(market: Path) -> None:
+    """DGX H100: 269,000 / (3 × 8760 × 0.8) + 10.2 kW × 1.2 × 0.3 = 12.80 + 3.67 USD/h."""
+    owning = ["--lifetime-years", "3", "--utilisation", "0.8", "--usd-per-kwh", "0.3"]
+    arguments = ["--model", "llama-3.1-70b", *owning, "--pue", "1.2", "--json"]
+    machines = json.loads(run("recommend", *arguments, root=market).stdout)
+    (dgx,) = [machine for machine in machines if machine["machine"] == "nvidia-dgx-h100"]
+    assert float(dgx["usd_per_hour"]) == pytest.approx(16.467, abs=0.001)
 
 
 def test_tco_compares_owning_with_renting(root: Path) -> None:

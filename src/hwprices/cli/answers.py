@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hwprices.cli import owning
 from hwprices.cli.common import (
     AsCsv,
     AsJson,
@@ -49,19 +50,11 @@ def device(
     print_frame(answer, as_json, render_device, as_csv=as_csv)
 
 
-LifetimeYears = Annotated[float, typer.Option(help="Years that the machine is used.")]
-Utilisation = Annotated[float, typer.Option(help="Share of all hours in which it works, 0 to 1.")]
-UsdPerKwh = Annotated[float, typer.Option(help="Price of electricity in USD.")]
-Pue = Annotated[
-    float, typer.Option(help="Energy of the building over that of the machine; 1 for a desk.")
-]
-
-
 def tco(
-    lifetime_years: LifetimeYears = 5,
-    utilisation: Utilisation = 0.5,
-    usd_per_kwh: UsdPerKwh = 0.13,
-    pue: Pue = 1.56,
+    lifetime_years: owning.LifetimeYears = 5,
+    utilisation: owning.Utilisation = 0.5,
+    usd_per_kwh: owning.UsdPerKwh = 0.13,
+    pue: owning.Pue = 1.56,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",

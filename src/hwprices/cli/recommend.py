@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hwprices.cli import completion, filters
+from hwprices.cli import completion, filters, owning
 from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ question_option = _panel("What is asked")
 serving_option = _panel("Serving")
 training_option = _panel("Training")
 limit_option = _panel("Places, prices and budgets")
-owning_option = _panel("Machines to buy")
 
 Model = Annotated[
     str,
@@ -166,13 +165,6 @@ Community = Annotated[
         "--community/--no-community",
     ),
 ]
-Utilisation = Annotated[
-    float, owning_option("Share of all hours in which a machine that one owns works, 0 to 1.")
-]
-Grid = Annotated[
-    float | None,
-    owning_option("gCO2e/kWh of your electricity, for its emissions.", "--grid", min=0),
-]
 Top = Annotated[
     int | None,
     typer.Option(
@@ -224,8 +216,11 @@ def recommend(
     community: Community = False,
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
-    utilisation: Utilisation = 0.5,
-    grid: Grid = None,
+    lifetime_years: owning.LifetimeYears = 5,
+    utilisation: owning.Utilisation = 0.5,
+    usd_per_kwh: owning.UsdPerKwh = 0.13,
+    pue: owning.Pue = 1.56,
+    grid: owning.Grid = None,
     top: Top = None,
     excluded: Excluded = 0,
     root: Root = "",
@@ -275,7 +270,10 @@ def recommend(
     values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     dataset = open_dataset(root, version)
     ownership = Ownership(
+        lifetime_years=lifetime_years,
         utilisation=utilisation,
+        usd_per_kwh=usd_per_kwh,
+        pue=pue,
         grid_gco2e_per_kwh=grid,
         usd_per=rates,
     )
