@@ -2,6 +2,7 @@
 
 import io
 import math
+from datetime import date
 from decimal import Decimal
 
 import polars as pl
@@ -12,7 +13,7 @@ from tests.helpers.small_release import Release, with_private_hosts
 from hwprices.errors import HwpricesError
 from hwprices.read.ownership import BREAK_EVEN_COLUMNS, Ownership, break_even, owned
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.terminal.recommendation import render_break_even
+from hwprices.read.terminal.recommendation import render_break_even, render_recommendation
 
 
 def test_owning_by_hand(release: Release) -> None:
@@ -99,6 +100,32 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     (line,) = [line for line in text.splitlines() if "DGX H100" in line]
     assert "55.04" in line
     assert "5,078 h" in line
+
+
+def test_the_price_of_a_machine_has_its_year(release: Release) -> None:
+    """269,000 USD for a DGX H100 are of May 2023; a price without a date is called undated."""
+    machines = release.tables["local_hardware"]
+    years = pl.when(device_id="dgx-h100").then(pl.date(2023, 5, 1))
+    dated = Release({**release.tables, "local_hardware": machines.with_columns(price_date=years)})
+    lines = render(break_even(dated)).splitlines()
+    (dgx,), (pc,) = ([line for line in lines if name in line] for name in ("DGX H100", "PC with"))
+    assert dgx.split()[2:4] == ["269,000", "2023"]
+    assert "3,000  undated" in pc
+    bought = recommend("7B", "lora", context=2048, where="local", dataset=dated)
+    days = dict(bought.select("machine", "purchase_price_date").iter_rows())
+    assert (days["dgx-h100"], days["pc-rtx-4090"]) == (date(2023, 5, 1), None)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_recommendation(bought))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    (line,) = [line for line in text.splitlines() if "dgx-h100" in line]
+    assert line.split()[3:5] == ["269,000", "2023"]
+
+
+def render(frame: pl.DataFrame) -> str:
+    """What ``hwprices tco`` prints of an answer."""
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_break_even(frame))
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,7 @@ BREAK_EVEN_COLUMNS = [
     "accelerator_id",
     "accelerator_count",
     "purchase_price_usd",
+    "price_date",
     "tco_usd_per_hour",
     "cloud_usd_per_hour",
     "cloud_offer",
@@ -145,7 +146,8 @@ BREAK_EVEN_COLUMNS = [
 def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 
-    Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. cloud_usd_per_hour is the
+    Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. price_date is the day that
+    the price to buy stands for: many are of the launch. cloud_usd_per_hour is the
     cheapest on-demand price of one accelerator in a data center times the machine's number of
     accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
     people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours

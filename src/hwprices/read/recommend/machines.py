@@ -61,6 +61,7 @@ COLUMNS = [
     "best_1y_usd_per_hour",
     "best_3y_usd_per_hour",
     "purchase_price_usd",
+    "purchase_price_date",
     "energy_usd_per_hour",
     "energy_kwh_per_hour",
     "operational_gco2e_per_hour",
@@ -201,6 +202,7 @@ def _cost_columns(limits: Limits) -> list[pl.Expr]:
         cheapest_option.alias("purchase_option"),
         cheapest.alias("usd_per_hour"),
         pl.lit(None, dtype=Money).alias("purchase_price_usd"),
+        pl.lit(None, dtype=pl.Date).alias("purchase_price_date"),
         pl.lit(None, dtype=Money).alias("energy_usd_per_hour"),
         _cloud_no_price(limits).alias("no_price"),
     ]
@@ -278,6 +280,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
             availability_unknown=pl.lit(False),
             purchase_option=pl.lit("tco"),
             usd_per_hour=col.tco_usd_per_hour,
+            purchase_price_date=col.price_date,
             spot_usd_per_hour=no_money,
             best_1y_usd_per_hour=no_money,
             best_3y_usd_per_hour=no_money,

@@ -56,6 +56,7 @@ OUTPUT = [
     "purchase_option",
     *HOURLY_PRICES,
     "purchase_price_usd",
+    "purchase_price_date",
     *JOB_FIGURES,
     "assumed",
     "excluded_reason",
@@ -69,6 +70,7 @@ OUTPUT = [
 - cpu_id: of a machine without accelerators, which then has no accelerator_id.
 - precision, compute_format: how the weights are stored, and in which format they are computed.
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
+- purchase_price_date: day that the price to buy stands for; many are of the launch.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
   for inference. Emissions are those of the electricity, without those of making the machine.
 - usd_per_month: of 730 hours; of a training that takes less, of its hours with the setup.

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -57,6 +59,7 @@ BASES = {
 BREAK_EVEN_HEADINGS = [
     "machine",
     "USD",
+    "price of",
     "USD/h owned",
     "USD/h cloud",
     "cheapest offer",
@@ -192,13 +195,14 @@ def _machines_to_buy(
     pays_after = ["pays after"] if has_rent else []
     explained = ", pays after: hours of this work" if has_rent else ""
     return table(
-        ["", "machine", "×", "USD to buy", *pays_after, *headings, "rests on"],
+        ["", "machine", "×", "USD to buy", "price of", *pays_after, *headings, "rests on"],
         [
             [
                 str(row["rank"]),
                 row["machine"],
                 str(row["nodes"]),
                 money(row["purchase_price_usd"]),
+                _year(row["purchase_price_usd"], row["purchase_price_date"]),
                 *([payback(row, ownership)] if has_rent else []),
                 *(figure.formatted(row[figure.column]) for figure in figures),
                 basis(row),
@@ -208,6 +212,13 @@ def _machines_to_buy(
         title=f"To buy ({count}); costs are of an hour in use{explained}",
         right=["", "×", "USD to buy", "pays after", *headings],
     )
+
+
+def _year(price: Decimal | None, day: date | None) -> str:
+    """Write the year that a price to buy stands for; empty without a price."""
+    if price is None:
+        return ""
+    return "undated" if day is None else str(day.year)
 
 
 def with_option(row: dict[str, Any]) -> str:
@@ -254,6 +265,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         [
             row["name"],
             money(row["purchase_price_usd"]),
+            _year(row["purchase_price_usd"], row["price_date"]),
             money(row["tco_usd_per_hour"]),
             money(row["cloud_usd_per_hour"]),
             row["cloud_offer"] or "",
