@@ -102,6 +102,64 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     assert "5,078 h" in line
 
 
+def test_why_a_machine_is_not_compared_is_said(release: Release) -> None:
+    shown = render(break_even(release))
+    reasons = dict(break_even(release).select("device_id", "not_compared").iter_rows())
+    assert reasons == {
+        "dgx-h100": None,
+        "pc-rtx-4090": "not_rented",
+        "rtx-4090-card": "needs_host",
+    }
+    assert "no cloud has a price of nvidia-rtx-4090" in shown
+    assert "a part that needs a host" in shown
+    machines = release.tables["local_hardware"]
+    dgx = machines.filter(device_id="dgx-h100")
+    nothing = pl.lit(None)
+    changes = {
+        "no_price": {"price": nothing},
+        "other_currency": {"price_currency": pl.lit("EUR")},
+        "power_unknown": {"max_power_w": nothing, "power_estimate_w": nothing},
+        "no_accelerator": {
+            "accelerator_id": pl.lit("raspberry-pi-5"),
+            "accelerator_memory_gb": nothing,
+            "unified_memory": True,
+        },
+    }
+    for code, change in changes.items():
+        other = Release({**release.tables, "local_hardware": dgx.with_columns(**change)})
+        assert break_even(other)["not_compared"].to_list() == [code]
+        assert break_even(other)["break_even_hours"].to_list() == [None]
+        assert "never" not in render(break_even(other))
+
+
+def test_machines_and_offers_in_another_currency_are_compared_with_a_rate(release: Release) -> None:
+    """244,545.45 EUR at 1.1 are 269,000 USD; 50 EUR/h are 55: pays after 5,082.0 h."""
+    machines = release.tables["local_hardware"].filter(device_id="dgx-h100")
+    offers = release.tables["offers"].filter(instance_type="p5.48xlarge")
+    nothing = pl.lit(None, dtype=offers["on_demand_usd_per_hour"].dtype)
+    in_euro = Release(
+        {
+            **release.tables,
+            "local_hardware": machines.with_columns(
+                price=pl.lit(Decimal("244545.4545454545")), price_currency=pl.lit("EUR")
+            ),
+            "offers": offers.with_columns(
+                currency=pl.lit("EUR"),
+                on_demand_hourly=pl.lit(Decimal(50)),
+                on_demand_usd_per_hour=nothing,
+                usd_per_accelerator_hour=nothing,
+            ),
+        }
+    )
+    row = break_even(in_euro, Ownership(usd_per={"EUR": "1.1"}, grid_gco2e_per_kwh=350)).row(
+        0, named=True
+    )
+    assert row["cloud_usd_per_hour"] == 55
+    assert row["break_even_hours"] == pytest.approx(269_000 / (55 - 2.06856), abs=0.5)
+    # 10.2 kW × 1.56 × 350 g
+    assert row["operational_gco2e_per_hour"] == pytest.approx(5569.2)
+
+
 def test_the_price_of_a_machine_has_its_year(release: Release) -> None:
     """269,000 USD for a DGX H100 are of May 2023; a price without a date is called undated."""
     machines = release.tables["local_hardware"]

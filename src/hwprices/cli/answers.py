@@ -55,6 +55,8 @@ def tco(
     utilisation: owning.Utilisation = 0.5,
     usd_per_kwh: owning.UsdPerKwh = 0.13,
     pue: owning.Pue = 1.56,
+    grid: owning.Grid = None,
+    usd_per: UsdPer = None,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -67,17 +69,24 @@ def tco(
     as many accelerators cost per hour in the cheapest cloud offer, and after how many hours of use
     owning is cheaper: "not within 5 years" where that is later than the machine is used, "never"
     where its electricity alone costs more than renting. --json and --csv have the hours of the
-    former all the same.
+    former all the same. The last column says why a machine is not compared. --grid adds what an
+    hour of its electricity emits.
 
     Example:
 
         hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
     """
+    from hwprices.read.currency import parse_rates
     from hwprices.read.ownership import Ownership
     from hwprices.read.terminal.recommendation import render_break_even
 
     ownership = Ownership(
-        lifetime_years=lifetime_years, utilisation=utilisation, usd_per_kwh=usd_per_kwh, pue=pue
+        lifetime_years=lifetime_years,
+        utilisation=utilisation,
+        usd_per_kwh=usd_per_kwh,
+        pue=pue,
+        grid_gco2e_per_kwh=grid,
+        usd_per=parse_rates(usd_per),
     )
     machines = open_dataset(root, version).tco(ownership)
     shown = machines if limit is None else machines.head(limit)

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
-from hwprices.read.currency import read_rates, to_usd
+from hwprices.read.currency import offers_in_usd, read_rates, to_usd
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -134,13 +134,27 @@ BREAK_EVEN_COLUMNS = [
     "purchase_price_usd",
     "price_date",
     "tco_usd_per_hour",
+    "price_currency",
     "cloud_usd_per_hour",
     "cloud_offer",
     "private_host_usd_per_hour",
     "private_host_offer",
     "break_even_hours",
     "break_even_years",
+    "energy_kwh_per_hour",
+    "operational_gco2e_per_hour",
+    "not_compared",
 ]
+
+NOT_COMPARED = {
+    "needs_host": "a part that needs a host",
+    "no_price": "its price is not known",
+    "other_currency": "priced in {}; give --usd-per",
+    "power_unknown": "its power is not known",
+    "not_rented": "no cloud has a price of {}",
+    "no_accelerator": "it has no accelerator",
+}
+"""Code of not_compared: why there is no break-even, with the currency or accelerator."""
 
 
 def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
@@ -154,15 +168,17 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     counts hours of use, break_even_years the calendar at that utilisation; they may be more than
     the machine's life. Both are null where no cloud sells the accelerator, where the electricity
     alone costs more than the cloud, and for a part that needs a host (``complete`` is false): it is
-    shown and never ranked.
+    shown and never ranked. not_compared is the code of why there is none, a key of NOT_COMPARED;
+    null where there is one, or where the electricity alone costs more.
     """
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
+    offers = offers_in_usd(dataset.scan("offers"), read_rates(ownership.usd_per))
     hosts = {"cloud": ~is_private_host(), "private_host": is_private_host()}
     for host, is_of_host in hosts.items():
         price = f"{host}_usd_per_hour"
-        cheapest = _cheapest_offers(dataset.scan("offers").filter(is_of_host)).rename(
+        cheapest = _cheapest_offers(offers.filter(is_of_host)).rename(
             {"usd_per_accelerator_hour": price, "offer": f"{host}_offer"}
         )
         machines = machines.join(cheapest, on="accelerator_id", how="left").with_columns(
@@ -174,10 +190,38 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     hours_of_use_per_year = HOURS_PER_YEAR * ownership.utilisation
     return (
         machines.with_columns(break_even_hours=pl.when("complete").then(hours))
-        .with_columns(break_even_years=c.break_even_hours / hours_of_use_per_year)
+        .with_columns(
+            break_even_years=c.break_even_hours / hours_of_use_per_year,
+            not_compared=_not_compared(),
+        )
         .select(BREAK_EVEN_COLUMNS)
         .sort("break_even_hours", "device_id", nulls_last=True)
     )
+
+
+def _not_compared() -> pl.Expr:
+    """Give the code of why a machine has no break-even; null if it is compared with a cloud."""
+    c = pl.col
+    return (
+        pl.when(~c.complete)
+        .then(pl.lit("needs_host"))
+        .when(c.price.is_null())
+        .then(pl.lit("no_price"))
+        .when(c.purchase_price_usd.is_null())
+        .then(pl.lit("other_currency"))
+        .when(c.power_w.is_null())
+        .then(pl.lit("power_unknown"))
+        .when(c.cloud_usd_per_hour.is_null() & has_cpus_alone())
+        .then(pl.lit("no_accelerator"))
+        .when(c.cloud_usd_per_hour.is_null())
+        .then(pl.lit("not_rented"))
+    )
+
+
+def has_cpus_alone() -> pl.Expr:
+    """Tell whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
+    c = pl.col
+    return c.accelerator_id.is_null() | (c.unified_memory & c.accelerator_memory_gb.is_null())
 
 
 def _cheapest_offers(offers: pl.LazyFrame) -> pl.DataFrame:

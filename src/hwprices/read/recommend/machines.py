@@ -5,7 +5,7 @@ import polars as pl
 from hwprices.read.currency import offers_in_usd, read_rates
 from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
-from hwprices.read.ownership import Ownership, owned
+from hwprices.read.ownership import Ownership, has_cpus_alone, owned
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend import places
 from hwprices.read.recommend.job import OPTIONS, Limits
@@ -306,7 +306,7 @@ def _local_obstacle() -> pl.Expr:
     """Give the code of what rules out a machine for every job; null if nothing does."""
     col = pl.col
     return (
-        pl.when(col.accelerator_id.is_null() | (col.accelerator_count < 1) | _has_cpus_alone())
+        pl.when((col.accelerator_count < 1) | has_cpus_alone())
         .then(pl.lit("no_accelerator"))
         .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
         .then(pl.lit("not_for_models"))
@@ -315,11 +315,6 @@ def _local_obstacle() -> pl.Expr:
         .when(col.accelerator_memory_gb.is_null())
         .then(pl.lit("memory_unknown"))
     )
-
-
-def _has_cpus_alone() -> pl.Expr:
-    """Tell whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
-    return pl.col("unified_memory") & pl.col("accelerator_memory_gb").is_null()
 
 
 def _local_no_price() -> pl.Expr:

@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hwprices.read.ownership import DEFAULTS, Ownership
+from hwprices.read.ownership import DEFAULTS, NOT_COMPARED, Ownership
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
 
@@ -66,6 +66,7 @@ BREAK_EVEN_HEADINGS = [
     "pays after",
     "",
 ]
+OWNED = 4  # of these headings are about the machine that one owns
 
 
 def render_recommendation(
@@ -261,37 +262,48 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
     ``ownership`` is that of the answer: it says how long a machine is used.
     """
+    emissions = frame["operational_gco2e_per_hour"].count() > 0
+    grams = ["gCO2e/h"] if emissions else []
     rows = [
         [
             row["name"],
             money(row["purchase_price_usd"]),
             _year(row["purchase_price_usd"], row["price_date"]),
             money(row["tco_usd_per_hour"]),
+            *([number(row["operational_gco2e_per_hour"])] if emissions else []),
             money(row["cloud_usd_per_hour"]),
             row["cloud_offer"] or "",
             *_break_even(row, ownership),
         ]
         for row in frame.iter_rows(named=True)
     ]
+    owned, rented = BREAK_EVEN_HEADINGS[:OWNED], BREAK_EVEN_HEADINGS[OWNED:]
+    headings = [*owned, *grams, *rented]
     drawn = table(
-        BREAK_EVEN_HEADINGS,
+        headings,
         rows,
         title="Owning against renting",
-        right=[heading for heading in BREAK_EVEN_HEADINGS if heading.startswith("USD")],
+        right=[heading for heading in headings if heading.startswith(("USD", "gCO2e"))],
         wrap=["machine"],
     )
     return Group(drawn, *(Text(line, "dim") for line in _of_private_hosts(frame)))
 
 
 def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
-    """Write after how many hours of use, and years, owning is cheaper; empty if not compared."""
+    """Write after how many hours of use, and years, owning is cheaper; else why that is unknown."""
     hours = row["break_even_hours"]
     if hours is None:
-        compared = row["tco_usd_per_hour"] is not None and row["cloud_usd_per_hour"] is not None
-        return NEVER if compared else "", ""
+        return (NEVER, "") if row["not_compared"] is None else (_not_compared(row), "")
     is_later = hours > ownership.hours_of_use
     years = "" if is_later else number(row["break_even_years"], "years")
     return _in_its_life(hours, ownership), years
+
+
+def _not_compared(row: dict[str, Any]) -> str:
+    """Write why a machine has no break-even."""
+    named = {"other_currency": row["price_currency"], "not_rented": row["accelerator_id"]}
+    code = row["not_compared"]
+    return NOT_COMPARED[code].format(named.get(code))
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
