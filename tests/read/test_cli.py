@@ -324,6 +324,22 @@ def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
     assert len(run(*arguments, "--csv").stdout.splitlines()) == 5
 
 
+def test_the_help_of_recommend_has_its_options_in_panels() -> None:
+    text = run("recommend", "--help").stdout
+    headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
+    assert headings == [
+        "What is asked",
+        "Serving",
+        "Training",
+        "Places, prices and budgets",
+        "Machines to buy",
+        "Options",
+    ]
+    of_machines_to_buy = text.partition("Machines to buy:")[2].partition("Options:")[0]
+    assert "--lifetime-years" in of_machines_to_buy
+    assert "Below 8" in text
+
+
 @pytest.mark.parametrize("command", [recommend, tco])
 def test_owning_is_assumed_the_same_in_commands_and_in_python(command: Callable[..., None]) -> None:
     options = inspect.signature(command).parameters

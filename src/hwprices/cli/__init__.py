@@ -32,7 +32,7 @@ from hwprices.cli import (
     report,
     status,
 )
-from hwprices.cli.common import one_line_errors, print_error
+from hwprices.cli.common import GroupedHelp, one_line_errors, print_error
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -91,7 +91,7 @@ _add(releases.query)
 _add(explain.explain)
 _add(export.export)
 _add(answers.device)
-_add(recommend.recommend)
+_add(recommend.recommend, cls=GroupedHelp)
 _add(answers.tco)
 _add(history.history)
 _add(diff.diff)

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from hwprices.errors import HwpricesError
 
@@ -43,6 +44,26 @@ Limit = Annotated[
     int | None,
     typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
 ]
+
+
+GENERAL = "Options"  # heading of those without a panel
+
+
+class GroupedHelp(TyperCommand):
+    """A command whose plain help lists its options by panel, and last those without one."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options below the name of their panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                panel = getattr(param, "rich_help_panel", None) or GENERAL
+                panels.setdefault(panel, []).append(record)
+        general = panels.pop(GENERAL, [])
+        for panel, records in [*panels.items(), (GENERAL, general)]:
+            with formatter.section(panel):
+                formatter.write_dl(records)
 
 
 def default_root() -> str:

@@ -69,7 +69,8 @@ Output = Annotated[float | None, serving_option("Tokens of an answer.", "--outpu
 Concurrency = Annotated[
     float | None,
     serving_option(
-        "Users served at once. Without it: as many as a machine holds.",
+        "Users served at once. Without it: as many as a machine holds. Below 8, speeds rest on"
+        " measurements of one user in place of full machines.",
         "--concurrency",
         "--users",
         min=1,
