@@ -553,6 +553,21 @@ def test_images_are_priced_where_they_were_measured(release: Release) -> None:
     assert frame.filter(machine="g6.xlarge")["excluded_reason"].item() == "not_measured"
 
 
+def test_samples_are_ranked_by_grams_which_are_shown(release: Release) -> None:
+    """p5.48xlarge: 6.846 kW × 1.15 × 323.05 g are 2,543 g/h, of 18 × 3,600 images 39.25 / 1,000.
+
+    A release takes the watts of its own CPU: 2,475 to 2,545 g.
+    """
+    frame = media.recommend("SDXL", with_images(release), Limits(objective="carbon"))
+    fit = frame.filter(where="cloud").drop_nulls("rank")
+    grams = fit["gco2e_per_thousand_samples"].to_list()
+    assert grams == sorted(grams)
+    p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
+    assert p5["gco2e_per_thousand_samples"] == pytest.approx(p5["operational_gco2e"] / 64.8)
+    assert p5["gco2e_per_thousand_samples"] == pytest.approx(39, abs=1)
+    assert "gCO2e/1000" in drawn(frame)
+
+
 def test_equally_fast_machines_are_ranked_by_their_price(release: Release) -> None:
     """Every machine with eight H100 makes as many images; so does each in all of its regions."""
     offers = release.tables["offers"]

@@ -137,6 +137,9 @@ def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         samples_per_second=samples,
         usd=col.usd_per_hour,
         usd_per_thousand_samples=thousand,
+        gco2e_per_thousand_samples=col.operational_gco2e_per_hour
+        * 1000
+        / (samples * formulas.SECONDS_PER_HOUR),
         basis=pl.when(col.measurement.str.contains(REFERENCE, literal=True))
         .then(lit("reference"))
         .when(same_size)
@@ -166,7 +169,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
         .then("purchase_price_usd")
         .otherwise("usd_per_thousand_samples")
         .cast(pl.Float64),
-        "carbon": col.operational_gco2e / col.samples_per_second,
+        "carbon": col.gco2e_per_thousand_samples,
         "speed": -col.samples_per_second,
         "throughput": -col.samples_per_second,
         "hourly": col.usd_per_hour.cast(pl.Float64),

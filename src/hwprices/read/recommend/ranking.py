@@ -32,6 +32,7 @@ JOB_FIGURES = [
     "payback_hours",
     "samples_per_second",
     "usd_per_thousand_samples",
+    "gco2e_per_thousand_samples",
     "basis",
     "error",
     "error_p90",
@@ -80,7 +81,8 @@ OUTPUT = [
   they answer: of the tokens that the requests per second need where those are asked for, else of
   tokens_per_second. The columns of input and output divide the same money by the time that reading
   prompts and generating take.
-- samples_per_second, usd_per_thousand_samples: of models of images, video and speech (media.py).
+- samples_per_second, and USD and grams per thousand samples: of models of images, video and
+  speech (media.py).
 - rent_usd_per_hour: of a machine to buy: what the work that it does in an hour costs on the
   cheapest machine to rent in the places and under the option asked for; null where none fits.
 - payback_hours: hours of this work after which the machine has cost as much as that rent; may be

@@ -175,6 +175,7 @@ def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.Dat
         assumed=pl.lit(assumptions(job)),
         samples_per_second=pl.lit(None, dtype=pl.Float64),
         usd_per_thousand_samples=pl.lit(None, dtype=Money),
+        gco2e_per_thousand_samples=pl.lit(None, dtype=pl.Float64),
     )
     return _in_order(_hide_figures(frame, job)).select(OUTPUT)
 

@@ -37,9 +37,10 @@ FIGURES = [
     Figure("each", "tokens_per_second_per_user", number),
     Figure("first s", "seconds_to_first_token", number),
     Figure("gCO2e/M", "gco2e_per_million_tokens", number),
+    Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
     Figure("gCO2e", "operational_gco2e", number),
-    Figure("spot", "spot_usd_per_hour", money),
-    Figure("1 year", "best_1y_usd_per_hour", money),
+    Figure("spot/h", "spot_usd_per_hour", money),
+    Figure("1 year/h", "best_1y_usd_per_hour", money),
 ]
 """Figures in the order in which they are shown."""
 
