@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -887,7 +888,26 @@ def test_machines_to_rent_and_to_buy_are_counted_apart(release: Release) -> None
         assert counts in both
         assert counts in drawn(alone)
     none = drawn(recommend("llama-3.1-70b", dataset=release, limits=Limits(budget_to_buy=1)))
-    assert "To buy: 0 machines fit, 3 do not." in none
+    assert "To buy: 0 machines fit, 3 do not:" in none
+
+
+def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release: Release) -> None:
+    text = drawn(recommend("100T", dataset=release, where="cloud"))
+    assert re.search(r"To rent: 0 machines fit, \d+ do not:", text)
+    (line,) = [line for line in text.splitlines() if "can be used" in line][:1]
+    assert re.match(r"  \d+ such as trn2.48xlarge: needs 93\d+.\d GiB, 1382.4 of its 1536.0", line)
+    assert "Try: --max-nodes joins several machines" in text
+    served = Serving(requests_per_second=1e12)
+    _, out = ranked(release, "llama-3.1-8b", serving=served)
+    assert out["p5.48xlarge"] == "more than 100,000 copies of the model would be needed"
+    cpus = drawn(recommend("70B", dataset=release, limits=Limits(machines="cpus")))
+    assert "Try: --machines accelerators runs larger models." in cpus
+
+
+def test_prices_of_an_hour_are_headed_so(release: Release) -> None:
+    of_gcp = Limits(provider="gcp", where="cloud")
+    lines = drawn(recommend("llama-3.1-8b", "lora", dataset=release, limits=of_gcp)).splitlines()
+    assert "spot/h" in lines[2]
 
 
 def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) -> None:

@@ -259,7 +259,7 @@ def served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
         math.ceil(wanted_tokens / speed.tokens_per_second),
     )
     if copies > MOST_COPIES:
-        fitted.reason = "too_slow"
+        fitted.reason = "too_many_copies"
         return fitted
     fitted.nodes = copies * stages
     fitted.compute_format = answer.compute_format

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from hwprices.read.private_hosts import PRIVATE_HOSTS
+from hwprices.read.recommend.estimates import MOST_COPIES
 from hwprices.read.recommend.job import Job, Limits
 
 OVER_BUDGET: Final = "over_budget"
@@ -157,5 +158,6 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
         ),
         "too_many_machines": pl.format("needs {} machines, more than can be joined", nodes),
         "too_slow": lit("it does not reach the speed that is asked for"),
+        "too_many_copies": lit(f"more than {MOST_COPIES:,} copies of the model would be needed"),
         "too_late": lit("it does not finish in time"),
     }

@@ -100,7 +100,7 @@ def render_recommendation(
     if rented.height:
         parts.append(_rented(rented, top, counts["cloud"]))
     elif frame.filter(where="cloud").height:
-        parts.append(f"To rent: {counts['cloud']}.")
+        parts += _why_none_fits("To rent", frame.filter(where="cloud"))
     parts += _private_hosts(left_out)
     if bought.height:
         shown = top_to_buy or (min(top, 5) if rented.height else top)
@@ -108,7 +108,7 @@ def render_recommendation(
         if not bought["rent_usd_per_hour"].count():
             parts.append("After how many hours one pays is not known: no machine to rent fits.")
     elif frame.filter(where="local").height:
-        parts.append(f"To buy: {counts['local']}.")
+        parts += _why_none_fits("To buy", frame.filter(where="local"))
     if not frame.height:
         parts.append(f"{_count(frame)}.")
     elif recommended["usd_per_million_output_tokens"].count():
@@ -120,6 +120,37 @@ def _count(machines: pl.DataFrame) -> str:
     """Count the machines that the job fits on, and the others."""
     left_out = machines["excluded"].count()
     return f"{machines.height - left_out:,} machines fit, {left_out:,} do not"
+
+
+HINTS = {
+    "too_small": "--max-nodes joins several machines; --precision, --context and --batch need less",
+    "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
+    "too_many_copies": "ask for fewer users or requests",
+    "too_slow": "ask for less of --min-tokens-per-second or --max-seconds-to-first-token",
+    "too_late": "--days gives it more time",
+    "too_large_for_cpus": "--machines accelerators runs larger models",
+    "no_training_on_cpus": "--machines accelerators trains",
+}
+"""What to ask for instead, by the reason that leaves out the most machines."""
+
+
+def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
+    """Count the machines of each reason, with the one that comes nearest as its example.
+
+    That is the one with the most memory that can be used.
+    """
+    reasons = (
+        left_out.sort("memory_usable_gib", descending=True, nulls_last=True, maintain_order=True)
+        .group_by("excluded_reason", maintain_order=True)
+        .agg(pl.len(), pl.first("machine", "excluded"))
+        .sort("len", descending=True, maintain_order=True)
+    )
+    yield f"{heading}: {_count(left_out)}:"
+    for row in reasons.iter_rows(named=True):
+        yield f"  {row['len']:,} such as {row['machine']}: {row['excluded']}"
+    hint = next((HINTS[code] for code in reasons["excluded_reason"] if code in HINTS), None)
+    if hint:
+        yield f"  Try: {hint}."
 
 
 WORK_PRICES = [

@@ -147,7 +147,7 @@ class Serving {
     const speed = times(found, factor);
     const wantedTokens = question.askedTokensPerSecond ?? 0;
     const copies = Math.max(1, Math.ceil((users ?? 0) / speed.batch), Math.ceil(wantedTokens / speed.tokensPerSecond));
-    if (copies > constants.most_copies) return { ...fitted, reason: "too_slow" };
+    if (copies > constants.most_copies) return { ...fitted, reason: "too_many_copies" };
     const basis = nearest ? "scaled" : this.device.fitted[measure] ? "modelled" : "unmeasured_family";
     const [error, error_p90] = knowledge.facts.errors[`${basis}/${measure}`]!;
     return {

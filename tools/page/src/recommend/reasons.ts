@@ -17,6 +17,7 @@ const SENTENCES: Record<string, string> = {
   no_network: "several machines needed, and no RDMA network between them is known",
   too_many_machines: "more machines needed than can be joined",
   too_slow: "do not reach the speed that is asked for",
+  too_many_copies: "more copies of the model needed than are reckoned with",
   too_late: "do not finish in time",
   other_currency: "priced in another currency",
   no_on_demand_price: "no price",
