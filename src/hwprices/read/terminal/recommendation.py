@@ -325,7 +325,7 @@ def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
     """Write after how many hours of use, and years, owning is cheaper; else why that is unknown."""
     hours = row["break_even_hours"]
     if hours is None:
-        return (NEVER, "") if row["not_compared"] is None else (_not_compared(row), "")
+        return (NEVER, "") if row["not_compared"] is None else ("", _not_compared(row))
     is_later = hours > ownership.hours_of_use
     years = "" if is_later else number(row["break_even_years"], "years")
     return _in_its_life(hours, ownership), years
