@@ -895,7 +895,7 @@ def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release:
     text = drawn(recommend("100T", dataset=release, where="cloud"))
     assert re.search(r"To rent: 0 machines fit, \d+ do not:", text)
     (line,) = [line for line in text.splitlines() if "can be used" in line][:1]
-    assert re.match(r"  \d+ such as trn2.48xlarge: needs 93\d+.\d GiB, 1382.4 of its 1536.0", line)
+    assert re.match(r"  \d+ such as p5en.48xlarge: needs 93\d+.\d GiB, 1015.2 of its 1128.0", line)
     assert "Try: --max-nodes joins several machines" in text
     served = Serving(requests_per_second=1e12)
     _, out = ranked(release, "llama-3.1-8b", serving=served)

@@ -350,16 +350,8 @@ def _provider(text: str, names: Vocabulary) -> Meaning | None:
     return Meaning("provider", {"providers": chosen}) if chosen else None
 
 
-COMPANIES = {"amazon": "aws", "amazon web services": "aws", "microsoft": "azure"}
-"""Company: its cloud, where the name of the cloud has another first word."""
-
-
 def providers(text: str, names: Vocabulary) -> frozenset[str]:
-    """Find the provider of a name: its code, its name for people, or the first word of that.
-
-    The company's name is understood too.
-    """
-    text = COMPANIES.get(text, text)
+    """Find the provider of a name: its code, its name for people, or the first word of that."""
     matches = [
         provider
         for provider, title in names.providers.items()
