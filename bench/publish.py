@@ -27,8 +27,10 @@ from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.root import sample_root
 from hwprices.rows import parquet
+from hwprices.rows.frames import conform
 from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
@@ -139,7 +141,7 @@ def _stage(
     base = of_cloud["prices"].filter(region=cloud.copied).collect()
     one_region = _one_region(base, count // cloud.regions)
     rest = [
-        (name, None, _inventory(of_cloud[name].collect(), cloud))
+        (name, None, _inventory(conform(of_cloud[name], TABLES[name]).collect(), cloud))
         for name in ("instance_types", "regions", "availability")
     ]
     directories = [layout.staged_directory(cloud.provider, run) for run in RUNS]
