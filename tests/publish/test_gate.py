@@ -206,11 +206,11 @@ def test_columns_that_are_emptied_together_are_counted():
         pl.lit("x").alias(name) for name in names
     )
     empty = full["instance_types"].with_columns(pl.lit(None, pl.String).alias(n) for n in names)
-    told = values_lost({**full, "instance_types": empty}, full).detail
-    assert told.startswith(
+    detail = values_lost({**full, "instance_types": empty}, full).detail
+    assert detail.startswith(
         "instance_types.cpu_vendor: 100 of 100 values are gone; instance_types.g"
     )
-    assert told.endswith("; and 2 more columns")
+    assert detail.endswith("; and 2 more columns")
 
 
 def test_a_missing_region_stops():
@@ -353,8 +353,8 @@ def found(check, *machines, extra=()):
         "instance_types": make.table("instance_types", rows),
         "prices": make.prices(*listed, *({"region": "r1", **row} for row in extra)),
     }
-    told = invariants.exceptions(candidate(tables), [check])[check]
-    return told.count, told.rows, told.first
+    finding = invariants.exceptions(candidate(tables), [check])[check]
+    return finding.count, finding.rows, finding.first
 
 
 METAL = {"family": "m5", "vcpus": 96, "bare_metal": True, "local_disk_gib": 0.0}
@@ -406,8 +406,8 @@ def test_a_vcpu_is_compared_with_those_of_its_series_in_the_region():
         sized("m5.far", 2, "1", region="r2"),
     ]
     extra = [{"instance_type": "m5.2", "hourly": None, "price_reason": "listed_at_zero"}]
-    told = found("price_per_vcpu", *machines, extra=extra)
-    assert told == (2, 11, ("m5.too-cheap", "m5.too-dear"))
+    finding = found("price_per_vcpu", *machines, extra=extra)
+    assert finding == (2, 11, ("m5.too-cheap", "m5.too-dear"))
 
 
 def with_devices(name, amount, count, *ids, **figures):
@@ -467,10 +467,10 @@ def test_the_prices_of_a_region_that_move_the_same_way(region, detail):
         | dict(zip(("both", "up", "down"), counts, strict=True))
         for name, counts in {"r": region, "others": (900, 5, 0)}.items()
     ]
-    told = compared(comparisons.level_shift, cells, 0.10)
-    assert told.detail == detail
+    finding = compared(comparisons.level_shift, cells, 0.10)
+    assert finding.detail == detail
     share = max(region[1] + 5, region[2]) / (900 + region[0])
-    assert told.value == pytest.approx(share)
+    assert finding.value == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -479,8 +479,8 @@ def test_the_prices_of_a_region_that_move_the_same_way(region, detail):
 )
 def test_prices_that_creep_up_or_down_within_a_month(factor, value, stops):
     cells = [{"both": 10, "log_sum": 10 * math.log(factor)}]
-    told = compared(comparisons.drift_level, cells, 0.10)
-    assert (told.value, bool(told.detail)) == (pytest.approx(value), stops)
+    finding = compared(comparisons.drift_level, cells, 0.10)
+    assert (finding.value, bool(finding.detail)) == (pytest.approx(value), stops)
 
 
 @pytest.mark.parametrize(
@@ -494,5 +494,7 @@ def test_spot_prices_above_on_demand_may_not_become_many_more(before, after, sto
         named = [{"instance_type": f"m{i}", "flags": flag} for i, flag in enumerate(flags)]
         return with_prices(make.prices(*({"purchase_option": "spot", **row} for row in named)))
 
-    told = compared(comparisons.spot_above_on_demand, [], 0.05, new=spot(after), old=spot(before))
-    assert (told.value, bool(told.detail)) == (pytest.approx((after - before) / 100), stops)
+    finding = compared(
+        comparisons.spot_above_on_demand, [], 0.05, new=spot(after), old=spot(before)
+    )
+    assert (finding.value, bool(finding.detail)) == (pytest.approx((after - before) / 100), stops)

@@ -196,8 +196,8 @@ def test_a_price_is_as_stale_as_find_says(dataset: hwprices.Dataset) -> None:
     """The sample's price of 2026-07-30 was stale here by the clock, and not in ``find``."""
     found = dict(dataset.find("m5.large").select("price_id", "stale").iter_rows())
     assert found
-    told = {name: dataset.explain(name).to_dict()["stale"] for name in found}
-    assert told == found
+    is_stale = {name: dataset.explain(name).to_dict()["stale"] for name in found}
+    assert is_stale == found
 
 
 def test_a_name_of_several_prices_says_how_to_tell_them_apart(dataset: hwprices.Dataset) -> None:

@@ -672,9 +672,9 @@ def test_coverage_of_a_provider_that_is_not_in_the_release_is_an_error(market: P
 def test_coverage_of_columns_counts_values_and_names_who_has_them(market: Path) -> None:
     """Counted here in the files themselves."""
     rows = json.loads(run("coverage", "--columns", "--json", root=market).stdout)
-    told = {(row["table"], row["column"]): row for row in rows}
+    by_column = {(row["table"], row["column"]): row for row in rows}
     release = hwprices.open(market)
-    assert list(told) == [
+    assert list(by_column) == [
         (table, column)
         for table in release.tables
         for column in release.scan(table).collect_schema()
@@ -682,7 +682,7 @@ def test_coverage_of_columns_counts_values_and_names_who_has_them(market: Path) 
     for table in ("instance_types", "prices", "offers", "cpus"):
         frame = release.scan(table).collect()
         for name in frame.columns:
-            row, filled = told[table, name], frame.filter(pl.col(name).is_not_null())
+            row, filled = by_column[table, name], frame.filter(pl.col(name).is_not_null())
             assert (row["rows"], row["filled"]) == (frame.height, filled.height)
             assert row["share"] == filled.height / frame.height
             named = "provider" in frame.columns

@@ -204,9 +204,9 @@ def test_words_are_those_of_find(market, text):
     """They were the name of a type or accelerator, and nothing else."""
     known = market.history(text)
     assert "p5.48xlarge" in known["instance_type"].to_list()
-    found = market.find(text, os=None if "linux" in text else "any", tenancy="any", license="any")
+    offers = market.find(text, os=None if "linux" in text else "any", tenancy="any", license="any")
     current = known.filter(pl.col("effective_hourly").is_not_null(), software="none")
-    assert set(current["price_id"]) == set(found["price_id"])
+    assert set(current["price_id"]) == set(offers["price_id"])
 
 
 def test_every_system_and_tenancy_counts_unless_a_word_or_an_option_says_which(market):
@@ -352,8 +352,8 @@ def test_diff_to_or_from_a_placeholder_is_no_rise_or_fall(with_placeholders):
     """A token of 0.50 USD that became an offer of 3.50 was 600 % dearer, before all others."""
     rows = hwprices.open(with_placeholders).diff()
     columns = ("change", "change_percent", "old_placeholder", "new_placeholder")
-    told = {row["instance_type"]: tuple(row[name] for name in columns) for row in rows.to_dicts()}
-    assert told == {
+    marks = {row["instance_type"]: tuple(row[name] for name in columns) for row in rows.to_dicts()}
+    assert marks == {
         "real": ("price_up", 50.0, False, False),
         "was-token": ("placeholder", None, True, False),
         "is-token": ("placeholder", None, False, True),

@@ -145,10 +145,10 @@ def test_more_memory_never_excludes(name: str, factor: float) -> None:
 @settings(max_examples=20, deadline=None)
 def test_filling_keeps_the_speed_of_each_user(name: str, wanted: float) -> None:
     model = model_shape(name)
-    found = serving.fill(
+    filled = serving.fill(
         model, H100, Efficiency(0.5, 0.5), CHAT, most=512, min_tokens_per_second=wanted
     )
-    assert found is None or found.tokens_per_second_per_user >= wanted
+    assert filled is None or filled.tokens_per_second_per_user >= wanted
 
 
 def test_a_limit_of_all_tokens_leaves_fewer_users_and_not_slower_ones() -> None:
@@ -156,14 +156,14 @@ def test_a_limit_of_all_tokens_leaves_fewer_users_and_not_slower_ones() -> None:
     model = model_shape("llama-3.1-8b")
 
     def filled(wanted: float, limit: float) -> serving.Speed:
-        found = serving.fill(
+        speed = serving.fill(
             *(model, H100, PERFECT, CHAT),
             most=512,
             min_tokens_per_second=wanted,
             most_tokens_per_second=limit,
         )
-        assert found is not None
-        return found
+        assert speed is not None
+        return speed
 
     assert filled(20, math.inf).batch == 512
     limited = filled(20, 1010)
@@ -178,9 +178,9 @@ def test_the_first_token_is_that_of_a_request_alone() -> None:
     alone = serving.prompt_seconds(model, H100, PERFECT, CHAT)
     alone += serving.step_seconds(model, H100, PERFECT, CHAT, 1)
     for batch in (1, 8, 256):
-        found = serving.speed(model, H100, PERFECT, CHAT, batch)
-        assert found.seconds_to_first_token == alone
-        assert serving.at_most(found, 1.0).seconds_to_first_token == alone
+        speed = serving.speed(model, H100, PERFECT, CHAT, batch)
+        assert speed.seconds_to_first_token == alone
+        assert serving.at_most(speed, 1.0).seconds_to_first_token == alone
 
 
 def test_r1_on_eight_b200_serves_as_many_users_as_its_limit_allows(
@@ -254,9 +254,9 @@ def test_a_measurement_in_the_format_that_is_asked_goes_first(
     estimator, device = Estimator(measured, {}), devices["amd-mi355x"]
 
     def nearest(model: str, compute_format: str) -> str:
-        found = estimator.nearest(device, model_shape(model), "serving", compute_format)
-        assert found is not None
-        return found.benchmark
+        measurement = estimator.nearest(device, model_shape(model), "serving", compute_format)
+        assert measurement is not None
+        return measurement.benchmark
 
     assert nearest("llama-3.1-70b", "fp4") == "llama2-70b-99"
     assert nearest("llama-3.1-70b", "fp8") == "llama3.1-8b"

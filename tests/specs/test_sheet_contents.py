@@ -289,8 +289,8 @@ def test_other_providers_know_a_cpus_watts_better_than_the_average_does(
     page = " ".join((project / "docs/method.md").read_text().split())
     assert f"Of the {predicted.height} pairs of provider and microarchitecture" in page
     assert f"at half load by {median:.0%} (median; at most {most:.0%})".replace("%", " %") in page
-    told = f"average misses them by {median_average:.0%} (at most {most_average:.0%})"
-    assert told.replace("%", " %") in page
+    sentence = f"average misses them by {median_average:.0%} (at most {most_average:.0%})"
+    assert sentence.replace("%", " %") in page
 
 
 def test_regions(sheets: Sheets) -> None:

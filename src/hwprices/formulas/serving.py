@@ -153,16 +153,16 @@ def speed(
     )
 
 
-def at_most(found: Speed, most_tokens_per_second: float) -> Speed:
+def at_most(unlimited: Speed, most_tokens_per_second: float) -> Speed:
     """Hold the tokens of all sequences below a limit, which they share equally.
 
     The first token of a request alone takes as long as before.
     """
-    share = min(1.0, most_tokens_per_second / found.tokens_per_second)
+    share = min(1.0, most_tokens_per_second / unlimited.tokens_per_second)
     return replace(
-        found,
-        tokens_per_second=found.tokens_per_second * share,
-        tokens_per_second_per_user=found.tokens_per_second_per_user * share,
+        unlimited,
+        tokens_per_second=unlimited.tokens_per_second * share,
+        tokens_per_second_per_user=unlimited.tokens_per_second_per_user * share,
     )
 
 

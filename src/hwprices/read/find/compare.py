@@ -123,8 +123,8 @@ def compare(
             maintain_order="left",
         )
     shown = pl.concat(cheapest.values())
-    told = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
-    notes = [*named, *told, *(providers_without_equal(dataset, table) if equals else [])]
+    about_shown = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
+    notes = [*named, *about_shown, *(providers_without_equal(dataset, table) if equals else [])]
     return Comparison(table, tuple(notes), answer.sheets)
 
 

@@ -112,10 +112,10 @@ class Serving {
       const served = this.replica(devices, stages, `${experts}/${measure}`);
       const fits = served.largestBatch();
       const wanted = users === null ? fits : Math.min(fits, Math.ceil(users / copies));
-      const found = served.fill(wanted, minimum, most * devices);
-      if (!found || found.secondsToFirstToken > latest) continue;
+      const filled = served.fill(wanted, minimum, most * devices);
+      if (!filled || filled.secondsToFirstToken > latest) continue;
       const busy = users === null ? copies : Math.min(copies, users);
-      const all = { ...found, batch: found.batch * busy, tokensPerSecond: found.tokensPerSecond * busy };
+      const all = { ...filled, batch: filled.batch * busy, tokensPerSecond: filled.tokensPerSecond * busy };
       if (!best || isBetter(all, best)) best = all;
     }
     return best;
@@ -142,9 +142,9 @@ class Serving {
     const measure: MeasureKind = users !== null && users < constants.measured_batched ? "single_user" : "serving";
     const nearest = knowledge.nearest(this.kind.accelerator_id!, question.model, measure, this.format.compute_format);
     const factor = nearest?.factor ?? 1;
-    const found = this.roofline(stages, factor, this.mostPerDevice(nearest?.most_work ?? null), measure);
-    if (!found) return { ...fitted, reason: "too_slow" };
-    const speed = times(found, factor);
+    const unscaled = this.roofline(stages, factor, this.mostPerDevice(nearest?.most_work ?? null), measure);
+    if (!unscaled) return { ...fitted, reason: "too_slow" };
+    const speed = times(unscaled, factor);
     const wantedTokens = question.askedTokensPerSecond ?? 0;
     const copies = Math.max(1, Math.ceil((users ?? 0) / speed.batch), Math.ceil(wantedTokens / speed.tokensPerSecond));
     if (copies > constants.most_copies) return { ...fitted, reason: "too_many_copies" };

@@ -107,11 +107,11 @@ export class Served {
 }
 
 /** Holds the tokens of all sequences below a limit; the first token of a request alone takes as long as before. */
-function atMost(found: Speed, mostTokens: number): Speed {
-  const share = Math.min(1, mostTokens / found.tokensPerSecond);
+function atMost(unlimited: Speed, mostTokens: number): Speed {
+  const share = Math.min(1, mostTokens / unlimited.tokensPerSecond);
   return {
-    ...found,
-    tokensPerSecond: found.tokensPerSecond * share,
-    tokensPerSecondPerUser: found.tokensPerSecondPerUser * share,
+    ...unlimited,
+    tokensPerSecond: unlimited.tokensPerSecond * share,
+    tokensPerSecondPerUser: unlimited.tokensPerSecondPerUser * share,
   };
 }
