@@ -104,7 +104,7 @@ class Limits:
     budget: float | None = None
     """USD: of the whole job for a training, of one hour for inference."""
     budget_per_month: float | None = None
-    """USD for 730 hours of a machine to rent."""
+    """USD for 730 hours of a machine to rent, or for a training that takes less."""
     budget_to_buy: float | None = None
     """USD that a machine may cost to buy."""
     where: str | None = None
