@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -122,11 +121,8 @@ def test_a_commands_server_deletes_the_runs_of_long_ago(
             )
     with prefect_server.running() as server:
         server.wait()
-        for _ in range(300):
-            if len(left := _flow_runs_with_logs(database)) < 3:
-                break
-            time.sleep(0.1)
-    assert left == _flow_runs_with_logs(database) == set(runs[:2])
+        assert processes.wait_until(lambda: len(_flow_runs_with_logs(database)) < 3)
+    assert _flow_runs_with_logs(database) == set(runs[:2])
 
 
 def _flow_runs_with_logs(database: Path) -> set[str]:

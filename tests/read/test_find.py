@@ -24,6 +24,7 @@ from hwprices.read.find import offers, places, search, words
 from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
+from hwprices.read.terminal import overview as overview_drawing
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
 
@@ -713,7 +714,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
     columns = pl.DataFrame(
         {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]},
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
-    assert f" {words}" in drawn(drawing.render_columns(columns, None), 80)
+    assert f" {words}" in drawn(overview_drawing.render_columns(columns, None), 80)
 
 
 @pytest.mark.parametrize(
@@ -763,9 +764,9 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
         drawing.render_offers(offers.answer(data, "h100"), None),
         drawing.render_machine(one_machine.answer(data, P5), None),
         drawing.render_comparison(data.compare(P5, A3)),
-        drawing.render_coverage(data.coverage(), None),
-        drawing.render_columns(data.column_coverage(), None),
-        drawing.render_quarantine(data.refused(), None),
+        overview_drawing.render_coverage(data.coverage(), None),
+        overview_drawing.render_columns(data.column_coverage(), None),
+        overview_drawing.render_quarantine(data.refused(), None),
     ]
     for renderable in shown:
         text = drawn(renderable, width)

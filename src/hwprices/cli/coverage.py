@@ -33,7 +33,7 @@ def coverage(
     """
     from hwprices.read.find import overview, request
     from hwprices.read.find.vocabulary import Vocabulary
-    from hwprices.read.terminal.find import render_columns, render_coverage
+    from hwprices.read.terminal.overview import render_columns, render_coverage
 
     dataset = open_dataset(root, version)
     chosen = request.providers(Vocabulary.of(dataset), provider) if provider else ()
@@ -68,7 +68,7 @@ def quarantine(
         hwprices quarantine
     """
     from hwprices.read.find import overview
-    from hwprices.read.terminal.find import render_quarantine
+    from hwprices.read.terminal.overview import render_quarantine
 
     groups = overview.quarantine(open_dataset(root, version))
     print_frame(

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
-from hwprices.read.currency import offers_in_usd, read_rates, to_usd
+from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -56,6 +56,11 @@ class Ownership:
             )
 
     @property
+    def rates(self) -> Rates:
+        """The exchange rates of ``usd_per`` as Decimals, by currency code."""
+        return read_rates(self.usd_per)
+
+    @property
     def hours_of_use(self) -> float:
         """Hours that a machine works in its life."""
         return self.lifetime_years * HOURS_PER_YEAR * self.utilisation
@@ -86,7 +91,7 @@ def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame
         .then(pl.lit("estimate"))
     )
     return dataset.scan("local_hardware").with_columns(
-        purchase_price_usd=to_usd(c.price, c.price_currency, read_rates(ownership.usd_per)),
+        purchase_price_usd=to_usd(c.price, c.price_currency, ownership.rates),
         power_w=pl.coalesce("max_power_w", "power_estimate_w"),
         power_basis=power_basis,
     )
@@ -174,7 +179,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
-    offers = offers_in_usd(dataset.scan("offers"), read_rates(ownership.usd_per))
+    offers = offers_in_usd(dataset.scan("offers"), ownership.rates)
     hosts = {"cloud": ~is_private_host(), "private_host": is_private_host()}
     for host, is_of_host in hosts.items():
         price = f"{host}_usd_per_hour"

@@ -124,6 +124,14 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
     return pl.DataFrame(chosen, schema=measured.schema).sort(key).with_columns(_lengths())
 
 
+def results_of_offers(dataset: Tables, offers: pl.DataFrame) -> pl.DataFrame:
+    """Choose the results of all accelerators, of the size of the machine with the lowest price.
+
+    ``offers``: rows of offers. Returns what ``results`` does.
+    """
+    return results(dataset, sizes_of(cheapest_offers(offers)))
+
+
 def _per_accelerator() -> pl.Expr:
     """Give the rate of one accelerator, the minutes of a training times them, or the latency."""
     return pl.coalesce(

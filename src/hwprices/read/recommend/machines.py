@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from hwprices.read.currency import offers_in_usd, read_rates
+from hwprices.read.currency import offers_in_usd
 from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, owned
@@ -218,7 +218,7 @@ negotiated with it."""
 
 def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
     """Convert the prices of other currencies that have a rate, and apply own discounts."""
-    offers = offers_in_usd(offers, read_rates(limits.usd_per))
+    offers = offers_in_usd(offers, limits.rates)
     overlays = rules.given(limits.overlays)
     if overlays is None:
         return offers
@@ -237,7 +237,7 @@ def _cloud_no_price(limits: Limits) -> pl.Expr:
     ]
     has_other = pl.any_horizontal(col(price).is_not_null() for price in other) if other else False
     return (
-        pl.when((col.currency != "USD") & ~col.currency.is_in(list(read_rates(limits.usd_per))))
+        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.rates)))
         .then(pl.lit("other_currency"))
         .when(has_other)
         .then(pl.lit("other_option"))

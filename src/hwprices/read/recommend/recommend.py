@@ -15,6 +15,7 @@ from hwprices.errors import HwpricesError
 from hwprices.formulas import training
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
+from hwprices.read.recommend.assumptions import assumptions
 from hwprices.read.recommend.calibration import calibration
 from hwprices.read.recommend.cpu_estimates import with_cpu_estimates
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
@@ -27,7 +28,7 @@ from hwprices.read.recommend.exclusions import (
     best_regions,
     with_exclusions,
 )
-from hwprices.read.recommend.job import Job, Limits, Serving, assumptions, make_job
+from hwprices.read.recommend.job import Job, Limits, Serving, make_job
 from hwprices.read.recommend.measurements import measurements, tunings
 from hwprices.read.recommend.ranking import (
     HOURLY_PRICES,

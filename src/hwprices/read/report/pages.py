@@ -122,8 +122,7 @@ class Pages:
     def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
         self.dataset = dataset
         self.offers = offers
-        sizes = measured.sizes_of(measured.cheapest_offers(offers))
-        self.results = measured.results(dataset, sizes)
+        self.results = measured.results_of_offers(dataset, offers)
         self.descriptions = {
             table: columns.descriptions(dataset, table)
             for table in ("accelerators", "instance_types")

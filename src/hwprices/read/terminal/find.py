@@ -1,8 +1,6 @@
-"""Draw what find, price, compare, coverage and quarantine answer."""
+"""Draw what find, price and compare answer."""
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.find import machine as machines
-from hwprices.read.find import overview
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
-from hwprices.read.terminal.tables import listing, money, number, table
-from hwprices.read.terminal.words import ago, purchase, system
+from hwprices.read.terminal.tables import money, number, table
+from hwprices.read.terminal.words import purchase, system
 from hwprices.read.wording import counted
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
@@ -365,144 +362,3 @@ def _figure(value: Any) -> str:
     if isinstance(value, str):
         return value
     return money(value) if isinstance(value, Decimal) else number(value)
-
-
-def render_coverage(
-    regions: pl.DataFrame, limit: int | None, *, now: datetime | None = None
-) -> RenderableType:
-    """Draw what a release covers: a line for each provider, and one for each priced region."""
-    moment = now or datetime.now(UTC)
-    sums = overview.by_provider(regions)
-    rows = [
-        [
-            row["provider"],
-            f"{row['regions_with_prices']} of {row['regions']}",
-            f"{row['prices']:,}",
-            _age(row, moment),
-            _words(row["purchase_options"]),
-            _words(row["operating_systems"]),
-            " ".join(row["currencies"]),
-        ]
-        for row in sums.iter_rows(named=True)
-    ]
-    headings = ["cloud", "regions", "prices", "seen", "options", "systems", "currencies"]
-    parts: list[RenderableType] = [
-        table(
-            headings,
-            rows,
-            title="Covered",
-            right=["prices"],
-            wrap=["options", "systems"],
-            least=["systems", "currencies"],
-        )
-    ]
-    priced = regions.filter(pl.col("prices") > 0)
-    shown = priced.head(limit or priced.height)
-    parts.append(_regions(shown, moment))
-    for provider, names in _without_prices(regions):
-        parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
-    return Group(*parts)
-
-
-def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
-    """Draw the columns that lack a value in some row, by table."""
-    lacking = columns.filter(pl.col("filled") < pl.col("rows"))
-    rows = [
-        [
-            row["table"],
-            row["column"],
-            f"{row['filled']:,} of {row['rows']:,}",
-            _percent(row["share"]),
-            listing(row["providers"] or []),
-        ]
-        for row in lacking.head(limit or lacking.height).iter_rows(named=True)
-    ]
-    drawn = table(
-        ["table", "column", "rows with a value", "share", "clouds with a value"],
-        rows,
-        title="Columns with gaps",
-        right=["rows with a value", "share"],
-        wrap=["clouds with a value"],
-        least=["clouds with a value"],
-    )
-    whole = columns.filter(pl.col("rows") > 0, pl.col("filled") == pl.col("rows")).height
-    empty = lacking.filter(pl.col("filled") == 0).height
-    note = f"Columns without gaps: {whole:,}. Of those above, without any value: {empty:,}."
-    return Group(drawn, Text(note, "dim"))
-
-
-def _percent(share: float) -> str:
-    """Write a share that is below 1, and neither 0 nor 1 of some as if it were of none or all."""
-    return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
-
-
-def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
-    lacking = regions.filter(pl.col("prices") == 0)
-    grouped = lacking.group_by("provider").agg("region").sort("provider")
-    return [(str(provider), list(names)) for provider, names in grouped.iter_rows()]
-
-
-def _regions(priced: pl.DataFrame, now: datetime) -> Table:
-    rows = [
-        [
-            row["region"],
-            row["provider"],
-            row["country"] or "",
-            f"{row['prices']:,}",
-            f"{row['machine_types']:,}",
-            _age(row, now),
-            row["display_name"] or "",
-            _words(row["purchase_options"]),
-        ]
-        for row in priced.iter_rows(named=True)
-    ]
-    return table(
-        ["region", "cloud", "country", "prices", "types", "seen", "name", "options"],
-        rows,
-        title="\nRegions with prices",
-        right=["prices", "types"],
-        wrap=["options"],
-        least=["options", "name"],
-    )
-
-
-def _words(codes: Sequence[str] | None) -> str:
-    return ", ".join(code.replace("_", " ") for code in codes or [])
-
-
-def _age(row: Mapping[str, Any], now: datetime) -> str:
-    """Write how old the oldest and the newest price are."""
-    oldest, newest = (
-        ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
-    )
-    if oldest == newest:
-        return newest
-    number, _, unit = newest.partition(" ")
-    same_unit = unit and oldest.endswith(unit)
-    return f"{number if same_unit else newest} to {oldest}"
-
-
-def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:
-    """Draw the refused rows, grouped by reason."""
-    if groups.is_empty():
-        return Text("No row was refused.")
-    shown = groups.head(limit or SCREENFUL)
-    rows = [
-        [
-            row["provider"],
-            row["reason"],
-            f"{row['occurrences']:,}",
-            row["table"],
-            listing(row["regions"]),
-            row["example"].removeprefix(f"{row['reason']} "),
-        ]
-        for row in shown.iter_rows(named=True)
-    ]
-    return table(
-        ["cloud", "reason", "rows", "table", "regions", "for example"],
-        rows,
-        title=f"{groups['occurrences'].sum():,} refused rows",
-        right=["rows"],
-        wrap=["for example", "regions"],
-        least=["regions", "table"],
-    )

@@ -57,17 +57,8 @@ BASES = {
     "reference": "measured, untuned software",
 }
 
-BREAK_EVEN_HEADINGS = [
-    "machine",
-    "USD",
-    "price of",
-    "USD/h owned",
-    "USD/h cloud",
-    "cheapest offer",
-    "pays after",
-    "",
-]
-OWNED = 4  # of these headings are about the machine that one owns
+OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
+RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
 
 
 def render_recommendation(
@@ -309,8 +300,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         ]
         for row in frame.iter_rows(named=True)
     ]
-    owned, rented = BREAK_EVEN_HEADINGS[:OWNED], BREAK_EVEN_HEADINGS[OWNED:]
-    headings = [*owned, *grams, *rented]
+    headings = [*OWNED_HEADINGS, *grams, *RENTED_HEADINGS]
     drawn = table(
         headings,
         rows,
