@@ -165,6 +165,17 @@ def test_an_offer_opens_and_the_back_button_closes_it(wide: Visit) -> None:
     assert wide.column("Machine") == ["p5.48xlarge"]
 
 
+def test_a_long_name_leaves_prices_in_sight(wide: Visit) -> None:
+    """RunPod's longest name of a machine made its column so wide that they were cut off."""
+    name = "1x NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+    page = wide.go("offers")
+    cell = page.locator("th.machine").first
+    assert cell.get_attribute("title") == cell.inner_text()
+    cell.locator("button").evaluate("(button, name) => { button.textContent = name; }", name)
+    header = page.get_by_role("columnheader", name="Per accelerator").bounding_box()
+    assert header["x"] + header["width"] <= page.viewport_size["width"]
+
+
 def test_the_keyboard_alone_opens_and_closes_an_offer(wide: Visit) -> None:
     page = wide.go("offers?q=g6.xlarge")
     page.get_by_role("button", name="g6.xlarge", exact=True).focus()

@@ -237,7 +237,7 @@ function Cell({ release, info, row, offer, change }: CellProps) {
   const value = offers.column(info.name).at(row);
   if (info.name === "instance_type") {
     return (
-      <th scope="row" class="machine">
+      <th scope="row" class="machine" title={String(value)}>
         <button type="button" onClick={() => change({ open: offer }, true)}>
           {String(value)}
         </button>
