@@ -88,6 +88,36 @@ def test_a_layer_is_divided_as_its_heads_are(name: str, count: int, expected: li
     assert list(divisions(count, model_shape(name))) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "devices", "copies"),
+    [
+        ("qwen3-235b-a22b", 4, 1),  # 4 KV heads
+        ("qwen3-235b-a22b", 16, 4),
+        ("llama-3.1-70b", 64, 8),
+        ("gemma-2b", 8, 8),
+        ("deepseek-r1", 16, 1),  # latent attention: a sequence is on one device
+    ],
+)
+def test_more_devices_than_kv_heads_keep_copies_of_the_cache(
+    name: str, devices: int, copies: int
+) -> None:
+    """Of Qwen3 235B on 16 devices, each KV head is on four of them."""
+    model = model_shape(name)
+    once = language_model.kv_cache_bytes(model, 1000, 1)
+    assert language_model.kv_cache_bytes(model, 1000, 1, devices=devices) == copies * once
+
+
+def test_copies_of_the_cache_leave_room_for_fewer_users() -> None:
+    """Qwen3 235B in 8 bits on 16 V100, 28.8 GiB usable of each, for 2,560 tokens a user.
+
+    255.2 GB are left beside 235 GB of weights and 16 × 0.285 GB to read prompts. A user has 94 × 2
+    × 4 × 128 × 2 bytes a token, 0.493 GB, and each of the 4 KV heads is on four devices: 129 users.
+    """
+    replica = Replica(16, 125e12, 900e9, 150e9, 28.8 * 2.0**30)
+    request = Request(2048, 512, 1.0, 2.0)
+    assert serving.largest_batch(model_shape("qwen3-235b-a22b"), replica, request) == 129
+
+
 def test_kv_heads_are_those_of_the_cache() -> None:
     """Keys and values of each KV head have the width of a head; latent attention keeps 512 + 64."""
     for row in published_models().iter_rows(named=True):

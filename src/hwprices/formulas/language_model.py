@@ -179,11 +179,32 @@ def cached_tokens(model: ModelShape, context: float) -> float:
     return model.full_attention_layers * context + windowed * min(context, model.window)
 
 
+def cache_copies(model: ModelShape, devices: int) -> float:
+    """Count how often the cache is kept where a layer is divided over that many devices.
+
+    Each device keeps whole KV heads, so that of more devices than KV heads several keep the same
+    one: https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Latent attention has
+    one vector for all heads, and engines keep all of a sequence on one device then, so that nothing
+    is copied: https://docs.ray.io/en/latest/serve/llm/user-guides/data-parallel-attention.html
+    """
+    keys_and_values = 2 * model.kv_heads * (model.attention_width // model.heads)
+    is_latent = model.kv_elements != keys_and_values
+    return 1.0 if is_latent else max(1.0, devices / model.kv_heads)
+
+
 def kv_cache_bytes(
-    model: ModelShape, context: float, batch: float, bytes_per_number: float = KV_BYTES
+    model: ModelShape,
+    context: float,
+    batch: float,
+    bytes_per_number: float = KV_BYTES,
+    devices: int = 1,
 ) -> float:
-    """Count the bytes of the keys and values of every token of every open sequence."""
-    return float(batch * cached_tokens(model, context) * model.kv_elements * bytes_per_number)
+    """Count the bytes of the keys and values of every token of every open sequence.
+
+    ``devices``: how many a layer is divided over. The bytes are those of all of them.
+    """
+    numbers = cached_tokens(model, context) * model.kv_elements * cache_copies(model, devices)
+    return float(batch * numbers * bytes_per_number)
 
 
 def prefill_bytes(model: ModelShape, context: int) -> float:

@@ -110,7 +110,9 @@ def step_seconds(
     """
     context = request.input_tokens + request.output_tokens / 2
     weights = language_model.parameters_read(model, batch) * request.bytes_per_weight
-    cache = language_model.kv_cache_bytes(model, context, batch, request.bytes_per_kv)
+    cache = language_model.kv_cache_bytes(
+        model, context, batch, request.bytes_per_kv, replica.devices
+    )
     bandwidth = replica.bytes_per_second * replica.devices * efficiency.bandwidth
     rate = replica.flops_per_second * replica.devices * efficiency.compute
     compute = batch * language_model.token_flops(model, context) / rate
@@ -124,7 +126,9 @@ def largest_batch(model: ModelShape, replica: Replica, request: Request) -> floa
     working = language_model.prefill_bytes(model, int(request.input_tokens) or 1)
     free = (replica.usable_bytes - working) * replica.devices * replica.stages
     free -= model.parameters * request.bytes_per_weight
-    sequences = free / language_model.kv_cache_bytes(model, context, 1, request.bytes_per_kv)
+    sequences = free / language_model.kv_cache_bytes(
+        model, context, 1, request.bytes_per_kv, replica.devices
+    )
     return float(min(MAX_SEQUENCES * replica.stages, max(0, int(sequences))))
 
 

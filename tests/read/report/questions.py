@@ -46,6 +46,7 @@ NAMED: list[dict[str, str]] = [
     {"model": "llama-2-70b", "workload": "lora", "context": "512", "optimizer": "sgd"},
     {"model": "llama-2-70b", "workload": "lora", "precision": "int4", "budget": "100"},
     {"model": "llama-3.1-70b", "workload": "pretrain", "tokens": "2e12", "days": "60"},
+    {"model": "qwen3-235b-a22b"},  # 4 KV heads: copied on 8 and 16 devices
     {"model": "llama-3.1-8b", "objective": "speed"},
     {"model": "gpt-oss-120b"},
     {"model": "llama-3.1-8b", "community": "yes"},

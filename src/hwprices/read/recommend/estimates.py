@@ -220,11 +220,13 @@ def minimum_speed(asked: Serving) -> float:
     return 0.0 if asked.concurrency == 1 else READING_SPEED
 
 
-def _bytes_needed(demand: Demand, accelerator: Device) -> tuple[float, float]:
+def _bytes_needed(machine: Machine, demand: Demand) -> tuple[float, float]:
     """Give the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
     weights = demand.model.parameters * language_model.BITS_PER_WEIGHT[demand.precision] / 8
-    cache = language_model.kv_cache_bytes(demand.model, context, 1, kv_bytes(accelerator, demand))
+    cache = language_model.kv_cache_bytes(
+        demand.model, context, 1, kv_bytes(machine.device, demand), _split(machine, demand)
+    )
     each = language_model.prefill_bytes(demand.model, max(1, int(demand.input_tokens)))
     return weights + cache, each
 
@@ -236,13 +238,13 @@ def _split(machine: Machine, demand: Demand) -> int:
 
 def _stages(machine: Machine, demand: Demand) -> int | None:
     """Count the machines that hold one copy; None where a device has no room for its own part."""
-    shared, each = _bytes_needed(demand, machine.device)
+    shared, each = _bytes_needed(machine, demand)
     free = (machine.usable_bytes - each) * _split(machine, demand)
     return math.ceil(shared / free) if free > 0 else None
 
 
 def _add_memory(fitted: Estimate, machine: Machine, demand: Demand, nodes: int) -> None:
-    shared, each = _bytes_needed(demand, machine.device)
+    shared, each = _bytes_needed(machine, demand)
     devices = _split(machine, demand)
     fitted.memory_needed_gib = (shared + each * devices * nodes) / 2**30
     fitted.memory_usable_gib = machine.usable_bytes * devices * nodes / 2**30

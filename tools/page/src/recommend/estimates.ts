@@ -80,7 +80,7 @@ class Serving {
   private bytesNeeded(): { shared: number; each: number } {
     const { model, input, output } = this.question;
     const weights = (model.parameters * this.constants.bits_per_weight[this.precision]!) / 8;
-    const cache = cacheBytes(model, input + output, 1, this.kvBytes);
+    const cache = cacheBytes(model, input + output, 1, this.kvBytes, this.split);
     return { shared: weights + cache, each: prefillBytes(model, Math.max(1, Math.trunc(input)), this.constants) };
   }
 

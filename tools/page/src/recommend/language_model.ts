@@ -18,8 +18,15 @@ function cachedTokens(model: Model, context: number): number {
   return model.full_attention_layers * context + windowed * Math.min(context, model.window);
 }
 
-export function cacheBytes(model: Model, context: number, batch: number, bytesPerNumber: number): number {
-  return batch * cachedTokens(model, context) * model.kv_elements * bytesPerNumber;
+/** How often the cache is kept where a layer is divided over that many devices. */
+function cacheCopies(model: Model, devices: number): number {
+  const keysAndValues = 2 * model.kv_heads * Math.floor(model.attention_width / model.heads);
+  const isLatent = model.kv_elements !== keysAndValues;
+  return isLatent ? 1 : Math.max(1, devices / model.kv_heads);
+}
+
+export function cacheBytes(model: Model, context: number, batch: number, bytesPerNumber: number, devices: number): number {
+  return batch * cachedTokens(model, context) * model.kv_elements * cacheCopies(model, devices) * bytesPerNumber;
 }
 
 export function prefillBytes(model: Model, context: number, constants: Constants): number {

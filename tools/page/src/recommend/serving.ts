@@ -58,7 +58,7 @@ export class Served {
     const { model, replica, efficiency, request, constants } = this;
     const context = request.input + request.output / 2;
     const weights = parametersRead(model, batch) * request.bytesPerWeight;
-    const cache = cacheBytes(model, context, batch, request.bytesPerKv);
+    const cache = cacheBytes(model, context, batch, request.bytesPerKv, replica.devices);
     const bandwidth = replica.bytesPerSecond * replica.devices * efficiency.bandwidth;
     const rate = replica.flopsPerSecond * replica.devices * efficiency.compute;
     const compute = (batch * tokenFlops(model, context)) / rate;
@@ -72,7 +72,8 @@ export class Served {
     const working = prefillBytes(model, Math.trunc(request.input) || 1, constants);
     const free =
       (replica.usableBytes - working) * replica.devices * replica.stages - model.parameters * request.bytesPerWeight;
-    const sequences = free / cacheBytes(model, request.input + request.output, 1, request.bytesPerKv);
+    const context = request.input + request.output;
+    const sequences = free / cacheBytes(model, context, 1, request.bytesPerKv, replica.devices);
     return Math.min(constants.max_sequences * replica.stages, Math.max(0, Math.trunc(sequences)));
   }
 
