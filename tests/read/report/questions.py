@@ -33,7 +33,15 @@ FIGURES = (
     "error",
     "error_p90",
 )
-TEXTS = ("region", "accelerator_id", "precision", "compute_format", "basis", "measurement")
+TEXTS = (
+    "region",
+    "accelerator_id",
+    "purchase_price_date",
+    "precision",
+    "compute_format",
+    "basis",
+    "measurement",
+)
 
 TOLERANCE = 1e-6  # Python rounds money at the tenth decimal
 
@@ -164,7 +172,9 @@ def differences(page: Any, dataset: hwprices.Dataset, question: dict[str, str]) 
     machines = {_name(machine): machine for machine in reply["machines"]}
     if len(machines) != expected.height:
         return [(question, len(machines), expected.height)]
-    rows = expected.with_columns(pl.selectors.decimal().cast(pl.Float64)).iter_rows(named=True)
+    rows = expected.with_columns(
+        pl.selectors.decimal().cast(pl.Float64), pl.selectors.date().dt.to_string()
+    ).iter_rows(named=True)
     return [
         (question, row["machine"], name, value, row[name])
         for row in rows

@@ -305,6 +305,8 @@ def test_hours_beyond_a_machines_life_are_said_so(wide: Visit, dataset: hwprices
     page = wide.go("machine?model=llama-3.1-70b&where=local")
     if page.locator(".answer button.plain").count():
         page.locator(".answer button.plain").click()
+    years = page.locator(".answer tbody tr td:nth-of-type(2) small").all_inner_texts()
+    assert years == [f"in {date.year}" if date else "" for date in bought["purchase_price_date"]]
     shown = page.locator(".answer tbody tr td:nth-of-type(4)").all_inner_texts()
     for text, hours in zip(shown, bought["payback_hours"], strict=True):
         if hours is None or hours > DEFAULTS.hours_of_use:

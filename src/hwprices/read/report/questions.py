@@ -39,6 +39,7 @@ LOCAL = [
     "machine",
     "usd_per_hour",
     "purchase_price_usd",
+    "purchase_price_date",
     "energy_usd_per_hour",
     "no_price",
     "currency",

@@ -29,6 +29,8 @@ export interface Machine extends Estimate {
   operational_gco2e: number | null;
   gco2e_per_million_tokens: number | null;
   purchase_price_usd: number | null;
+  /** Day that the price to buy stands for: many are of the launch. */
+  purchase_price_date: string | null;
   energy_usd_per_hour: number | null;
   /** Of a machine to buy: what the work that it does in an hour costs on the cheapest machine to rent. */
   rent_usd_per_hour: number | null;
@@ -49,6 +51,7 @@ interface Candidate {
   purchase_option: string;
   usdPerHour: number | null;
   purchasePrice: number | null;
+  priceDate: string | null;
   energyUsd: number | null;
   gramsPerHour: number | null;
   noPrice: string;
@@ -134,6 +137,7 @@ function offers(release: Release, knowledge: Knowledge, question: Question): Can
       purchase_option: cheapest.option,
       usdPerHour: cheapest.usd,
       purchasePrice: null,
+      priceDate: null,
       energyUsd: null,
       gramsPerHour: grams(column("energy_kwh_per_hour").number(row), column("grid_gco2e_per_kwh").number(row)),
       noPrice: noPrice(column("currency").text(row), others, row),
@@ -172,6 +176,7 @@ function local(knowledge: Knowledge): Candidate[] {
     purchase_option: "tco",
     usdPerHour: row.usd_per_hour ?? null,
     purchasePrice: row.purchase_price_usd ?? null,
+    priceDate: row.purchase_price_date ?? null,
     energyUsd: row.energy_usd_per_hour ?? null,
     gramsPerHour: null,
     noPrice: row.no_price,
@@ -222,6 +227,7 @@ function withFigures(knowledge: Knowledge, question: Question, candidate: Candid
     operational_gco2e: product(candidate.gramsPerHour, nodes, paid),
     gco2e_per_million_tokens: product(candidate.gramsPerHour, nodes, perMillion),
     purchase_price_usd: product(candidate.purchasePrice, nodes ?? 1),
+    purchase_price_date: candidate.priceDate,
     energy_usd_per_hour: product(candidate.energyUsd, nodes),
     rent_usd_per_hour: null,
     payback_hours: null,

@@ -71,6 +71,7 @@ export interface LocalMachine {
   machine: string;
   usd_per_hour?: number;
   purchase_price_usd?: number;
+  purchase_price_date?: string;
   energy_usd_per_hour?: number;
   no_price: string;
   currency?: string;

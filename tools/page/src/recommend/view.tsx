@@ -140,6 +140,8 @@ interface Column {
   help?: string;
   value: (machine: Machine) => number | null;
   text: (value: number) => string;
+  /** Stands below the figure. */
+  note?: (machine: Machine) => string;
 }
 
 const COST_OF_TOKENS: Column = {
@@ -171,11 +173,16 @@ const TRAINING_COLUMNS: Column[] = [
 
 const NEVER = Infinity;
 
+/** The year of the price to buy: many are of the launch. */
+function yearOfPrice({ purchase_price_date: date }: Machine): string {
+  return date === null ? "" : `in ${date.slice(0, 4)}`;
+}
+
 function buyingColumns(ownership: Ownership): Column[] {
   const years = `${ownership.lifetime_years} year${ownership.lifetime_years === 1 ? "" : "s"}`;
   const inItsLife = (hours: number) => (hours > hoursOfUse(ownership) ? `not within ${years}` : number(hours));
   return [
-    { heading: "USD", unit: "to buy", value: (machine) => machine.purchase_price_usd, text: (value) => `$${money(value)}` },
+    { heading: "USD", unit: "to buy", value: (machine) => machine.purchase_price_usd, text: (value) => `$${money(value)}`, note: yearOfPrice },
     {
       heading: "Pays after",
       unit: "hours of this work",
@@ -277,9 +284,15 @@ function Heading({ column: { heading, unit, help } }: { column: Column }) {
   );
 }
 
-function Figure({ column: { value, text }, machine }: { column: Column; machine: Machine }) {
+function Figure({ column: { value, text, note }, machine }: { column: Column; machine: Machine }) {
   const figure = value(machine);
-  return <td class="figure">{figure === null ? "" : text(figure)}</td>;
+  if (figure === null) return <td class="figure" />;
+  return (
+    <td class="figure">
+      {text(figure)}
+      {note && <small class="muted">{note(machine)}</small>}
+    </td>
+  );
 }
 
 function Name({ release, machine }: { release: Release; machine: Machine }) {
