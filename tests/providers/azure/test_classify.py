@@ -102,11 +102,18 @@ def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str)
         ({"armSkuName": ""}, "no_size_name"),
         ({"armSkuName": None}, "no_size_name"),
         ({"armRegionName": ""}, "no_region"),
+        ({"armRegionName": None}, "no_region"),
         ({"productName": "Easv9 Series"}, "unknown_product"),
         ({"type": "Surprise"}, "unknown_price_type"),
+        ({"type": None}, "unknown_price_type"),
+        ({"retailPrice": None}, "price_not_a_number"),
+        ({"productName": None}, "unknown_product"),
+        ({"type": "Reservation", "reservationTerm": None}, "unknown_term"),
         ({"type": "Reservation", "reservationTerm": "7 Years"}, "unknown_term"),
         ({"retailPrice": "much"}, "price_not_a_number"),
         ({"currencyCode": None}, "no_currency"),
+        ({"effectiveStartDate": "1 June 2026"}, "no_date"),
+        ({"effectiveEndDate": "2026-13-01T00:00:00Z"}, "no_date"),
     ],
 )
 def test_an_item_that_is_not_understood_is_refused(
@@ -116,6 +123,7 @@ def test_an_item_that_is_not_understood_is_refused(
     assert (frame(part).height, refused(part)) == (0, [reason])
     assert part.refused is not None
     assert part.refused["source_url"][0].startswith("https://prices.azure.com")
+    assert part.refused["message"][0].startswith(f"{reason} type=")
 
 
 @pytest.mark.parametrize(
@@ -127,6 +135,8 @@ def test_an_item_that_is_not_understood_is_refused(
         ({"effectiveEndDate": "2026-10-31T23:59:59Z"}, "expired"),
         ({"effectiveStartDate": "2026-12-01T00:00:00Z"}, "not_yet_in_force"),
         ({"serviceName": "Storage"}, "another_service"),
+        ({"serviceName": None}, "another_service"),
+        ({"unitOfMeasure": None}, "unit_other_than_hour"),
         ({"type": "DevTestConsumption", "skuName": "D2s v3 Spot"}, "dev_test_of_spot"),
     ],
 )
@@ -159,4 +169,4 @@ def test_two_equal_items_give_one_row(tmp_path: Path) -> None:
         .parts()["prices"]
     )
     assert one_row(frame(part))["sku_price_id"] == "a"
-    assert part.counts == {"out_of_scope:same_price_again": 1}
+    assert (refused(part), part.counts) == ([], {"out_of_scope:same_price_again": 1})

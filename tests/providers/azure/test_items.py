@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.azure_pages import (
     Landed,
     answer,
+    frame,
     item,
 )
 
@@ -87,3 +88,19 @@ def test_a_name_twice_costs_the_page(tmp_path: Path, member: str) -> None:
 
 def test_a_page_without_items_gives_no_rows(tmp_path: Path) -> None:
     assert Landed(tmp_path).retail([]).prices().is_empty()
+
+
+def test_a_list_in_place_of_an_amount_costs_its_item_alone(tmp_path: Path) -> None:
+    plans = [{"term": "1 Year", "retailPrice": {"value": 0.05}}]
+    items = [
+        item(0.1, armSkuName="Standard_D2s_v3"),
+        item([2], armSkuName="Standard_D4s_v3"),
+        item(3, armSkuName="Standard_D8s_v3", savingsPlan=plans),
+    ]
+    part = Landed(tmp_path).retail(items).parts()["prices"]
+    prices = {row["instance_type"]: row["hourly"] for row in frame(part).iter_rows(named=True)}
+    assert prices == {"Standard_D2s_v3": Decimal("0.1"), "Standard_D8s_v3": Decimal(3)}
+    assert part.refused is not None
+    amounts = {json.loads(row)["retailPrice"] for row in part.refused["row"]}
+    assert sorted(part.refused["reason"]) == ["price_not_a_number", "unknown_savings_plan"]
+    assert amounts == {"[2]", "3"}

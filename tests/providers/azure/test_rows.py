@@ -247,6 +247,13 @@ def test_currencies_are_kept_apart(tmp_path: Path) -> None:
     ]
 
 
+def test_only_on_demand_prices_have_savings_plans(tmp_path: Path) -> None:
+    plans = [{"term": "1 Year", "retailPrice": 0.06}]
+    spot = item(0.02, skuName="D2s v3 Spot", meterName="D2s v3 Spot", savingsPlan=plans)
+    prices = Landed(tmp_path).retail([item(0.096), spot]).prices()
+    assert sorted(prices["purchase_option"]) == ["on_demand", "spot"]
+
+
 def test_an_unknown_savings_plan_is_refused_and_its_item_kept(tmp_path: Path) -> None:
     plans = [{"term": "2 Years", "retailPrice": 0.05}, {"term": "1 Year", "retailPrice": 0.06}]
     part = Landed(tmp_path).retail([item(0.096, savingsPlan=plans)]).parts()["prices"]

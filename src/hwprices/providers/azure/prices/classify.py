@@ -29,6 +29,9 @@ LOWEST_SPOT_SHARE = 0.05
 """Azure states spot discounts of up to 90 %: a spot price of 0.002 that is below 5 % of the
 on-demand price is a placeholder."""
 
+DATES = ["effectiveStartDate", "effectiveEndDate"]
+"""When an item is in force. Most items have no end."""
+
 KEY = ["region", "instance_type", "os", "tenancy", "purchase_option", "term_months", "currency"]
 """Two items that agree in these columns are prices of the same thing."""
 
@@ -133,7 +136,7 @@ def _purchase_option() -> pl.Expr:
         .then(pl.lit("reserved"))
         .when(price_type == "DevTestConsumption")
         .then(pl.lit("dev_test"))
-        .when(price_type != "Consumption")
+        .when(price_type.ne_missing("Consumption"))
         .then(pl.lit(None, dtype=pl.String))
         .when(_names_contain(product_names.SPOT))
         .then(pl.lit("spot"))
@@ -190,6 +193,8 @@ def _refusal_rules() -> list[Rule]:
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
         ((option == "on_demand") & is_placeholder, "placeholder"),
+        # Whether it is in force cannot be told.
+        *((pl.col(day).is_not_null() & time(pl.col(day)).is_null(), "no_date") for day in DATES),
     ]
 
 
