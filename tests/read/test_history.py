@@ -365,6 +365,24 @@ def test_diff_to_or_from_a_placeholder_is_no_rise_or_fall(with_placeholders):
     assert rows["instance_type"][0] == "real"
 
 
+def test_changes_to_or_from_a_placeholder_are_no_rises_or_falls(with_placeholders):
+    data = hwprices.open(with_placeholders)
+    rows = data.scan("changes").filter(subject="price").collect()
+    changes = {row["instance_type"]: row for row in rows.iter_rows(named=True)}
+    assert {name: (row["change"], row["change_percent"]) for name, row in changes.items()} == {
+        "real": ("price_up", 50.0),
+        "was-token": ("placeholder", None),
+        "is-token": ("placeholder", None),
+        "stays-token": ("placeholder", None),
+        "known-token": ("placeholder", None),
+        "new-token": ("added", None),
+        "gone-token": ("removed", None),
+    }
+    text = (with_placeholders / "releases" / data.version / "notes.md").read_text()
+    assert "4 to or from a placeholder" in text
+    assert "was-token" not in text
+
+
 def drawn(rows, width=80):
     """Draw a comparison as a terminal of that width has it."""
     screen = Console(width=width, record=True, file=io.StringIO())

@@ -14,10 +14,18 @@ from hwprices.schemas.keys import PRICE_KEY
 PERCENT_DIGITS = 4
 
 
-def of_provider(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
+def of_provider(
+    provider: str, outcome: Outcome, placeholders: Sequence[pl.LazyFrame] = ()
+) -> list[pl.DataFrame]:
     """List the changes of one provider's prices, and what follows from them for types and regions.
 
     A provider that is in a release for the first time is one row.
+
+    Args:
+        provider: its id.
+        outcome: what became of its prices.
+        placeholders: ``price_id`` of the prices that this release or the one before flags as
+            placeholders.
     """
     if not outcome.had and not outcome.has:
         return []
@@ -25,7 +33,7 @@ def of_provider(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
         return [_first_release(provider, outcome.has)]
     # One row stands for all prices of a unit that was collected for the first time: _collection.
     listed = outcome.moves.filter(pl.col("start_reason").ne_missing("first_collected"))
-    by_price = _by_price(listed)
+    by_price = _with_placeholders(_by_price(listed), placeholders)
     return [
         by_price,
         _type_or_region_changes(outcome, by_price, "instance_type", ["provider", "instance_type"]),
@@ -80,6 +88,23 @@ def _move(one: str, other: str) -> pl.Expr:
         .when(after < before)
         .then(pl.lit("price_down"))
         .otherwise(pl.lit("terms_changed"))
+    )
+
+
+def _with_placeholders(changes: pl.DataFrame, placeholders: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+    """Say of prices that were placeholders, or are now, that they are neither dearer nor cheaper.
+
+    They are looked up only where a price moved: no release has many, but all its flags are read.
+    """
+    moved = pl.col("change").is_in(["price_up", "price_down", "price_known", "price_unknown"])
+    ids = changes.filter(moved).select("price_id").lazy()
+    if not placeholders or ids.collect().is_empty():
+        return changes
+    flagged = ids.join(pl.concat(placeholders), on="price_id", how="semi").collect()["price_id"]
+    is_placeholder = moved & pl.col("price_id").is_in(flagged.implode())
+    return changes.with_columns(
+        change=pl.when(is_placeholder).then(pl.lit("placeholder")).otherwise("change"),
+        change_percent=pl.when(~is_placeholder).then("change_percent"),
     )
 
 

@@ -158,7 +158,8 @@ def advance(
             unchecked = pl.concat([unchecked, piece.unchecked])
             outcomes.append(piece.outcome)
         _checked(unchecked, PriceHistory)
-        listed += changes.of_provider(name, added_up(outcomes))
+        placeholders = [s.placeholders for s in (then, now) if s is not None]
+        listed += changes.of_provider(name, added_up(outcomes), placeholders)
         listed.append(specs.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
         listed.append(specs.of_accelerators(sheets[0], sheets[1]))

@@ -18,6 +18,8 @@ from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInp
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 """The columns that are a price's value. Where one of them differs, an interval ends."""
 
+NO_PLACEHOLDERS = pl.LazyFrame(schema={"price_id": pl.String})
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -37,7 +39,8 @@ class Snapshot:
     """One provider's tables in one release, and what they were made of.
 
     ``prices`` has the price key, VALUE, basis, observed_at and raw_sha256; they are read when they
-    are needed, some regions at a time. ``refused`` are the price_ids of rows in quarantine.
+    are needed, some regions at a time. ``placeholders`` has the price_id of those that are flagged
+    as placeholders. ``refused`` are the price_ids of rows in quarantine.
     """
 
     provider: str
@@ -48,6 +51,7 @@ class Snapshot:
     regions: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
     units: Mapping[str, UnitInput] = field(default_factory=dict)
+    placeholders: pl.LazyFrame = field(default_factory=lambda: NO_PLACEHOLDERS)
 
     @property
     def reading(self) -> str | None:
@@ -84,7 +88,8 @@ def snapshot(
         return tables[name].filter(provider=provider) if name in tables else empty
 
     columns = ["price_id", *PRICE_KEY, *VALUE, "basis", "observed_at", "raw_sha256"]
-    listed = table(Prices.Config.name).select(columns)
+    all_prices = table(Prices.Config.name)
+    listed = all_prices.select(columns)
     regions = table(Regions.Config.name).select("region").collect()["region"]
     return Snapshot(
         provider,
@@ -95,6 +100,7 @@ def snapshot(
         frozenset(regions),
         frozenset(_refused(table(Quarantine.Config.name))),
         {unit.unit: unit for unit in inputs.units},
+        all_prices.filter(pl.col("flags").list.contains("placeholder")).select("price_id"),
     )
 
 

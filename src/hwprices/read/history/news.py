@@ -17,6 +17,7 @@ WORDS = {
     "returned": "back",
     "price_up": "dearer",
     "price_down": "cheaper",
+    "placeholder": "to or from a placeholder",
     "price_known": "with a price at last",
     "price_unknown": "without a price now",
     "terms_changed": "with other terms",
