@@ -21,6 +21,7 @@ from hwprices.providers.gcp.inventory.instance_types import read_machines
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.prices import vocabulary
 from hwprices.providers.gcp.prices.compose import compose
+from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
 from hwprices.providers.gcp.prices.rates import build_rates
 from hwprices.providers.gcp.prices.skus import read_skus
@@ -255,7 +256,7 @@ def compose_all(folder: str) -> int:
     pages, sheets = landed(folder), Sheets.load()
     machines = read_machines(pages, sheets)
     rates = build_rates(read_skus(pages), sheets)
-    linux = compose(machines, rates)
+    linux = add_flexible(compose(machines, rates), machines, sheets)
     return linux.prices.height + add_licenses(machines, rates, linux).prices.height
 
 

@@ -18,6 +18,7 @@ GCP_PURCHASE_OPTIONS = [
     "dws_calendar",
     "dws_defined_duration",
     "dws_flex_start",
+    "flexible_committed_use",
 ]
 
 
@@ -73,7 +74,10 @@ class GcpLocalSsd(Table):
 
 
 class GcpNotSold(Table):
-    """Purchase options that Google does not sell a machine type by."""
+    """Purchase options that Google does not sell a machine type by.
+
+    flexible_committed_use is committed_use with the plan flexible.
+    """
 
     instance_type_pattern: pl.String = _instance_type_pattern()
     purchase_option: pl.String = column(

@@ -128,7 +128,10 @@ class Prices(Table):
 
 
 class PriceComponents(Table):
-    """The parts of composed prices: the sum of quantity × unit_price is prices.hourly."""
+    """The parts of composed prices, and of prices derived part by part.
+
+    The sum of quantity × unit_price is prices.hourly.
+    """
 
     price_id: pl.String = column("The price this is a part of.")
     component: pl.String = column(
@@ -147,7 +150,8 @@ class PriceComponents(Table):
     )
     unit: pl.String = column("Unit of the quantity.", values=COMPONENT_UNITS)
     unit_price: Money = column(
-        "Price of one unit for one hour, at the vendor's full precision.",
+        "Price of one unit for one hour, at the vendor's full precision. In a derived price the"
+        " share of the SKU's price that is paid.",
         unit="currency/(unit·h)",
         focus="ListUnitPrice",
         ge=0,

@@ -110,7 +110,8 @@ COMMITMENT_PLANS = Vocabulary(
         "compute": "A savings plan for any machine type in any region.",
         "ec2_instance": "A savings plan for one AWS machine family in one region.",
         "resource": "A committed use discount for amounts of vCPU, memory, GPU or local disk.",
-        "flexible": "A committed use discount for an amount of money per hour.",
+        "flexible": "A committed use discount for an amount of money per hour: a share of the"
+        " on-demand price.",
     },
 )
 

@@ -126,9 +126,19 @@ class Tables:
     def prices(
         self, instance_type: str, region: str = "us-central1", os: str = "linux"
     ) -> dict[tuple[str, int], dict[str, Any]]:
-        """Return rows of prices by (purchase option, months)."""
+        """Return rows of prices by (purchase option, months); flexible commitments apart."""
         rows = self.table("prices").filter(instance_type=instance_type, region=region, os=os)
-        return {(r["purchase_option"], r["term_months"]): r for r in rows.to_dicts()}
+        composed = rows.filter(pl.col("commitment_plan").ne_missing("flexible"))
+        return {(r["purchase_option"], r["term_months"]): r for r in composed.to_dicts()}
+
+    def flexible(
+        self, instance_type: str, region: str = "us-central1", os: str = "linux"
+    ) -> dict[int, dict[str, Any]]:
+        """Return rows of prices under a flexible commitment by months."""
+        rows = self.table("prices").filter(
+            instance_type=instance_type, region=region, os=os, commitment_plan="flexible"
+        )
+        return {row["term_months"]: row for row in rows.to_dicts()}
 
     def hourly(
         self, instance_type: str, option: str = "on_demand", term: int = 0, **where: str

@@ -60,7 +60,9 @@ class Explanation:
                     "quantity", "unit", "unit_price"
                 ).iter_rows()
             ]
-            return f"{' + '.join(terms)} = {total}"
+            is_share = price["basis"] == "derived"
+            rule = ", shares of the SKUs' prices by the vendor's rule" if is_share else ""
+            return f"{' + '.join(terms)} = {total}{rule}"
         if price["upfront"] is not None:
             hours = price["term_months"] * HOURS_PER_MONTH
             hourly, upfront = plain(price["hourly"] or 0), plain(price["upfront"])

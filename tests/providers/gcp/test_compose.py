@@ -492,13 +492,16 @@ def test_components_sum_to_the_price_and_every_price_has_them(sample: Tables) ->
 
 def test_longer_commitments_are_cheaper_and_windows_is_dearer(sample: Tables) -> None:
     known = sample.table("prices").filter(pl.col("hourly").is_not_null())
-    offer = pl.concat_str("os", "purchase_option", pl.col("term_months"), separator=" ")
+    option = pl.coalesce("commitment_plan", "purchase_option").replace("resource", "committed_use")
+    offer = pl.concat_str("os", option, pl.col("term_months"), separator=" ")
     by_offer = known.with_columns(offer=offer).pivot(
         "offer", index=["region", "instance_type"], values="hourly"
     )
     cheaper_than = [
         ("linux committed_use 12", "linux on_demand 0"),
         ("linux committed_use 36", "linux committed_use 12"),
+        ("linux flexible 12", "linux on_demand 0"),
+        ("linux flexible 36", "linux flexible 12"),
         ("linux on_demand 0", "windows on_demand 0"),
         ("linux spot 0", "linux on_demand 0"),
     ]

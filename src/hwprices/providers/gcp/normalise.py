@@ -10,6 +10,7 @@ from hwprices.providers.gcp.inventory.availability import availability_rows
 from hwprices.providers.gcp.prices import rows
 from hwprices.providers.gcp.prices.components import component_price_rows
 from hwprices.providers.gcp.prices.compose import compose
+from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
 from hwprices.providers.gcp.prices.rates import build_rates
 from hwprices.providers.gcp.prices.skus import read_skus
@@ -42,7 +43,8 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
 
     catalog = read_skus(pages)
     rates = build_rates(catalog, sheets)
-    linux = compose(machines, rates, _unfetched_parts(pages))
+    composed_linux = compose(machines, rates, _unfetched_parts(pages))
+    linux = add_flexible(composed_linux, machines, sheets)
     licensed = add_licenses(machines, rates, linux)
     composed = rows.composed_prices(linux, licensed, machines)
     prices = rows.price_rows(composed)

@@ -10,8 +10,10 @@ from typing import Any, Self
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.specs import gcp_discounts
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 from hwprices.specs.sheets import load
+from hwprices.units import Money
 
 Row = Mapping[str, Any]
 """One row of a sheet: column name → typed value, None where the cell is empty."""
@@ -121,6 +123,7 @@ class Sheets:
             )
             for row in tables["gcp_tpu"].to_dicts()
         }
+        self.flexible_shares = _flexible_shares(tables["gcp_discounts"])
         self.regions: dict[str, Row] = {r["region"]: r for r in tables["gcp_regions"].to_dicts()}
         self._billed_vcpus: dict[str, Decimal] = dict(
             tables["gcp_billed_vcpus"].select("instance_type", "vcpus_billed").iter_rows()
@@ -140,7 +143,7 @@ class Sheets:
         """
         names = (
             *("gcp_series", "gcp_local_ssd", "gcp_not_sold", "gcp_network"),
-            *("gcp_billed_vcpus", "gcp_tpu", "gcp_places", "gcp_regions"),
+            *("gcp_billed_vcpus", "gcp_tpu", "gcp_places", "gcp_regions", "gcp_discounts"),
         )
         tables = {name: load(name, directory) for name in names}
         return cls(tables, accelerator_matcher("gcp", directory))
@@ -192,3 +195,21 @@ class Sheets:
         """Return how a slice of the Cloud TPU API (v5litepod-16) is priced, or None."""
         row = self._tpu_slices.one(name)
         return None if row is None else self.tpus[row["machine_accelerator"]]
+
+
+def _flexible_shares(sheet: pl.DataFrame) -> pl.DataFrame:
+    """Return what is paid under a flexible commitment: of_series, component, term_months, share.
+
+    The share is pays_share; what has no row is not covered.
+    """
+    shares = gcp_discounts.flexible_shares(gcp_discounts.parse_rules(sheet))
+    return pl.DataFrame(
+        [(*key, share) for key, share in shares.items()],
+        schema={
+            "of_series": pl.String,
+            "component": pl.String,
+            "term_months": pl.Int32,
+            "pays_share": Money,
+        },
+        orient="row",
+    )

@@ -6,32 +6,13 @@ it; never local SSD or licenses. A100, H100 and L4 get none.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
-
-
-@dataclass(frozen=True)
-class DiscountRule:
-    """One rule: hours from a share of the month on pay a share of the on-demand price.
-
-    ``kind`` is sustained_use or flexible_commitment. ``term_months`` is 0 for sustained use.
-    """
-
-    kind: str
-    series: frozenset[str]
-    components: frozenset[str]
-    term_months: int
-    from_share_of_month: Decimal
-    pays_share: Decimal
-
-    def applies_to(self, kind: str, series: str, component: str) -> bool:
-        """Tell whether the rule is about this discount on this component of this series."""
-        return self.kind == kind and series in self.series and component in self.components
+from hwprices.specs.gcp_discounts import FLEXIBLE, SUSTAINED, DiscountRule, parse_rules
 
 
 def read_discount_rules() -> list[DiscountRule]:
@@ -48,17 +29,7 @@ def read_discount_rules() -> list[DiscountRule]:
         "from_share_of_month": Share,
         "pays_share": Share,
     }
-    return [
-        DiscountRule(
-            row["kind"],
-            frozenset(row["series"].split(";")),
-            frozenset(row["components"].split(";")),
-            row["term_months"],
-            row["from_share_of_month"],
-            row["pays_share"],
-        )
-        for row in read_rule_sheet("gcp_discounts", columns).iter_rows(named=True)
-    ]
+    return parse_rules(read_rule_sheet("gcp_discounts", columns))
 
 
 def sustained_use(
@@ -97,7 +68,7 @@ def _sustained_share(
 ) -> Decimal:
     """Return the share of the full price that is paid on average over the hours used."""
     tiers = sorted(
-        (rule for rule in rules if rule.applies_to("sustained_use", series, component)),
+        (rule for rule in rules if rule.applies_to(SUSTAINED, series, component)),
         key=lambda rule: rule.from_share_of_month,
     )
     if not tiers:
@@ -129,8 +100,7 @@ def flexible_commitment(
         component: rule.pays_share
         for component in component_costs
         for rule in rules
-        if rule.term_months == term_months
-        and rule.applies_to("flexible_commitment", series, component)
+        if rule.term_months == term_months and rule.applies_to(FLEXIBLE, series, component)
     }
     if not shares:
         return None

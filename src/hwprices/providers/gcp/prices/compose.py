@@ -43,15 +43,21 @@ RATE_COLUMNS = [
     *ORIGIN,
 ]
 
+LINE_COLUMNS = [
+    *("offer", *OFFER_KEY, "component", "component_option"),
+    *("quantity", "unit", "price", "sku_id", "currency"),
+    *ORIGIN,
+]
+
 
 @dataclass(frozen=True)
 class MachinePrices:
     """Prices of machines without a license.
 
-    ``prices`` has offer, OFFER_KEY, hourly (null with price_reason), flags, effective_from,
-    currency and the columns of ``rows.origin``. ``components`` has one row for each part of each
-    known price: offer, OFFER_KEY, component, component_option (on_demand for a part that cannot be
-    committed), quantity, unit, price, sku_id, currency and the columns of ``rows.origin``.
+    ``prices`` has offer, OFFER_KEY, commitment_plan, hourly (null with price_reason), flags,
+    effective_from, currency and the columns of ``rows.origin``. ``components`` has one row for each
+    part of each known price with LINE_COLUMNS; component_option is on_demand for a part that cannot
+    be committed.
     """
 
     prices: pl.DataFrame
@@ -76,7 +82,7 @@ def compose(
     lines = _add_cost(lines)
     prices = _sum_lines(lines, unfetched)
     priced = prices.filter(pl.col("hourly").is_not_null()).select("offer")
-    return MachinePrices(prices, lines.join(priced, on="offer", how="semi"))
+    return MachinePrices(prices, lines.select(LINE_COLUMNS).join(priced, on="offer", how="semi"))
 
 
 def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
@@ -166,8 +172,10 @@ def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFram
     sums = sums.join(reasons, on="offer", how="left")
     complete = pl.col("unpriced").is_null()
     no_flags = pl.lit([], dtype=pl.List(pl.String))
+    is_committed = pl.col("purchase_option") == "committed_use"
     flagged = pl.when(complete & pl.col("uncommitted")).then(pl.lit(["uncommitted_parts"]))
     return sums.with_columns(
         hourly=pl.when(complete).then(pl.col("total")).cast(Money),
         flags=flagged.otherwise(no_flags),
+        commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
     ).drop("total", "unpriced", "uncommitted")

@@ -6,6 +6,7 @@ import polars as pl
 
 from hwprices.providers import Part
 from hwprices.providers.gcp.inventory.machine_type import Machines
+from hwprices.providers.gcp.prices import flexible
 from hwprices.providers.gcp.prices.compose import MachinePrices
 from hwprices.providers.gcp.prices.licenses import LicensedPrices
 from hwprices.providers.gcp.prices.rates import Rates
@@ -39,6 +40,7 @@ def composed_prices(
 def price_rows(composed: pl.DataFrame) -> pl.DataFrame:
     """Return rows of prices, in the order of ``composed_prices``."""
     is_committed = pl.col("purchase_option") == "committed_use"
+    is_derived = (pl.col("commitment_plan") == flexible.PLAN).fill_null(False)
     no_payment = pl.lit("none")
     return prices.price_rows(
         composed.lazy(),
@@ -48,8 +50,7 @@ def price_rows(composed: pl.DataFrame) -> pl.DataFrame:
         # Billed by the second, at least a minute:
         # https://cloud.google.com/compute/vm-instance-pricing
         billing_unit="second",
-        basis="composed",
-        commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
+        basis=pl.when(is_derived).then(pl.lit("derived")).otherwise(pl.lit("composed")),
         payment_option=pl.when(is_committed).then(pl.lit("monthly")).otherwise(no_payment),
     ).collect()
 
@@ -72,10 +73,14 @@ def price_component_rows(
     The price of a licensed machine has the lines of its Linux price and the license's own line.
     ``ids`` has offer, os and price_id of each price.
     """
-    machine_lines = linux.components.join(ids, on="offer")
-    license_lines = licensed.components.join(ids, on=["offer", "os"])
+    of_parts = [name for name in COMPONENT_COLUMNS if name != "price_id"]
+    machine_lines = linux.components.select("offer", *of_parts).join(ids, on="offer")
+    license_lines = licensed.components.select("offer", "os", *of_parts)
     lines = pl.concat(
-        [machine_lines.select(COMPONENT_COLUMNS), license_lines.select(COMPONENT_COLUMNS)]
+        [
+            machine_lines.select(COMPONENT_COLUMNS),
+            license_lines.join(ids, on=["offer", "os"]).select(COMPONENT_COLUMNS),
+        ]
     )
     rows = lines.lazy().rename({"component_option": "purchase_option", "price": "unit_price"})
     return frames.conform(rows.with_columns(provider=pl.lit("gcp")), PriceComponents).collect()
