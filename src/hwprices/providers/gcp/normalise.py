@@ -48,12 +48,11 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     licensed = add_licenses(machines, rates, linux)
     composed = rows.composed_prices(linux, licensed, machines)
     prices = rows.price_rows(composed)
-    ids = composed.select("offer", "os", prices["price_id"])
-    lines = rows.price_component_rows(ids, linux, licensed)
+    ids = composed.select("offer", "os", "region", prices["price_id"])
     components = component_price_rows(rates.rates, sheets)
     refused = rows.refused_rows(catalog, rates, licensed, requested)
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
-    yield from rows.by_region("price_components", lines, requested)
+    yield from rows.price_component_parts(ids, linux, licensed, requested)
     yield from rows.by_region("component_prices", components, requested)
 
 

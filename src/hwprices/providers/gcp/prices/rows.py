@@ -65,25 +65,37 @@ def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
     return filled.select(composed.columns)
 
 
-def price_component_rows(
-    ids: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices
-) -> pl.DataFrame:
-    """Return rows of price_components for the rows of prices.
+def price_component_parts(
+    ids: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices, regions: list[str] | None
+) -> Iterator[Part]:
+    """Yield the rows of price_components for the rows of prices, one part for each region, sorted.
 
     The price of a licensed machine has the lines of its Linux price and the license's own line.
-    ``ids`` has offer, os and price_id of each price.
+    ``ids`` has offer, os, region and price_id of each price. ``regions`` limits them; None means
+    all. Each part is joined on its own: the rows of all regions together are most of the memory
+    that normalising takes.
     """
     of_parts = [name for name in COMPONENT_COLUMNS if name != "price_id"]
-    machine_lines = linux.components.select("offer", *of_parts).join(ids, on="offer")
-    license_lines = licensed.components.select("offer", "os", *of_parts)
-    lines = pl.concat(
-        [
-            machine_lines.select(COMPONENT_COLUMNS),
-            license_lines.join(ids, on=["offer", "os"]).select(COMPONENT_COLUMNS),
-        ]
-    )
-    rows = lines.lazy().rename({"component_option": "purchase_option", "price": "unit_price"})
-    return frames.conform(rows.with_columns(provider=pl.lit("gcp")), PriceComponents).collect()
+    machine_lines = _of_regions(linux.components.select("offer", *of_parts), regions)
+    license_lines = _of_regions(licensed.components.select("offer", "os", *of_parts), regions)
+    ids_of = _of_regions(ids, regions)
+    for region, lines in sorted(machine_lines.items()):
+        of_region = ids_of[region].drop("region")
+        joined = [lines.lazy().join(of_region.lazy(), on="offer").select(COMPONENT_COLUMNS)]
+        if region in license_lines:
+            fees = license_lines[region].lazy().join(of_region.lazy(), on=["offer", "os"])
+            joined.append(fees.select(COMPONENT_COLUMNS))
+        rows = pl.concat(joined).rename(
+            {"component_option": "purchase_option", "price": "unit_price"}
+        )
+        rows = rows.with_columns(provider=pl.lit("gcp"))
+        yield Part("price_components", frames.conform(rows, PriceComponents).collect(), region)
+
+
+def _of_regions(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.DataFrame]:
+    """Divide rows by region; ``regions`` limits them, None means all."""
+    kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
+    return {str(key): part for (key,), part in kept.partition_by("region", as_dict=True).items()}
 
 
 def refused_rows(
@@ -121,11 +133,8 @@ def by_region(
 
     ``regions`` limits them; None means all.
     """
-    kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
-    frames_of = kept.partition_by("region", as_dict=True)
-    for index, (region,) in enumerate(sorted(frames_of)):
-        frame = frames_of[(region,)]
+    for index, (region, frame) in enumerate(sorted(_of_regions(rows, regions).items())):
         if index == 0:
-            yield Part(table, frame, str(region), refused, dict(counts or {}))
+            yield Part(table, frame, region, refused, dict(counts or {}))
         else:
-            yield Part(table, frame, str(region))
+            yield Part(table, frame, region)
