@@ -81,14 +81,14 @@ def price_component_parts(
     ids_of = _of_regions(ids, regions)
     for region, lines in sorted(machine_lines.items()):
         of_region = ids_of[region].drop("region")
-        joined = [lines.lazy().join(of_region.lazy(), on="offer").select(COMPONENT_COLUMNS)]
+        joined = [lines.join(of_region, on="offer").select(COMPONENT_COLUMNS)]
         if region in license_lines:
-            fees = license_lines[region].lazy().join(of_region.lazy(), on=["offer", "os"])
+            fees = license_lines[region].join(of_region, on=["offer", "os"])
             joined.append(fees.select(COMPONENT_COLUMNS))
-        rows = pl.concat(joined).rename(
+        named = pl.concat(joined).rename(
             {"component_option": "purchase_option", "price": "unit_price"}
         )
-        rows = rows.with_columns(provider=pl.lit("gcp"))
+        rows = named.lazy().with_columns(provider=pl.lit("gcp"))
         yield Part("price_components", frames.conform(rows, PriceComponents).collect(), region)
 
 
