@@ -548,8 +548,7 @@ CHANGES = Vocabulary(
         "returned": "It is there again after it had been removed.",
         "price_up": "The effective hourly price is higher.",
         "price_down": "The effective hourly price is lower.",
-        "placeholder": "The price was a placeholder of the vendor's, or is one now, so that it is"
-        " neither dearer nor cheaper.",
+        "placeholder": "The price was a placeholder, or is one now: neither dearer nor cheaper.",
         "price_known": "There is a price where there was only a reason for having none.",
         "price_unknown": "There is a reason for having no price where there was one.",
         "terms_changed": "Hourly and upfront, or the reason, differ; the effective price does not.",

@@ -1,8 +1,9 @@
 """Apply GCP's discounts that are rules, not prices: sustained use and flexible commitments.
 
 The rules are data with their sources: data/specs/gcp_discounts.csv. Both discounts are given on
-what is bought on demand, component by component: cores and memory, and for N1 the GPUs attached to
-it; never local SSD or licenses. A100, H100 and L4 get none.
+what is bought on demand, component by component: on cores and memory, sustained use also on the
+GPUs attached to N1, and flexible commitments also on the local SSD of some series; never on
+licenses. A100, H100 and L4 get none.
 """
 
 from collections.abc import Mapping, Sequence
