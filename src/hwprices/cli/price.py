@@ -40,7 +40,8 @@ def price(
     """Show what a machine type has and costs.
 
     Prints its specification, every way to buy it with the cheapest region, and its prices by region
-    for each operating system. Without --os all systems are shown. --json and --csv give every price
+    for each operating system. "pays from" is the share of hours in use from which a commitment
+    costs less than on demand. Without --os all systems are shown. --json and --csv give every price
     in a row of its own.
 
     Example:

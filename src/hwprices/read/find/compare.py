@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import offers, request, words
+from hwprices.read.find import break_even, offers, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
@@ -51,6 +51,11 @@ PURCHASES = {
 }
 """Name of a way to buy: its prices. The cheapest of each is shown with its region."""
 
+COMMITMENTS = [purchase for purchase in PURCHASES if purchase.startswith("commitment_")]
+
+OF_COMMITMENT = ["purchase_option", "commitment_plan", "payment_option", break_even.COLUMN]
+"""What a comparison says of a commitment beside its price and region."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -74,7 +79,9 @@ def compare(
     """Give one row for each machine: its specification and the cheapest price of each way to buy.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
-    of all, each with its region and whether it is stale. Null where the release has none.
+    of all, each with its region and whether it is stale. Null where the release has none. A
+    commitment has its plan too, and the share of hours from which it costs less than on demand in
+    its region.
 
     Args:
         dataset: the release.
@@ -112,17 +119,15 @@ def compare(
         how="left",
         maintain_order="left",
     )
-    cheapest = {
-        purchase: _cheapest(prices.filter(condition)) for purchase, condition in PURCHASES.items()
-    }
-    for purchase, rows in cheapest.items():
+    cheapest = [_cheapest(prices.filter(condition)) for condition in PURCHASES.values()]
+    shown = break_even.with_break_even(dataset, pl.concat(cheapest), search, overlays)
+    for purchase, condition in PURCHASES.items():
         table = table.join(
-            _named(rows, purchase),
+            _named(shown.filter(condition), purchase),
             on=["provider", "instance_type"],
             how="left",
             maintain_order="left",
         )
-    shown = pl.concat(cheapest.values())
     about_shown = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
     notes = [*named, *about_shown, *(providers_without_equal(dataset, table) if equals else [])]
     return Comparison(table, tuple(notes), answer.sheets)
@@ -160,12 +165,13 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
 
 def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     """Give the columns of a comparison, named by the way to buy."""
+    columns = ["usd_per_hour", "region", "stale"]
+    if purchase in COMMITMENTS:
+        columns += OF_COMMITMENT
     return prices.select(
         "provider",
         "instance_type",
-        pl.col("usd_per_hour").alias(f"{purchase}_usd_per_hour"),
-        pl.col("region").alias(f"{purchase}_region"),
-        pl.col("stale").alias(f"{purchase}_stale"),
+        *(pl.col(name).alias(f"{purchase}_{name}") for name in columns),
     )
 
 

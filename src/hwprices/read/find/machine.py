@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import age
-from hwprices.read.find import absence, machines, request, words
+from hwprices.read.find import absence, break_even, machines, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.search import Search
@@ -45,7 +45,8 @@ def answer(
 ) -> MachineAnswer:
     """Give every price of a machine type, the cheapest first.
 
-    Those that are not known and those flagged as placeholders come last.
+    Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
+    is the share of hours from which a commitment costs less than on demand in the same place.
 
     ``options`` are those of ``request.Options``. Without ``os``, ``license`` or ``tenancy`` all of
     them are given.
@@ -65,6 +66,7 @@ def answer(
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
     rows = searching.sort(collected, "price").sort(searching.IS_PLACEHOLDER, maintain_order=True)
+    rows = break_even.with_break_even(dataset, rows, search, overlays)
     empty = rows.is_empty()
     of_rows = (*_placeholder_note(rows), *age_notes(dataset, rows))
     notes = _notes(dataset, machine, search) if empty else of_rows
@@ -115,8 +117,8 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
     """Sum up the real prices of a machine over its regions: one row for each way to buy it.
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
-    in the row's currency, ``region`` and ``price_id`` of the lowest, ``prices`` (how many), how
-    many of them are ``stale``, and when the oldest of those was seen.
+    in the row's currency, ``region``, ``price_id`` and ``break_even_utilisation`` of the lowest,
+    ``prices`` (how many), how many of them are ``stale``, and when the oldest of those was seen.
     """
     known = real_prices(rows).sort("effective_hourly", "region", "price_id")
     return (
@@ -127,6 +129,7 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
             highest=pl.col("effective_hourly").last(),
             region=pl.col("region").first(),
             price_id=pl.col("price_id").first(),
+            break_even_utilisation=pl.col("break_even_utilisation").first(),
             prices=pl.len(),
             stale=pl.col("stale").sum(),
             stale_since=pl.col("observed_at").filter("stale").min(),

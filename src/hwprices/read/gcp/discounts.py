@@ -15,6 +15,9 @@ from hwprices.errors import HwpricesError
 from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
 from hwprices.specs.gcp_discounts import FLEXIBLE, SUSTAINED, DiscountRule, parse_rules
 
+PROVIDER = "gcp"
+"""Whose machines the rules are for: other providers use some of the names of series too."""
+
 
 def read_discount_rules() -> list[DiscountRule]:
     """Read data/specs/gcp_discounts.csv.
@@ -62,6 +65,35 @@ def sustained_use(
         for component, cost in component_costs.items()
     )
     return sum(costs, Decimal(0))
+
+
+def sustained_use_costs(
+    series: str,
+    component_costs: Mapping[str, Decimal],
+    rules: Sequence[DiscountRule] | None = None,
+) -> list[tuple[Decimal, Decimal]]:
+    """Return what a machine costs by the share of the month that it runs.
+
+    Pairs of share and cost, from (0, 0) to the whole month. The cost is that of the hours used,
+    spread over all hours of the month; between two of the shares it grows evenly.
+
+    Args:
+        series: as in ``sustained_use``.
+        component_costs: as in ``sustained_use``.
+        rules: as in ``sustained_use``.
+    """
+    rules = read_discount_rules() if rules is None else rules
+    steps = {
+        rule.from_share_of_month
+        for rule in rules
+        for component in component_costs
+        if rule.applies_to(SUSTAINED, series, component)
+    }
+    shares = sorted({*steps, Decimal(1)} - {Decimal(0)})
+    costs = [
+        (share, share * sustained_use(series, component_costs, share, rules)) for share in shares
+    ]
+    return [(Decimal(0), Decimal(0)), *costs]
 
 
 def _sustained_share(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import compress
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.read.find import machine as machines
+from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
+from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
 from hwprices.read.terminal.tables import money, number, table
@@ -21,6 +24,12 @@ SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 STALE_MARK = "*"
 STALE_CAPTION = f"{STALE_MARK} stale"
 """How a table whose cells are prices marks those that are stale, and says so below."""
+
+PAYS_FROM = "pays from"
+PAYS_FROM_CAPTION = (
+    f"{PAYS_FROM}: the share of hours in use from which it costs less than on demand there"
+)
+"""Heading of the break-even of a commitment, and what it means."""
 
 OFFER_HEADINGS = [
     "USD/h",
@@ -41,6 +50,17 @@ def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:
     """Write a price; with its currency where that is not USD."""
     value = money(row[column])
     return value if row["currency"] == "USD" or not value else f"{value} {row['currency']}"
+
+
+def pays_from(break_even: float | None) -> str:
+    """Write from which share of the hours a commitment pays.
+
+    >>> pays_from(0.6153), pays_from(1.02), pays_from(None)
+    ('62%', 'never', '')
+    """
+    if break_even is None:
+        return ""
+    return f"{break_even:.0%}" if break_even < 1 else "never"
 
 
 def devices(row: Mapping[str, Any]) -> str:
@@ -194,16 +214,19 @@ def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
             amount(row, "highest") if row["highest"] != row["lowest"] else "",
             system(row),
             purchase(row),
+            pays_from(row[BREAK_EVEN]),
             row["region"],
             str(row["regions"]),
             _stale(row),
         ]
         for row in shown.iter_rows(named=True)
     ]
-    headings = ["per hour", "up to", "system", "how", "cheapest in", "regions", "note"]
-    if not any(row[-1] for row in rows):
-        headings, rows = headings[:-1], [row[:-1] for row in rows]
-    remarks = []
+    headings = ["per hour", "up to", "system", "how", PAYS_FROM, "cheapest in", "regions", "note"]
+    seldom = (PAYS_FROM, "note")  # columns that most answers have nothing in
+    has = [h not in seldom or any(row[i] for row in rows) for i, h in enumerate(headings)]
+    headings = list(compress(headings, has))
+    rows = [list(compress(row, has)) for row in rows]
+    remarks = [PAYS_FROM_CAPTION] if PAYS_FROM in headings else []
     if ranges.height > shown.height:
         remarks.append(f"and {ranges.height - shown.height} more: --limit {ranges.height}")
     if overlaid:
@@ -214,9 +237,9 @@ def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
         headings,
         rows,
         title="\nWays to buy it",
-        right=["per hour", "up to", "regions"],
+        right=["per hour", "up to", PAYS_FROM, "regions"],
         caption="\n".join(remarks),
-        least=["regions", "cheapest in", "how", "system"],
+        least=["regions", "cheapest in", PAYS_FROM, "how", "system"],
     )
 
 
@@ -311,10 +334,16 @@ LABELS = {
     "spot_region": "  in",
     "commitment_1y_usd_per_hour": "1 year, USD/h",
     "commitment_1y_region": "  in",
+    "commitment_1y_how": "  how",
+    "commitment_1y_break_even_utilisation": f"  {PAYS_FROM}",
     "commitment_3y_usd_per_hour": "3 years, USD/h",
     "commitment_3y_region": "  in",
+    "commitment_3y_how": "  how",
+    "commitment_3y_break_even_utilisation": f"  {PAYS_FROM}",
 }
 
+OF_A_PRICE = ("_region", "_how")
+"""Ends of the keys of LABELS that explain the price above: a difference is no news there."""
 
 PRICE_SUFFIX = "_usd_per_hour"
 """End of the keys of LABELS that are prices; ``_stale`` in its place says whether one is stale."""
@@ -327,7 +356,7 @@ def render_comparison(
 
     A stale price has a star; not those of ``sheets``, whose age the notes tell.
     """
-    columns = machines_compared.to_dicts()
+    columns = [_with_words(column) for column in machines_compared.to_dicts()]
     names = [str(column["instance_type"]) for column in columns]
     rows = []
     has_stale = False
@@ -335,7 +364,7 @@ def render_comparison(
         values = [column.get(key) for column in columns]
         if all(value is None for value in values):
             continue
-        differs = len({str(value) for value in values}) > 1 and not key.endswith("_region")
+        differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
         style = "bold" if differs else ""
         old = [_is_stale(key, column, sheets) for column in columns]
         has_stale = has_stale or any(old)
@@ -344,9 +373,22 @@ def render_comparison(
             for value, is_old in zip(values, old, strict=True)
         ]
         rows.append([Text("≠" if differs else ""), Text(label), *cells])
-    caption = STALE_CAPTION if has_stale else ""
-    drawn = table(["", "", *names], rows, right=names, least=(), caption=caption)
+    captions = [STALE_CAPTION] if has_stale else []
+    if any(str(row[1]).strip() == PAYS_FROM for row in rows):
+        captions.append(PAYS_FROM_CAPTION)
+    drawn = table(["", "", *names], rows, right=names, least=(), caption="\n".join(captions))
     return Group(drawn, *(Text(note, "yellow") for note in notes))
+
+
+def _with_words(column: dict[str, Any]) -> dict[str, Any]:
+    """Put how a commitment is bought, and from when it pays, into words."""
+    words: dict[str, str | None] = {}
+    for name in COMMITMENTS:
+        terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}
+        if terms["purchase_option"] is not None:
+            words[f"{name}_how"] = purchase({**terms, "term_months": 0})
+        words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None
+    return {**column, **words}
 
 
 def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:

@@ -1,0 +1,169 @@
+"""Say from which share of the hours a commitment costs less than buying on demand.
+
+A commitment is paid for every hour of its term, used or not; on demand is paid for the hours of
+use. The two cost the same at the share u of all hours for which
+
+    fixed + u × metered = u × on demand
+
+``fixed`` is what the commitment costs for each hour of its term, with what is paid upfront spread
+over the term. ``metered`` is what it leaves at the on-demand price, such as a license: that is paid
+for hours of use alone. Where the vendor lowers the on-demand price of a machine that runs for much
+of the month (Google's sustained use discounts), on demand is what is left of it at u.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from hwprices.read import gcp
+from hwprices.read.find import search as searching
+from hwprices.read.find.search import Search
+from hwprices.read.overlays import apply
+from hwprices.read.tables import Tables
+from hwprices.schemas.keys import PLACE_KEY
+from hwprices.units import WideMoney
+
+if TYPE_CHECKING:
+    from hwprices.read.overlays.rules import Overlays
+
+COLUMN = "break_even_utilisation"
+"""Share of all hours from which a commitment costs less than on demand; above 1 it never does."""
+
+SAME = [*PLACE_KEY, "instance_type", "os", "software", "license_model", "tenancy", "currency"]
+"""What a commitment and the on-demand price beside it have in common."""
+
+Components = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Id of a composed price: its components."""
+
+
+def with_break_even(
+    dataset: Tables, rows: pl.DataFrame, search: Search, overlays: "Overlays | None" = None
+) -> pl.DataFrame:
+    """Add COLUMN to rows of prices.
+
+    It is null for what is no commitment, and where the machine is not sold on demand in that place
+    with that system.
+
+    Args:
+        dataset: the release.
+        rows: with the columns of ``search.prices``; with those of ``overlays.apply`` if discounted.
+        search: what was asked, of which the way to buy does not count.
+        overlays: own discounts: on both prices.
+    """
+    committed = rows.filter(pl.col("term_months") > 0, *searching.REAL)
+    known: dict[str, float] = {}
+    if committed.height:
+        on_demand = _on_demand(dataset, committed, search, overlays)
+        pairs = committed.join(on_demand, on=SAME, nulls_equal=True)
+        components = _components(dataset, pairs)
+        known = dict(_shares(pairs, components))
+    ids = pl.DataFrame(
+        {"price_id": list(known), COLUMN: list(known.values())},
+        schema={"price_id": pl.String, COLUMN: pl.Float64},
+    )
+    return rows.join(ids, on="price_id", how="left", maintain_order="left")
+
+
+def _on_demand(
+    dataset: Tables, committed: pl.DataFrame, search: Search, overlays: "Overlays | None"
+) -> pl.DataFrame:
+    """Give the on-demand prices of the machines, in columns whose names begin with on_demand."""
+    machines = committed.select("provider", "instance_type").unique().rows()
+    same_but_on_demand = replace(
+        search,
+        machines=frozenset((provider, name) for provider, name in machines),
+        purchase_options=frozenset({"on_demand"}),
+        terms=frozenset(),
+    )
+    listed = searching.prices(dataset, same_but_on_demand).filter(*searching.REAL)
+    prices = apply.apply(listed, overlays) if overlays is not None else listed
+    with_list = prices.with_columns(list_price=_list_price(overlays))
+    series = dataset.scan("instance_types").select("provider", "instance_type", "series")
+    return (
+        with_list.join(series, on=["provider", "instance_type"], how="left")
+        .select(
+            *SAME,
+            "series",
+            on_demand="effective_hourly",
+            on_demand_list="list_price",
+            on_demand_id="price_id",
+        )
+        .collect()
+    )
+
+
+def _list_price(overlays: "Overlays | None") -> pl.Expr:
+    return pl.col("effective_hourly" if overlays is None else apply.LIST_PRICE)
+
+
+def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
+    """Give the components of the prices that have any."""
+    ids = pl.concat([pairs["price_id"], pairs["on_demand_id"]]).unique()
+    cost = pl.col("quantity").cast(WideMoney) * pl.col("unit_price").cast(WideMoney)
+    rows = (
+        dataset.scan("price_components")
+        .filter(
+            pl.col("provider").is_in(pairs["provider"].unique().to_list()),
+            pl.col("price_id").is_in(ids.to_list()),
+        )
+        .select("price_id", "component", "purchase_option", cost=cost)
+        .collect()
+    )
+    costs: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        costs.setdefault(row["price_id"], []).append(row)
+    return costs
+
+
+def _shares(pairs: pl.DataFrame, components: Components) -> Iterator[tuple[str, float]]:
+    """Compute the share of each commitment beside its on-demand price, with its price_id.
+
+    Own discounts are taken to lower each component of a price alike.
+    """
+    for row in pairs.iter_rows(named=True):
+        metered = {
+            part["component"]: part["cost"]
+            for part in components.get(row["price_id"], ())
+            if part["purchase_option"] == "on_demand"
+        }
+        of_list = row["effective_hourly"] / row.get(apply.LIST_PRICE, row["effective_hourly"])
+        fixed = row["effective_hourly"] - of_list * sum(metered.values(), Decimal(0))
+        on_demand = {
+            part["component"]: part["cost"] for part in components.get(row["on_demand_id"], ())
+        }
+        share = _where_they_cost(_replaced(row, on_demand, metered), fixed)
+        if share is not None:
+            yield row["price_id"], float(share)
+
+
+def _replaced(
+    row: Mapping[str, Any], on_demand: Mapping[str, Decimal], metered: Mapping[str, Decimal]
+) -> list[tuple[Decimal, Decimal]]:
+    """Give what the hours cost on demand that a commitment replaces, by the share of hours used.
+
+    Pairs of share and cost, spread over all hours; between two of the shares it grows evenly.
+    """
+    if row["provider"] != gcp.PROVIDER or not on_demand:
+        whole = row["on_demand"] - sum(metered.values(), Decimal(0))
+        return [(Decimal(0), Decimal(0)), (Decimal(1), whole)]
+    replaced = {name: cost - metered.get(name, 0) for name, cost in on_demand.items()}
+    of_list = row["on_demand"] / row["on_demand_list"]
+    return [
+        (share, cost * of_list) for share, cost in gcp.sustained_use_costs(row["series"], replaced)
+    ]
+
+
+def _where_they_cost(costs: Sequence[tuple[Decimal, Decimal]], amount: Decimal) -> Decimal | None:
+    """Find the share at which costs reach an amount; above 1 if they never do.
+
+    None where all hours cost nothing that the amount could be compared with.
+    """
+    for (share, cost), (next_share, next_cost) in pairwise(costs):
+        if cost < next_cost and amount <= next_cost:
+            return share + (amount - cost) * (next_share - share) / (next_cost - cost)
+    whole = costs[-1][1]
+    return amount / whole if whole > 0 else None
