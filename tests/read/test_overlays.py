@@ -146,11 +146,67 @@ def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
         ("- [", "file.yaml:1: "),
         ("- price", "this is no mapping"),
         ("- price: NaN", "NaN is no amount"),
+        (
+            "- discount: 1%\n  match:\n    option: [spot, on-demand]",
+            "file.yaml:3: rule 1: no price has the option 'on-demand'",
+        ),
+        ("- {discount: 1%, match: {term: 18}}", "no price has the term '18'"),
+        ("- {discount: 1%, match: {plan: convertable}}", "no price has the plan 'convertable'"),
+        ("- {discount: 1%, match: {os: suse}}", "no price has the os 'suse'"),
+        ("- {discount: 1%, match: {license: own}}", "no price has the license 'own'"),
+        ("- {discount: 1%, match: {tenancy: single}}", "no price has the tenancy 'single'"),
     ],
 )
 def test_a_wrong_rule_is_named_with_its_line(text: str, message: str) -> None:
     with pytest.raises(HwpricesError, match=message):
         rules.parse(text, "file.yaml")
+
+
+def test_values_may_be_written_as_people_write_them(data: Dataset) -> None:
+    rule = "- {match: {option: %s, term: %s, os: Linux, tenancy: '*'}, discount: 20%%}"
+    for option, term in (("commitment", "1y"), ("COMMITMENT", "1 year"), ("committed*", "12")):
+        answer = priced(data, "8xh100 europe", rule % (option, term))
+        assert answer == [
+            (Decimal(50), Decimal("62.5"), "rule 1"),
+            (Decimal("90.1"), Decimal("90.1"), None),
+        ]
+    assert priced(data, "8xh100 europe 1y", rule % ("commitment", "3y"))[0][2] is None
+
+
+def test_the_best_commitment_is_that_of_own_discounts(data: Dataset) -> None:
+    """recommend --option commit_1y took the list prices of commitments, where find did not."""
+    one = pl.col("instance_type") == "a3-highgpu-8g"
+    listed = data.scan("offers").with_columns(
+        pl.when(one).then(pl.lit(amount).cast(Money)).alias(name)
+        for name, amount in (
+            ("reserved_1y_all_upfront_usd_per_hour", "60"),
+            ("compute_savings_plan_1y_no_upfront_usd_per_hour", "61"),
+            ("reserved_3y_all_upfront_usd_per_hour", "40"),
+        )
+    )
+
+    def best(text: str) -> tuple[object, ...]:
+        overlays = rules.parse(text, day=date(2026, 8, 1))
+        frame = apply.apply_to_commitments(listed, overlays).collect()
+        assert frame.columns == listed.collect_schema().names()
+        columns = ["best_1y_usd_per_hour", "best_1y_option", "best_3y_usd_per_hour"]
+        return frame.filter(one, region="europe-west4").select(columns).row(0)
+
+    assert best("[]") == (60, "reserved_1y_all_upfront", 40)
+    of_plan = best("- {match: {plan: compute}, discount: 20%}")
+    assert of_plan == (Decimal("48.8"), "compute_savings_plan_1y_no_upfront", 40)
+    of_google = best("- {match: {provider: gcp, option: committed_use, term: 1y}, discount: 20%}")
+    assert of_google == (50, "committed_use_1y", 40)
+    assert best("- {match: {term: 3y}, discount: 10%}") == (60, "reserved_1y_all_upfront", 36)
+
+
+def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> None:
+    own = rules.parse("- {match: {option: commitment}, discount: 20%}", day=date(2026, 8, 1))
+    limits = hwprices.Limits(where="cloud", option="commit_1y", overlays=own)
+    rows = data.recommend("llama-3.1-70b", limits=limits).filter(
+        pl.col("excluded_reason").is_null()
+    )
+    assert rows.select("machine", "usd_per_hour").rows() == [("a3-highgpu-8g", Decimal(50))]
 
 
 def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> None:

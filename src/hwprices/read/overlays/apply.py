@@ -1,11 +1,13 @@
 """Apply own discounts to list prices."""
 
 import fnmatch
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
@@ -73,6 +75,73 @@ def apply_to_column(
     return table.select(*before, f"list_{column}", f"overlay_{column}")
 
 
+COMMITTED = {
+    "reserved": ("reserved", "standard"),
+    "compute_savings_plan": ("savings_plan", "compute"),
+    "ec2_instance_savings_plan": ("savings_plan", "ec2_instance"),
+    "committed_use": ("committed_use", "resource"),
+    "flexible_committed_use": ("committed_use", "flexible"),
+}
+"""How the names of columns of offers with commitments begin: purchase option and plan of prices."""
+
+COMMITTED_COLUMN = re.compile(r"([a-z_0-9]+?)_([13])y(?:_(?:no|partial|all)_upfront)?_usd_per_hour")
+
+TERMS = {
+    "column": pl.String,
+    "purchase_option": pl.String,
+    "commitment_plan": pl.String,
+    "term_months": pl.Int32,
+    "position": pl.Int32,
+}
+
+
+def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
+    """Choose the cheapest commitments of offers again, with own discounts on each of them.
+
+    Changes ``best_1y_usd_per_hour`` and ``best_1y_option``, and those of 3 years; the columns of
+    each commitment stay as they are.
+    """
+    key = ["provider", "region", "instance_type"]
+    names = offers.collect_schema().names()
+    bought = []
+    for position, name in enumerate(names):
+        match = COMMITTED_COLUMN.fullmatch(name)
+        if match and match[1] in COMMITTED:
+            bought.append((name, *COMMITTED[match[1]], 12 * int(match[2]), position))
+    terms = pl.LazyFrame(bought, schema=TERMS, orient="row")
+    machine = [name for name in dict.fromkeys([*key, *MATCH_COLUMNS.values()]) if name in names]
+    price = pl.col("effective_hourly")
+    listed = (
+        offers.select(*machine, *(row[0] for row in bought))
+        .unpivot(index=machine, variable_name="column", value_name="effective_hourly")
+        .filter(price.is_not_null())
+        .join(terms, on="column")
+        .with_columns(
+            hourly=price,
+            upfront=pl.lit(None, dtype=Money),
+            currency=pl.lit("USD"),
+            os=pl.lit("linux"),
+            license_model=pl.lit("included"),
+            tenancy=pl.lit("shared"),
+        )
+    )
+    cheapest = apply(listed, overlays).sort("effective_hourly", "position")
+    for years in (1, 3):
+        best = (
+            cheapest.filter(term_months=12 * years)
+            .unique(key, keep="first", maintain_order=True)
+            .select(
+                *key,
+                pl.col("effective_hourly").alias(f"best_{years}y_usd_per_hour"),
+                pl.col("column").str.strip_suffix("_usd_per_hour").alias(f"best_{years}y_option"),
+            )
+        )
+        offers = offers.drop(f"best_{years}y_usd_per_hour", f"best_{years}y_option").join(
+            best, on=key, how="left"
+        )
+    return offers.select(names)
+
+
 def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
     new = {name: _changed(rule, name) for name in ("hourly", "upfront", "effective_hourly")}
     applies = (
@@ -117,11 +186,18 @@ def _matches(rule: Rule) -> pl.Expr:
     """Write the condition under which a rule is for a price."""
     conditions = [
         _any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
+        | _is_commitment(name, patterns)
         for name, patterns in rule.match.items()
     ]
     if rule.factor is None:
         conditions.append(pl.col("currency") == rule.currency)
     return pl.all_horizontal(pl.lit(True), *conditions).fill_null(False)
+
+
+def _is_commitment(name: str, patterns: tuple[str, ...]) -> pl.Expr:
+    """Write that a price has a term, where the rule's option is ``commitment``."""
+    asks = name == "option" and COMMITMENT in (pattern.lower() for pattern in patterns)
+    return pl.col("term_months") > 0 if asks else pl.lit(False)
 
 
 def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:

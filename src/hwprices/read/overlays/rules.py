@@ -14,8 +14,9 @@ Rules apply in their order, each to what the one before left; ``stop: true`` mak
 for the prices that it matches.
 """
 
+import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find.search import COMMITMENT
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.schemas import vocabulary
 
 MATCH_COLUMNS = {
     "provider": "provider",
@@ -40,6 +43,16 @@ MATCH_COLUMNS = {
     "tenancy": "tenancy",
 }
 """Name in ``match``: column of a price or of its machine."""
+
+MATCH_VALUES: Mapping[str, Collection[str]] = {
+    "option": [*vocabulary.PURCHASE_OPTIONS, COMMITMENT],
+    "plan": list(vocabulary.COMMITMENT_PLANS),
+    "term": [str(months) for months in vocabulary.TERMS_IN_MONTHS],
+    "os": list(vocabulary.OPERATING_SYSTEMS),
+    "license": list(vocabulary.LICENSE_MODELS),
+    "tenancy": list(vocabulary.TENANCIES),
+}
+"""Name in ``match``: all that prices have there. A text that is none of it would match nothing."""
 
 EFFECTS = ("discount", "change", "price")
 
@@ -210,10 +223,22 @@ class _Reader:
             if not texts:
                 self.fail(f"{name} is empty", "Name at least one, or leave it out.", value)
             wanted[name] = tuple(map(self.months, texts)) if name == "term" else texts
+            self.check_values(name, wanted[name], value)
         return wanted
 
+    def check_values(self, name: str, patterns: tuple[str, ...], node: Any) -> None:
+        """Refuse a text that no price can have: the rule would be dropped without a word."""
+        values = MATCH_VALUES.get(name)
+        if values is None:
+            return
+        for pattern in patterns:
+            if not fnmatch.filter(values, pattern.lower()):
+                there_are = f"There are: {', '.join(values)}."
+                hint = did_you_mean(pattern, values) or there_are
+                self.fail(f"no price has the {name} {pattern!r}", hint, node)
+
     def months(self, text: str) -> str:
-        years = re.fullmatch(r"(\d+) ?y", text)
+        years = re.fullmatch(r"(\d+) ?y(?:ears?)?", text.lower())
         return str(int(years[1]) * 12) if years else text
 
     def effect(self, kind: str, node: Any) -> dict[str, Decimal]:

@@ -212,8 +212,7 @@ OVERLAID: dict[str, dict[str, str | int]] = {
     "on_demand_usd_per_hour": {"purchase_option": "on_demand", "term_months": 0},
     "spot_usd_per_hour": {"purchase_option": "spot", "term_months": 0},
 }
-"""Columns of offers that own discounts change, and how they are bought. What a commitment costs is
-negotiated with it."""
+"""Columns of offers that own discounts change, beside commitments, and how they are bought."""
 
 
 def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
@@ -224,7 +223,7 @@ def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
         return offers
     for column, bought in OVERLAID.items():
         offers = apply.apply_to_column(offers, overlays, column, **bought)
-    return offers
+    return apply.apply_to_commitments(offers, overlays)
 
 
 def _cloud_no_price(limits: Limits) -> pl.Expr:
