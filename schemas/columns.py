@@ -262,8 +262,8 @@ def arch() -> Any:
 
 def purchase_option() -> Any:
     return column(
-        "How it is bought. FOCUS calls on_demand Standard, spot and low_priority Dynamic, and the"
-        " others Committed.",
+        "How it is bought. FOCUS calls use that is covered by reserved, savings_plan or"
+        " committed_use Committed, spot and low_priority Dynamic, and the others Standard.",
         focus="PricingCategory",
         values=vocabulary.PURCHASE_OPTIONS,
     )

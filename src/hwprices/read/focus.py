@@ -11,7 +11,11 @@ What the draft asks for is kept:
   start is a record of its own.
 - SkuId and SkuPriceId are the vendor's. Where it has none they are null, never invented;
   ``x_PriceId`` is the dataset's own id, which the rows of prices have.
-- Prices that are not known are left out, because a record must have a UnitPrice.
+- Prices that are not known are left out, because a record must have a UnitPrice, and so are
+  placeholders, which stand for no offer.
+- The draft has no column for what a commitment makes of a machine's price (issue
+  https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/issues/2706). The records of savings
+  plans and flexible commitments, which are bought in money per hour, have that price all the same.
 - ContractId is null: these are public list prices. PricingServiceName is null: the dataset does
   not keep the vendor's name of the service.
 """
@@ -62,8 +66,10 @@ COLUMNS = """
     provider as ServiceProviderName,
     sku_id as SkuId,
     cast(null as timestamptz) as SkuPriceCreated,
-    concat_ws(' ', instance_type, os, nullif(software, 'none'), purchase_option, commitment_plan)
-        as SkuPriceDescription,
+    concat_ws(' ', instance_type, os, nullif(software, 'none'), nullif(license_model, 'included'),
+        nullif(tenancy, 'shared'), purchase_option, commitment_plan,
+        case when term_months > 0 then term_months || ' months' end,
+        nullif(payment_option, 'none'), {part}) as SkuPriceDescription,
     effective_from as SkuPriceEffectiveStart,
     cast(null as timestamptz) as SkuPriceEffectiveEnd,
     cast(null as varchar) as SkuPriceEligibility,
@@ -74,19 +80,28 @@ COLUMNS = """
     price_id as x_PriceId,
     instance_type as x_InstanceType,
     os as x_OperatingSystem,
+    software as x_Software,
+    license_model as x_LicenseModel,
     tenancy as x_Tenancy,
     zone as x_AvailabilityZone,
-    purchase_option as x_PurchaseOption
+    purchase_option as x_PurchaseOption,
+    commitment_plan as x_CommitmentPlan
 """
 
 
 def view_sql() -> str:
     """Return the query of the view, over the table prices."""
     category = "case when term_months = 0 then 'Usage' else 'Purchase' end"
-    recurring = COLUMNS.format(category=category, unit="'Hours'", price="hourly")
-    upfront = COLUMNS.format(category="'Purchase'", unit="'Units'", price="upfront")
+    in_parts = "payment_option = 'partial_upfront'"
+    hourly_part = f"case when {in_parts} then 'hourly fee' end"
+    upfront_part = f"case when {in_parts} then 'upfront fee' end"
+    is_placeholder = "coalesce(list_contains(flags, 'placeholder'), false)"
+    known = f"effective_hourly is not null and not {is_placeholder}"
+    recurring = COLUMNS.format(category=category, unit="'Hours'", price="hourly", part=hourly_part)
+    upfront = COLUMNS.format(
+        category="'Purchase'", unit="'Units'", price="upfront", part=upfront_part
+    )
     return (
-        f"select {recurring} from prices where effective_hourly is not null and hourly > 0 "  # noqa: S608
-        f"union all by name select {upfront} from prices "
-        "where effective_hourly is not null and upfront is not null"
+        f"select {recurring} from prices where {known} and hourly > 0 "  # noqa: S608
+        f"union all by name select {upfront} from prices where {known} and upfront is not null"
     )
