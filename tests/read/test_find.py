@@ -460,6 +460,15 @@ def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, marke
     assert "0.4140" in screen
 
 
+def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:
+    """0.20 EUR/h at 1.1 are 0.22 USD/h; the option changed nothing on the screen."""
+    own = run("price", "d4s_v6", root=market).stdout
+    assert own.count("0.2000 EUR") == 2
+    converted = run("price", "d4s_v6", "--usd-per", "EUR=1.1", root=market).stdout
+    assert "EUR" not in converted
+    assert converted.count("0.2200") == 2
+
+
 def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     """The sample's spot prices of 2021 stood beside those of 2026 without a word."""
 

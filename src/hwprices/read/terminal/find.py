@@ -158,7 +158,7 @@ SPECIFICATION = {
 def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> RenderableType:
     """Draw a machine: what it has, every way to buy it, and its prices by region."""
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
-    known = machines.real_prices(answer.rows)
+    known = _in_usd(machines.real_prices(answer.rows))
     if answer.is_sheet:
         known = known.with_columns(stale=False)
     if known.height:
@@ -170,6 +170,15 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
     if hint and known.height:
         parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)
+
+
+def _in_usd(known: pl.DataFrame) -> pl.DataFrame:
+    """Give prices in USD where there is a rate; the others stay in their own currency."""
+    has_rate = pl.col("usd_per_hour").is_not_null()
+    return known.with_columns(
+        effective_hourly=pl.coalesce("usd_per_hour", "effective_hourly"),
+        currency=pl.when(has_rate).then(pl.lit("USD")).otherwise("currency"),
+    )
 
 
 def _title(answer: MachineAnswer) -> str:

@@ -44,6 +44,8 @@ FIGURES = [
 ]
 """Figures in the order in which they are shown."""
 
+GRAMS = [figure.column for figure in FIGURES if figure.heading.startswith("gCO2e")]
+
 NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
 NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour", "best_1y_usd_per_hour")
 NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
@@ -59,6 +61,12 @@ BASES = {
 
 OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
 RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
+
+OPERATIONAL = (
+    "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
+    " not in it"
+)
+"""What emissions of an answer are of: of making most accelerators nothing is published."""
 
 
 def render_recommendation(
@@ -104,6 +112,8 @@ def render_recommendation(
         parts.append(f"{_count(frame)}.")
     elif recommended["usd_per_million_output_tokens"].count():
         parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
+    if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
+        parts.append(OPERATIONAL)
     return Group(*parts, *notes, *reasons)
 
 
@@ -317,7 +327,7 @@ def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
     if hours is None:
         return (NEVER, "") if row["not_compared"] is None else ("", _not_compared(row))
     is_later = hours > ownership.hours_of_use
-    years = "" if is_later else number(row["break_even_years"], "years")
+    years = "" if is_later else number(float(f"{row['break_even_years']:.2g}"), "years")
     return _in_its_life(hours, ownership), years
 
 
