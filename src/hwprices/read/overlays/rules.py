@@ -16,7 +16,7 @@ for the prices that it matches.
 
 import fnmatch
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find.search import COMMITMENT
+from hwprices.read.find.price_values import PRICE_VALUES
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.schemas import vocabulary
 
 MATCH_COLUMNS = {
     "provider": "provider",
@@ -43,16 +42,6 @@ MATCH_COLUMNS = {
     "tenancy": "tenancy",
 }
 """Name in ``match``: column of a price or of its machine."""
-
-MATCH_VALUES: Mapping[str, Collection[str]] = {
-    "option": [*vocabulary.PURCHASE_OPTIONS, COMMITMENT],
-    "plan": list(vocabulary.COMMITMENT_PLANS),
-    "term": [str(months) for months in vocabulary.TERMS_IN_MONTHS],
-    "os": list(vocabulary.OPERATING_SYSTEMS),
-    "license": list(vocabulary.LICENSE_MODELS),
-    "tenancy": list(vocabulary.TENANCIES),
-}
-"""Name in ``match``: all that prices have there. A text that is none of it would match nothing."""
 
 EFFECTS = ("discount", "change", "price")
 
@@ -228,7 +217,7 @@ class _Reader:
 
     def check_values(self, name: str, patterns: tuple[str, ...], node: Any) -> None:
         """Refuse a text that no price can have: the rule would be dropped without a word."""
-        values = MATCH_VALUES.get(name)
+        values = PRICE_VALUES.get(name)
         if values is None:
             return
         for pattern in patterns:
