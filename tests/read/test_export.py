@@ -257,7 +257,7 @@ def test_iceberg_tables_point_to_the_files_of_the_release(
 def test_records_of_the_focus_price_list_can_be_told_apart(tmp_path: Path) -> None:
     """Windows with and without a license, or 1 and 3 years of a plan, had the same description.
 
-    Of the sample's 41,886 records 2,735 could be told from another by their x_PriceId alone.
+    Of the sample's 41,886 records 2,735 differed from another in their ids and price alone.
     """
     reserved = {"purchase_option": "reserved", "commitment_plan": "standard"}
     half = {"payment_option": "partial_upfront", "upfront": Decimal(4000)}
