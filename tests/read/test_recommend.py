@@ -927,4 +927,4 @@ def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     assert "machines fit" in lines[1]
     assert any(line.startswith("To buy") for line in lines)
     assert "hours" not in lines[1], "inference has no hours"
-    assert len(lines) == 10, "assumptions, twice title, headings and two machines, units"
+    assert len(lines) == 11, "assumptions, twice title, headings and two machines, units, grams"

@@ -8,11 +8,12 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find.options import Names, Options, PastOptions, named_options
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
 from hwprices.read.tables import DAMAGED
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hwprices.read.explain import Explanation
-    from hwprices.read.find.request import Names
     from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
@@ -137,7 +137,10 @@ class Dataset:
 
         return Dataset(self.store, moment.version_at(versions(self.store), when))
 
-    def history(self, text: str = "", *, plain: bool = False, **options: Any) -> pl.DataFrame:
+    @named_options(PastOptions)
+    def history(
+        self, text: str = "", *, plain: bool = False, **options: Unpack[PastOptions]
+    ) -> pl.DataFrame:
         """List what the prices of a machine type or accelerator were, and in which time.
 
         >>> moves = open("sample").history("p5.48xlarge us-east", option="on_demand")
@@ -318,6 +321,7 @@ class Dataset:
             )
         connection.register(table, self.scan(table))
 
+    @named_options(Options)
     def find(
         self,
         text: str = "",
@@ -325,7 +329,7 @@ class Dataset:
         sort: str = "price",
         descending: bool = False,
         overlays: "str | Path | Overlays | None" = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Find offers, in words or by options: one row for each price, the cheapest first.
 
@@ -339,8 +343,8 @@ class Dataset:
             descending: the highest figure first.
             overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
             options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
-                continent, option, term, os, tenancy, max_price, usd_per …: those of
-                ``read.find.request.Options``.
+                continent, option, term, os, tenancy, max_price, usd_per …, as the signature lists
+                them; ``read.find.options.Options`` says what each takes.
 
         Raises:
             HwpricesError: a word or option is not understood; the line names near ones.
@@ -354,8 +358,13 @@ class Dataset:
         )
         return answer.rows
 
+    @named_options(Options)
     def price(
-        self, name: str, *, overlays: "str | Path | Overlays | None" = None, **options: Any
+        self,
+        name: str,
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Give every price of a machine type, known or not, the cheapest first.
 
@@ -377,12 +386,13 @@ class Dataset:
             machine.answer(self, name, overlays=rules.given(overlays), **options)
         )
 
+    @named_options(Options)
     def compare(
         self,
         *names: str,
         equals: bool = False,
         overlays: "str | Path | Overlays | None" = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Give one row for each machine type: its specification and cheapest prices.
 
@@ -409,7 +419,7 @@ class Dataset:
         self,
         price: str,
         *,
-        provider: "Names" = None,
+        provider: Names = None,
         region: str | None = None,
         os: str | None = None,
         purchase_option: str | None = None,

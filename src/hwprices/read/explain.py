@@ -11,6 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import age, landed
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import machines, request
+from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.landed import Trace
 from hwprices.read.wording import plain
@@ -83,7 +84,7 @@ class Explanation:
 
 
 def find_prices(
-    dataset: Dataset, name: str, provider: request.Names = None, **filters: str | None
+    dataset: Dataset, name: str, provider: Names = None, **filters: str | None
 ) -> pl.DataFrame:
     """Find the rows of prices with that price_id or instance type.
 
@@ -131,9 +132,7 @@ def _of_name(dataset: Dataset, name: str, providers: frozenset[str]) -> pl.LazyF
     return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 
-def find_price(
-    dataset: Dataset, name: str, provider: request.Names = None, **filters: str | None
-) -> str:
+def find_price(dataset: Dataset, name: str, provider: Names = None, **filters: str | None) -> str:
     """Find the price_id of the one price that ``find_prices`` gives.
 
     Raises:

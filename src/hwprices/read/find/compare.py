@@ -1,7 +1,7 @@
 """Compare machine types side by side: what they have, and what they cost at best."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
@@ -9,6 +9,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, offers, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import Machine
+from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
@@ -74,7 +75,7 @@ def compare(
     *names: str,
     equals: bool = False,
     overlays: "Overlays | None" = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Give one row for each machine: its specification and the cheapest price of each way to buy.
 
@@ -88,15 +89,14 @@ def compare(
         names: machine types, without case or the vendor's prefix.
         equals: add the nearest machine of every other provider to the first one.
         overlays: own discounts.
-        options: those of ``request.Options``: region, country, continent, os, usd_per …
+        options: those of ``Options``: region, country, continent, os, usd_per …
 
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
     vocabulary = Vocabulary.of(dataset)
     chosen, named = words.resolve_machines(vocabulary, names)
-    given = {name: value for name, value in options.items() if value is not None}
-    search = request.request(vocabulary, **given)
+    search = request.request(vocabulary, **options)
     if equals:
         chosen += nearest(dataset, chosen[0], search) if chosen else []
     chosen = list(dict.fromkeys(chosen))

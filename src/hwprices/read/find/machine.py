@@ -1,15 +1,16 @@
 """Answer about one machine type: what it has, every way to buy it, and its price by region."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import age
-from hwprices.read.find import absence, break_even, machines, request, words
+from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
+from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
@@ -39,25 +40,25 @@ def answer(
     dataset: "Dataset",
     name: str,
     *,
-    provider: request.Names = None,
     overlays: "Overlays | None" = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> MachineAnswer:
     """Give every price of a machine type, the cheapest first.
 
     Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
     is the share of hours from which a commitment costs less than on demand in the same place.
 
-    ``options`` are those of ``request.Options``. Without ``os``, ``license`` or ``tenancy`` all of
+    ``options`` are those of ``Options``. Without ``os``, ``license`` or ``tenancy`` all of
     them are given.
 
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
     """
     names = Vocabulary.of(dataset)
-    providers = request.providers(names, provider)
+    given = option_values.read(options)
+    providers = request.providers(names, given.pop("provider", None))
     (machine,), named = words.resolve_machines(names, [name], providers)
-    search = _search(names, machine, options)
+    search = _search(names, machine, given)
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
     if overlays is not None:
@@ -75,7 +76,7 @@ def answer(
     return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
 
 
-def _search(names: Vocabulary, machine: machines.Machine, options: dict[str, Any]) -> Search:
+def _search(names: Vocabulary, machine: machines.Machine, options: Options) -> Search:
     search = request.request(names, "", searching.EVERY_WAY, **options)
     only = frozenset({(machine.provider, machine.instance_type)})
     return replace(search, machines=only, providers=frozenset({machine.provider}))

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
 from hwprices.read import age
 from hwprices.read.find import absence, request
 from hwprices.read.find import search as searching
+from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
@@ -75,9 +76,9 @@ def answer(
     sort: str = "price",
     descending: bool = False,
     overlays: "Overlays | None" = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Answer:
-    """Find offers. ``options`` are those of ``request.Options``.
+    """Find offers. ``options`` are those of ``Options``.
 
     Raises:
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.

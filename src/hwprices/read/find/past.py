@@ -6,13 +6,14 @@ release and in its price history, so that a machine type that nobody sells any m
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import combine, request, words
+from hwprices.read.find import combine, option_values, request, words
 from hwprices.read.find import search as searching
+from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
@@ -83,7 +84,9 @@ class PastTables:
         return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True).collect()
 
 
-def understand(names: Vocabulary, text: str, usual: Search, **options: Any) -> Search:
+def understand(
+    names: Vocabulary, text: str, usual: Search, **options: Unpack[PastOptions]
+) -> Search:
     """Read which prices of the past are asked for.
 
     Args:
@@ -91,7 +94,7 @@ def understand(names: Vocabulary, text: str, usual: Search, **options: Any) -> S
         text: a question in a few words, as ``request.request`` takes it; or the name of a machine
             type as a whole, though its words may mean other things: "NVIDIA L40S with AMD CPU".
         usual: what holds where neither words nor options say.
-        options: those of ``request.Options`` but NOT_OF_THE_PAST.
+        options: those of ``PastOptions``; NOT_OF_THE_PAST have an error of their own.
 
     Raises:
         HwpricesError: a word or option is not understood (the line names near ones), or none of
@@ -102,6 +105,7 @@ def understand(names: Vocabulary, text: str, usual: Search, **options: Any) -> S
             raise HwpricesError(
                 f"a history has no option {name!r}", "Choose among the rows that it gives."
             )
+    option_values.check_question(text)
     wanted = text.strip().casefold()
     named = frozenset(
         (machine.provider, machine.instance_type)

@@ -1,16 +1,15 @@
 """Turn the options of a question into a search."""
 
-import dataclasses
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from typing import Any, Unpack
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
-from hwprices.read.find import combine, machines, places, words
+from hwprices.read.find import combine, machines, option_values, places, words
 from hwprices.read.find.countries import CODES
+from hwprices.read.find.options import Names, Options
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import Vocabulary
@@ -31,63 +30,16 @@ _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
 
-Names = str | Iterable[str] | None
-"""One name, several with commas, or a list of either."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What a question may ask for besides its words. None asks for nothing.
-
-    Options of names take several: with commas, as on the command line, or as a list.
-    """
-
-    accelerator: Names = None
-    """An accelerator, by id or name: h100, l40s; or a kind: gpu, tpu, fpga."""
-    count: float | None = None
-    """Accelerators of the machine, exactly."""
-    accelerator_memory: str | float | None = None
-    """GiB of one accelerator: 80 or 80GB is at least 80, 80-96 a range, =80 exactly."""
-    vcpus: str | float | None = None
-    """In the same form."""
-    memory: str | float | None = None
-    """GiB of main memory, in the same form."""
-    arch: str | None = None
-    """x86_64 or arm64."""
-    type: Names = None
-    """Machine types or families."""
-    provider: Names = None
-    region: Names = None
-    """Regions, or directions such as us-east."""
-    country: Names = None
-    """Countries, by code or English name."""
-    continent: Names = None
-    option: Names = None
-    """Purchase options; "commitment" stands for all that have a term."""
-    term: Names | int = None
-    """1y, 3y, or months."""
-    os: str | None = None
-    """An operating system, or "any"."""
-    software: str | None = None
-    """Software whose license the price includes, or "any"."""
-    license: str | None = None
-    """included, byol or any."""
-    tenancy: str | None = None
-    """shared, dedicated, host or any."""
-    max_price: str | float | Decimal | None = None
-    """USD for an hour of the machine."""
-    usd_per: Mapping[str, object] | None = None
-    """What a unit of other currencies is worth: {"EUR": "1.08"}."""
-
-
-OTHER_OPTION_NAMES = {"purchase_option": "option"}
-"""Other names of options, as the command line has them: the name in ``Options``."""
+MOST_USD = Decimal(10) ** 10
+"""What ``units.Money`` can no longer hold."""
 
 EVERY = "all"
 """Another name of ANY."""
 
 
-def request(names: Vocabulary, text: str = "", usual: Search = USUAL, /, **options: Any) -> Search:
+def request(
+    names: Vocabulary, text: str = "", usual: Search = USUAL, /, **options: Unpack[Options]
+) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
     Args:
@@ -100,44 +52,32 @@ def request(names: Vocabulary, text: str = "", usual: Search = USUAL, /, **optio
         HwpricesError: a word or a value is not understood, or there is no such option; the line
             names near ones.
     """
-    asked = _options(options)
+    option_values.check_question(text)
+    asked = option_values.read(options)
     fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
-    places = {name: getattr(asked, name) for name in ("region", "country", "continent")}
-    bought = _purchase_options(asked.option, asked.term)
-    search = replace(usual, **fields, **bought, **_placed(names, **places))
+    placed = _placed(
+        names,
+        region=asked.get("region"),
+        country=asked.get("country"),
+        continent=asked.get("continent"),
+    )
+    bought = _purchase_options(asked.get("option"), asked.get("term"))
+    search = replace(usual, **fields, **bought, **placed)
     in_words = words.understand(text, names, search)
     return combine.combine(in_words, search, fields.keys(), names)
 
 
-def _options(options: Mapping[str, Any]) -> Options:
-    """Check the names of the options, and give each the one name that it has."""
-    known = [field.name for field in dataclasses.fields(Options)]
-    for other, name in OTHER_OPTION_NAMES.items():
-        if options.get(other):
-            if options.get(name):
-                raise HwpricesError(f"{other} is another name of {name}", "Give one of them.")
-            options = {**options, name: options[other]}
-    options = {name: value for name, value in options.items() if name not in OTHER_OPTION_NAMES}
-    for name in options:
-        if name not in known:
-            raise HwpricesError(
-                f"there is no option {name!r}",
-                did_you_mean(name, known) or f"There are: {', '.join(known)}.",
-            )
-    return Options(**options)
-
-
 def _figures(options: Options) -> dict[str, Any]:
     """Read what is asked of the machine's parts and of the price."""
-    count, limit = options.count, options.max_price
+    count, limit = options.get("count"), options.get("max_price")
     fields = {
-        "accelerator_count": None if count is None else Range(float(count), float(count)),
-        "accelerator_gib": _gib("accelerator-memory", options.accelerator_memory),
-        "vcpus": _range("vcpus", options.vcpus),
-        "memory_gib": _gib("memory", options.memory),
-        "arch": _code("arch", options.arch, ARCHITECTURES),
-        "max_price": None if limit is None else _decimal("max-price", limit),
-        "usd_per": currency.read_rates(options.usd_per or {}),
+        "accelerator_count": _exactly("count", count),
+        "accelerator_gib": _gib("accelerator-memory", options.get("accelerator_memory")),
+        "vcpus": _range("vcpus", options.get("vcpus")),
+        "memory_gib": _gib("memory", options.get("memory")),
+        "arch": _code("arch", options.get("arch"), ARCHITECTURES),
+        "max_price": None if limit is None else _price("max-price", limit),
+        "usd_per": currency.read_rates(options.get("usd_per") or {}),
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -145,14 +85,29 @@ def _figures(options: Options) -> dict[str, Any]:
 def _software(options: Options) -> dict[str, Any]:
     """Read operating system, software, license and tenancy; what is not said stays as usual."""
     codes = {
-        "os": _code("os", options.os, [*OPERATING_SYSTEMS, ANY]),
-        "software": _code("software", options.software, [*SOFTWARE, ANY]),
-        "license_model": _code("license_model", options.license, [*LICENSE_MODELS, ANY]),
-        "tenancy": _code("tenancy", options.tenancy, [*TENANCIES, ANY]),
+        "os": _code("os", options.get("os"), [*OPERATING_SYSTEMS, ANY]),
+        "software": _code("software", options.get("software"), [*SOFTWARE, ANY]),
+        "license_model": _code("license_model", options.get("license"), [*LICENSE_MODELS, ANY]),
+        "tenancy": _code("tenancy", options.get("tenancy"), [*TENANCIES, ANY]),
     }
     given = {name: code for name, code in codes.items() if code is not None}
     any_is_none = {name: None for name in ("license_model", "tenancy") if given.get(name) == ANY}
     return {**given, **any_is_none}
+
+
+def _exactly(name: str, value: str | float | None) -> Range | None:
+    if value is None:
+        return None
+    number = float(_decimal(name, value))
+    return Range(number, number)
+
+
+def _price(name: str, value: object) -> Decimal:
+    """Read an amount of money, rounded down to the last decimal that a price has."""
+    amount = _decimal(name, value)
+    if amount.copy_abs() >= MOST_USD:
+        raise HwpricesError(f"--{name} {value}: no price is so large", "Write 12.5.")
+    return amount.quantize(currency.LAST_PLACE, ROUND_FLOOR)
 
 
 def _decimal(name: str, value: object) -> Decimal:
@@ -242,8 +197,8 @@ def _months(text: str) -> int:
 def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
-    if options.accelerator:
-        asked = [part.lower() for part in split(options.accelerator)]
+    if accelerator := options.get("accelerator"):
+        asked = [part.lower() for part in split(accelerator)]
         kinds = {part: words.KINDS[part] for part in asked if part in words.KINDS}
         kinds = {part: kind for part, kind in kinds.items() if kind != NO_ACCELERATOR}
         devices = [part for part in asked if part not in kinds]
@@ -253,11 +208,11 @@ def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
         )
         named["unknown_accelerators"] = frozenset().union(*unknown)
         named["accelerator_kinds"] = frozenset(kinds.values())
-    if options.type:
-        machine_pairs = [pair for part in split(options.type) for pair in _machines(names, part)]
+    if type_names := options.get("type"):
+        machine_pairs = [pair for part in split(type_names) for pair in _machines(names, part)]
         named["machines"] = frozenset(machine_pairs)
-    if options.provider:
-        named["providers"] = providers(names, options.provider)
+    if clouds := options.get("provider"):
+        named["providers"] = providers(names, clouds)
     return named
 
 

@@ -13,6 +13,7 @@ from shlex import quote
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
+from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search
@@ -102,8 +103,11 @@ def resolve_machines(
     "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
 
     Raises:
-        HwpricesError: see ``machines.one_of``; the line has the note too.
+        HwpricesError: a name is no text, or longer than any; or see ``machines.one_of``: the line
+            has the note too.
     """
+    for text in texts:
+        option_values.check_name(text)
     notes = _accelerator_notes(names, texts)
     choices = [m for m in names.machines if not providers or m.provider in providers]
     try:
@@ -149,7 +153,7 @@ def understand(text: str, names: Vocabulary, options: Search) -> Search:
         HwpricesError: a word means nothing, or two kinds of things.
     """
     search = NOTHING_ASKED
-    words = [word for word in re.split(r"[\s,;]+", text.strip()) if word]
+    words = [word for word in option_values.SEPARATOR.split(text) if word]
     while words:
         number = _NUMBER.fullmatch(words[0])
         context = search if asks_for_accelerators(search) else options

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import past
+from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import ANY, EVERY_WAY, IS_PLACEHOLDER, Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.tables import Tables
@@ -29,7 +30,7 @@ class PastAnswer:
 
 
 def answer(
-    dataset: "Dataset", text: str = "", usual: Search = EVERY_WAY, /, **options: Any
+    dataset: "Dataset", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
 ) -> PastAnswer:
     """List every interval of the prices that a question asks for.
 
@@ -38,7 +39,7 @@ def answer(
         text: a question in a few words that names a machine type, a family or an accelerator:
             "p5.48xlarge us-east", "8xH100 europe spot".
         usual: what holds where neither words nor options say.
-        options: those of ``find.past.understand``.
+        options: those of ``PastOptions``.
 
     Returns:
         The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and

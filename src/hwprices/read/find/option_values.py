@@ -1,0 +1,146 @@
+"""Check what a question was given: its words, and the names and values of its options.
+
+A program may give values of any kind and length. What is wrong is an error in one line before
+anything is looked up, and never one of Python's or polars' own.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
+from typing import Any, cast, get_args, get_type_hints
+
+from hwprices.errors import HwpricesError
+from hwprices.read.find.options import Amount, Names, Options
+from hwprices.read.find.suggestions import did_you_mean
+
+MAX_WORDS, MAX_LETTERS = 40, 1000
+"""Longest question. A word takes some 40 ms to understand, and 2,000 took a minute and a half. The
+longest name of a machine has 60 letters and ten words."""
+
+SEPARATOR = re.compile(r"[\s,;]+")
+"""What stands between the words of a question."""
+
+MAX_NAME_LETTERS = 200
+"""Longest name or amount in an option."""
+
+OTHER_NAMES = {"purchase_option": "option"}
+"""Other names of options, as the command line has them: the name in ``Options``."""
+
+_KINDS = get_type_hints(Options)
+
+_TAKES = {
+    Names: "It takes a name, or a list of names.",
+    Names | int: "It takes 1y, 3y or a number of months; several as texts.",
+    str | None: "It takes one text.",
+    Amount: "It takes a number or a text.",
+}
+"""Kind of value, as ``Options`` declares it: what an error says of it."""
+
+
+def check_question(text: object) -> None:
+    """Refuse what is no question in a few words.
+
+    Raises:
+        HwpricesError: it is no text, or so long that it would take minutes to understand.
+    """
+    if not isinstance(text, str):
+        raise HwpricesError(
+            f"the question is no text: {text!r:.40}", "Write a few words: '8xH100 europe'."
+        )
+    if len(text) > MAX_LETTERS or len(SEPARATOR.split(text)) > MAX_WORDS:
+        raise HwpricesError(
+            f"the question {text[:20]!r} … has more than {MAX_WORDS} words or {MAX_LETTERS:,}"
+            " letters",
+            "Write a few words, and lists of names as options.",
+        )
+
+
+def check_name(text: object) -> None:
+    """Refuse what is no name of a machine type.
+
+    Raises:
+        HwpricesError: it is no text, or longer than any name.
+    """
+    if not isinstance(text, str):
+        raise HwpricesError(
+            f"a machine type is no text: {text!r:.40}",
+            "Give the name of one; of several one after the other.",
+        )
+    if len(text) > MAX_NAME_LETTERS:
+        raise HwpricesError(
+            f"{text[:20]!r} … is longer than any name of a machine type", "Check the name."
+        )
+
+
+def read(options: Mapping[str, Any]) -> Options:
+    """Check names and values, and give each option the one name that it has; None is left out.
+
+    Raises:
+        HwpricesError: there is no such option (the line names near ones), or it does not take such
+            a value.
+    """
+    known = [name for name in _KINDS if name not in OTHER_NAMES]
+    for other, name in OTHER_NAMES.items():
+        if options.get(other):
+            if options.get(name):
+                raise HwpricesError(f"{other} is another name of {name}", "Give one of them.")
+            options = {**options, name: options[other]}
+    options = {name: value for name, value in options.items() if name not in OTHER_NAMES}
+    for name in options:
+        if name not in known:
+            short = name[:MAX_NAME_LETTERS]
+            raise HwpricesError(
+                f"there is no option {short!r}",
+                did_you_mean(short, known) or f"There are: {', '.join(known)}.",
+            )
+    given = {name: value for name, value in options.items() if value is not None}
+    return cast(Options, {name: _checked(name, value) for name, value in given.items()})
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return a value of the kind that the option takes; of an iterator it makes a list.
+
+    Raises:
+        HwpricesError: it is of another kind, or longer than any name.
+    """
+    kind = _KINDS[name]
+    kinds = set(get_args(kind))
+    if float in kinds and isinstance(value, Number) and not isinstance(value, bool):
+        return _finite(name, value)
+    if int in kinds and isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if str not in kinds:  # exchange rates, which have errors of their own
+        return _mapping(name, value)
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    texts = list(value) if is_list and Iterable[str] in kinds else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise HwpricesError(
+            f"{_flag(name)} takes no {value!r:.40}", _TAKES.get(kind, _TAKES[Amount])
+        )
+    if any(len(part) > MAX_NAME_LETTERS for text in texts for part in text.split(",")):
+        raise HwpricesError(
+            f"{_flag(name)} has more than {MAX_NAME_LETTERS} letters: {texts[0]:.20} …",
+            "No name and no amount is so long.",
+        )
+    return texts if is_list else value
+
+
+def _mapping(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value
+    raise HwpricesError(f"{_flag(name)} takes no {value!r:.40}", 'It takes {"EUR": "1.08"}.')
+
+
+def _finite(name: str, value: Any) -> Any:
+    try:
+        if math.isfinite(value):
+            return value
+    except (OverflowError, ValueError):  # an integer beyond all floats, or a signalling NaN
+        pass
+    raise HwpricesError(f"{_flag(name)}: this is no number, or too large", "Write 12.5.")
+
+
+def _flag(name: str) -> str:
+    """Write an option as the command line has it."""
+    return f"--{name.replace('_', '-')}"

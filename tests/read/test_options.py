@@ -1,0 +1,128 @@
+"""The options of a question: declared once, named wherever people look, and checked."""
+
+import inspect
+from decimal import Decimal
+from pathlib import Path
+from typing import Unpack, get_args
+
+import numpy as np
+import pytest
+
+import hwprices
+from hwprices.cli import filters
+from hwprices.errors import HwpricesError
+from hwprices.read.find import option_values
+from hwprices.read.find.options import Options, PastOptions
+
+
+@pytest.fixture(scope="module")
+def data(market: Path) -> hwprices.Dataset:
+    return hwprices.open(market)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [("find", Options), ("price", Options), ("compare", Options), ("history", PastOptions)],
+)
+def test_editors_and_type_checkers_are_told_the_names(method: str, kind: type) -> None:
+    """``find(**options: Any)`` told them nothing, and passed ``regoin="us-east-1"``."""
+    function = getattr(hwprices.Dataset, method)
+    assert function.__annotations__["options"] == Unpack[kind]
+    named = [
+        name
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind is one.KEYWORD_ONLY and one.default is None and name != "overlays"
+    ]
+    assert named == list(kind.__annotations__)
+    kinds = {one.kind for one in inspect.signature(function).parameters.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+def test_the_command_line_has_the_same_options() -> None:
+    names = set(Options.__annotations__) - set(option_values.OTHER_NAMES)
+    assert set(filters.OPTIONS) - {"overlays"} == names
+    purchase = get_args(filters.PurchaseOption)[1]
+    assert {purchase.default, *purchase.param_decls} == {"--option", "--purchase-option"}
+    one_value = {
+        name
+        for name, kind in option_values._KINDS.items()
+        if "Iterable" not in str(kind) and name != "usd_per"
+    }
+    assert one_value == filters.TAKE_ONE
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"count": "eight"}, "--count eight: this is no number"),
+        ({"count": float("nan")}, "--count: this is no number"),
+        ({"count": 10**400}, "--count: this is no number"),
+        ({"count": True}, "--count takes no True"),
+        ({"vcpus": 10**5000}, "--vcpus: this is no number"),
+        ({"memory": "9" * 5000}, "--memory has more than 200 letters: 99"),
+        ({"term": "9" * 5000}, "--term has more than 200 letters"),
+        ({"term": 1.5}, "--term takes no 1.5. It takes 1y, 3y or a number of months"),
+        ({"region": 5}, "--region takes no 5. It takes a name, or a list of names."),
+        ({"region": ["us-east-1", None]}, "--region takes no ['us-east-1', None]"),
+        ({"provider": b"aws"}, "--provider takes no b'aws'"),
+        ({"os": ["linux"]}, "--os takes no ['linux']. It takes one text."),
+        ({"usd_per": "EUR=1"}, '--usd-per takes no \'EUR=1\'. It takes {"EUR": "1.08"}.'),
+        ({"max_price": 10**30}, "--max-price 1000000000000000000000000000000: no price is so"),
+        ({"max_price": "1e999999999"}, "--max-price 1e999999999: no price is so large"),
+        ({"max_price": Decimal("sNaN")}, "--max-price: this is no number"),
+        ({"x" * 5000: 1}, f"there is no option '{'x' * 200}'"),
+    ],
+)
+def test_a_value_of_another_kind_is_an_error_in_one_line(
+    data: hwprices.Dataset, options: dict[str, object], message: str
+) -> None:
+    """Python's own came: 'int' object has no attribute 'strip', or polars', a page long."""
+    with pytest.raises(HwpricesError) as error:
+        data.find("p5.48xlarge", **options)
+    assert str(error.value).startswith(message)
+    assert len(str(error.value)) < 700
+
+
+def test_numbers_of_other_libraries_and_iterators_are_values(data: hwprices.Dataset) -> None:
+    h100 = data.find(count=8, accelerator="h100", vcpus=64, term=12, option="commitment")
+    same = data.find(
+        count=np.int64(8),
+        accelerator=iter(["h100"]),
+        vcpus=np.float64(64),
+        term=np.int64(12),
+        option=(name for name in ("commitment",)),
+        region=None,
+    )
+    assert h100.height
+    assert h100.equals(same)
+
+
+def test_a_limit_is_as_exact_as_prices_are(data: hwprices.Dataset) -> None:
+    """More places than polars has were an error of polars."""
+    dearest = data.find("h100")["usd_per_hour"].max()
+    assert data.find("h100", max_price=f"{dearest}{'9' * 60}").height == data.find("h100").height
+    below = data.find("h100", max_price=dearest - Decimal("1e-10"))
+    assert 0 < below.height < data.find("h100").height
+
+
+@pytest.mark.parametrize("text", ["h100 " * 41, "h100," * 41, "h" * 1001])
+@pytest.mark.parametrize("method", ["find", "history"])
+def test_a_question_has_an_end(data: hwprices.Dataset, method: str, text: str) -> None:
+    """2,000 words took a minute and a half to understand."""
+    with pytest.raises(HwpricesError, match="has more than 40 words or 1,000 letters"):
+        getattr(data, method)(text)
+
+
+@pytest.mark.parametrize("method", ["find", "history"])
+def test_what_is_no_text_is_no_question(data: hwprices.Dataset, method: str) -> None:
+    with pytest.raises(HwpricesError, match="the question is no text: None"):
+        getattr(data, method)(None)
+
+
+def test_a_list_of_machines_is_no_name_of_one(data: hwprices.Dataset) -> None:
+    """It was: unhashable type: 'list'."""
+    with pytest.raises(HwpricesError, match="of several one after the other"):
+        data.compare(["g6.xlarge", "g2-standard-4"])  # type: ignore[arg-type]
+    for name in ("x" * 201, None):
+        with pytest.raises(HwpricesError, match=r"machine type"):
+            data.price(name)  # type: ignore[arg-type]
