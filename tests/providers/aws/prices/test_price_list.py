@@ -470,11 +470,19 @@ def test_a_rate_code_that_does_not_begin_with_the_sku_is_kept_as_it_is(landed):
 
 def test_columns_are_found_by_name_whatever_their_order(landed):
     columns = line(**{"Region Code": ""})
-    shuffled = sorted(
-        set(HEADER) - {"Region Code", "MarketOption", "Current Generation"}, reverse=True
-    )
+    absent = {"Region Code", "MarketOption", "Current Generation", "CapacityStatus"}
+    shuffled = sorted(set(HEADER) - absent, reverse=True)
     header = ["SKU", *(name for name in shuffled if name != "SKU"), "Brand New Column"]
     assert one(landed(columns, header=header).table("prices"))["region"] == "us-east-1"
+
+
+def test_a_header_may_stand_without_quotes(tmp_path):
+    content = price_list([line()])
+    header = content.splitlines()[-2]
+    assert header.startswith(b'"SKU"')
+    plain = content.replace(header, header.replace(b'"', b""))
+    prices = LandedPages(tmp_path).add("prices", "us-east-1", plain).table("prices")
+    assert one(prices)["hourly"] == Decimal("0.096")
 
 
 def test_a_file_without_header_or_columns_says_so(landed, tmp_path):
