@@ -66,11 +66,12 @@ def tco(
     """Compare owning a machine with renting one.
 
     Prints for each machine that one can buy: its price, what an hour of use costs its owner, what
-    as many accelerators cost per hour in the cheapest cloud offer, and after how many hours of use
-    owning is cheaper: "not within 5 years" where that is later than the machine is used, "never"
-    where its electricity alone costs more than renting. --json and --csv have the hours of the
-    former all the same. The last column says why a machine is not compared. --grid adds what an
-    hour of its electricity emits.
+    as many accelerators cost per hour on demand in the cheapest cloud offer, and after how many
+    hours of use owning is cheaper: "not within 5 years" where that is later than the machine is
+    used, "never" where its electricity alone costs more than renting. --json and --csv have the
+    hours of the former all the same. The last column says why a machine is not compared. --grid
+    adds what an hour of its electricity emits. Commitments are not compared: they are paid for all
+    hours of their term.
 
     Example:
 

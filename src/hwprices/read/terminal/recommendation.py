@@ -314,7 +314,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
     drawn = table(
         headings,
         rows,
-        title="Owning against renting",
+        title="Owning against renting on demand",
         right=[heading for heading in headings if heading.startswith(("USD", "gCO2e"))],
         wrap=["machine"],
     )
