@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,31 @@ def test_a_wrong_query_is_an_error_of_one_line(
 ) -> None:
     with pytest.raises(hwprices.HwpricesError, match=words):
         dataset.query(sql)
+
+
+def test_threads_may_ask_one_dataset(dataset: hwprices.Dataset) -> None:
+    """DuckDB refuses a busy connection: of 240 queries of eight threads 222 failed."""
+    data = copy.copy(dataset)
+
+    def ask(number: int) -> int:
+        answer: int = data.query(f"select {number} + 0 * count(*) from range(200000)").item()
+        return answer
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(ask, range(64))) == list(range(64))
+
+
+def test_a_dataset_stays_the_same_in_another_working_directory(
+    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every file of it was missing after a chdir, or was that of another dataset."""
+    root = Path(dataset.store.root)
+    monkeypatch.chdir(root.parent)
+    data = hwprices.open(root.name)
+    monkeypatch.chdir(tmp_path)
+    assert data.verify() == []
+    assert data.prices.collect().height == 20
+    assert pickle.loads(pickle.dumps(data)).query("select count(*) from prices").item() == 20
 
 
 def test_with_closes_the_connection(dataset: hwprices.Dataset) -> None:

@@ -79,9 +79,12 @@ _opened: "list[Dataset]" = []
 
 def open_dataset(root: str, version: str) -> "Dataset":
     """Open a release; without a root that of ``default_root``."""
-    from hwprices.read import dataset
+    from hwprices.read.dataset import Dataset
+    from hwprices.read.root import resolve
+    from hwprices.storage.store import Store
 
-    _opened.append(dataset.open(root or default_root(), version))
+    # not the package's open: hints and errors name the root as it was given
+    _opened.append(Dataset(Store(resolve(root or default_root())), version))
     return _opened[-1]
 
 

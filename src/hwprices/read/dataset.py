@@ -19,7 +19,7 @@ from hwprices.read.root import resolve
 from hwprices.read.tables import DAMAGED
 from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Store
+from hwprices.storage.store import Folder, Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -238,7 +238,8 @@ class Dataset:
 
         Its queries read the tables of this release, and no other file, no network and no extension;
         tables that they create are in memory. ``unsafe_duckdb`` has no such bounds. Times are in
-        UTC. A copy of the dataset has a connection of its own.
+        UTC. A copy of the dataset has a connection of its own. Threads need one each, as in DuckDB:
+        ``data.duckdb.cursor()``; or they ask ``query``.
 
         >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
         [(42,)]
@@ -254,7 +255,8 @@ class Dataset:
         """Ask in DuckDB's SQL, in which each table is a view, and give the rows as a frame.
 
         The bounds are those of ``duckdb``, whose connection it uses: tables that one query creates,
-        the next one reads. For a statement without rows the frame is empty.
+        the next one reads. For a statement without rows the frame is empty. Threads may ask at the
+        same time, and are answered one after the other.
 
         >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
         >>> open("sample").query(sql).item()
@@ -682,4 +684,7 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
         HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
             what to do.
     """
-    return Dataset(Store(resolve(str(root))), version)
+    store = Store(resolve(str(root)))
+    if isinstance(store, Folder):  # the program may change its working directory
+        store = Store(store.path.absolute())
+    return Dataset(store, version)
