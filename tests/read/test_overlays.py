@@ -155,6 +155,7 @@ def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
         ("- {discount: 1%, match: {os: suse}}", "no price has the os 'suse'"),
         ("- {discount: 1%, match: {license: own}}", "no price has the license 'own'"),
         ("- {discount: 1%, match: {tenancy: single}}", "no price has the tenancy 'single'"),
+        ("[" * 1000, "file.yaml: brackets or dashes are nested too deep"),
     ],
 )
 def test_a_wrong_rule_is_named_with_its_line(text: str, message: str) -> None:
@@ -207,6 +208,13 @@ def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> N
         pl.col("excluded_reason").is_null()
     )
     assert rows.select("machine", "usd_per_hour").rows() == [("a3-highgpu-8g", Decimal(50))]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_no_more_of_a_file_is_read_than_rules_may_have() -> None:
+    """All of it was read before its size was looked at; a device has no end."""
+    with pytest.raises(HwpricesError, match="/dev/zero has more than 1000000 bytes"):
+        rules.load("/dev/zero")
 
 
 def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 The same on an object store is in tests/publish/test_object_store.py.
 """
 
+import os
 import pickle
 
 import boto3
@@ -107,6 +108,25 @@ def test_swap_replaces_only_what_has_not_changed(store):
     assert store.swap("latest.json", b"c", store.get_tagged("latest.json").tag)
     assert store.get("latest.json") == b"c"
     assert list(store.keys("")) == ["latest.json"]  # no temporary file is left
+
+
+@pytest.mark.parametrize("leftover", ["a file", "a link"])
+def test_swap_writes_through_no_link(tmp_path, leftover):
+    """Whoever else may write in the root had another file of ours overwritten, and ``latest.json``
+    became a link to it."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.write_bytes(b"precious")
+    beside = root / f".latest.json.{os.getpid()}"
+    if leftover == "a link":
+        beside.symlink_to(outside)
+    else:
+        beside.write_bytes(b"half of a")
+    assert Store(root).swap("latest.json", b"first", None)
+    assert outside.read_bytes() == b"precious"
+    assert (root / "latest.json").read_bytes() == b"first"
+    assert [path.name for path in root.iterdir()] == ["latest.json"]
+    assert not (root / "latest.json").is_symlink()
 
 
 def test_deleted_keys_are_gone(store):

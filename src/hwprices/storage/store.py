@@ -353,7 +353,8 @@ class Folder(Store):
         path = self.local(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            with beside.open("wb") as file:
+            beside.unlink(missing_ok=True)  # of a process that had our number and was killed
+            with beside.open("xb") as file:  # not through a link that somebody put there
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

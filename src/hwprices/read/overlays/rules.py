@@ -97,7 +97,8 @@ def load(file: str | Path, day: date | None = None) -> Overlays:
     """
     path = Path(file)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise HwpricesError(
             f"cannot read {path}: {error.strerror}", "Give a file of rules in YAML."
@@ -126,6 +127,10 @@ def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlay
 
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        raise HwpricesError(
+            f"{file}: brackets or dashes are nested too deep", "Write a list of rules in YAML."
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark else file
