@@ -254,7 +254,8 @@ def compare_composed(sample: Sample, research: Path) -> Comparison:
     regions = set(sample.tables["regions"]["region"])
     listed = set(sample.tables["availability"].select("instance_type", "region").iter_rows())
     key = ("instance_type", "region", "purchase_option", "term_months", "hourly")
-    prices = {row[:4]: row[4] for row in sample.linux.select(key).iter_rows()}
+    composed = sample.linux.filter(pl.col("commitment_plan").ne_missing("flexible"))
+    prices = {row[:4]: row[4] for row in composed.select(key).iter_rows()}
     equal, only_other = 0, Counter[str]()
     for row in read_csv(research / "truth" / "gcp_machine_prices_2026-07-30.csv.gz"):
         name, region = row["instance_type"], row["region"]

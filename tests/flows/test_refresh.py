@@ -315,7 +315,7 @@ def test_the_page_of_the_run_says_what_came_of_it(
     assert page["description"] == f"new release {version}"
     text = page["data"]
     assert text.startswith(f"# new release {version}\n")
-    assert "| Google Cloud | published | 21,199 | 4 fetched |  |" in text
+    assert "| Google Cloud | published | 30,520 | 4 fetched |  |" in text
     for name in providers.names():
         assert f"| {providers.get(name).about.title} | published |" in text
     assert "- AWS is in a release for the first time: 2,557 prices." in text
@@ -331,7 +331,7 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     [gcp] = [run for run in sub_runs(prefect_server, main_run) if run["name"] == "collect gcp"]
     lines = log_lines(prefect_server, gcp["id"], "staged")
     assert lines.index("4 units to fetch") < lines.index("4 of 4 units fetched")
-    assert any(line.startswith("21,199 prices of ") for line in lines)
+    assert any(line.startswith("30,520 prices of ") for line in lines)
     headline = f"new release {version}"
     assert headline in log_lines(prefect_server, main_run["id"], headline)
     assert headline in release.output

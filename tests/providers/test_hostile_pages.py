@@ -266,7 +266,13 @@ def test_a_hostile_amount_of_a_sku_is_quarantined(tmp_path: Path, price, reason)
     pages = gcp_pages(tmp_path, hostile_sku(**price))
     parts = [part for part in get("gcp").normalise(pages) if part.table == "prices"]
     rows = [row for part in parts for row in part.frame.lazy().collect().to_dicts()]
-    assert [str(row["hourly"]) for row in rows if row["os"] == "linux"] == ["0.0971180000"]
+    linux = [row for row in rows if row["os"] == "linux"]
+    hourly = {(row["purchase_option"], row["term_months"]): str(row["hourly"]) for row in linux}
+    assert hourly == {  # the commitments are 72 % and 54 % of it
+        ("on_demand", 0): "0.0971180000",
+        ("committed_use", 12): "0.0699249600",
+        ("committed_use", 36): "0.0524437200",
+    }
     reasons = [row for part in parts if part.refused is not None for row in part.refused["reason"]]
     assert reasons == [reason]
 
