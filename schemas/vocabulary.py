@@ -115,6 +115,16 @@ COMMITMENT_PLANS = Vocabulary(
     },
 )
 
+COMMITMENT_COLUMNS = {
+    "reserved": ("reserved", "standard"),
+    "compute_savings_plan": ("savings_plan", "compute"),
+    "ec2_instance_savings_plan": ("savings_plan", "ec2_instance"),
+    "committed_use": ("committed_use", "resource"),
+    "flexible_committed_use": ("committed_use", "flexible"),
+}
+"""How the names of price columns of offers begin that have commitments: their purchase option and
+commitment plan. Other plans (convertible) have no column."""
+
 PAYMENT_OPTIONS = Vocabulary(
     "payment_options",
     {

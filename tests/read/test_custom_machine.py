@@ -13,6 +13,7 @@ from tests.helpers.gcp_pages import normalise_sample, normalise_skus, sku
 
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp import flexible_commitment, quote_custom_machine, sustained_use
+from hwprices.specs.gcp_discounts import parse_rules
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,23 @@ def test_using_more_never_costs_more_an_hour_and_never_less_in_all(
 def test_a_share_outside_zero_to_one_is_refused(share: object) -> None:
     with pytest.raises(HwpricesError, match="share of a month"):
         sustained_use("n1", {}, share)  # type: ignore[arg-type]
+
+
+def test_two_rules_for_one_component_are_refused() -> None:
+    """Which of them counts would be a matter of their order."""
+    sheet = pl.DataFrame(
+        {
+            "kind": ["flexible_commitment"] * 2,
+            "series": ["n2;c3", "c3;c4"],
+            "components": ["core;ram", "ram"],
+            "term_months": [12, 12],
+            "from_share_of_month": [Decimal(0), Decimal(0)],
+            "pays_share": [Decimal("0.72"), Decimal("0.54")],
+        }
+    )
+    with pytest.raises(HwpricesError, match="two rows of flexible_commitment for ram of c3, 12"):
+        parse_rules(sheet)
+    assert len(parse_rules(sheet.with_columns(term_months=pl.Series([12, 36])))) == 2
 
 
 def test_flexible_commitments() -> None:

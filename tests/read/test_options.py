@@ -57,6 +57,7 @@ def test_the_command_line_has_the_same_options() -> None:
         ({"count": "eight"}, "--count eight: this is no number"),
         ({"count": float("nan")}, "--count: this is no number"),
         ({"count": 10**400}, "--count: this is no number"),
+        ({"count": 1j}, "--count: this is no number"),
         ({"count": True}, "--count takes no True"),
         ({"vcpus": 10**5000}, "--vcpus: this is no number"),
         ({"memory": "9" * 5000}, "--memory has more than 200 letters: 99"),

@@ -83,7 +83,7 @@ def open_dataset(root: str, version: str) -> "Dataset":
     from hwprices.read.root import resolve
     from hwprices.storage.store import Store
 
-    # not the package's open: hints and errors name the root as it was given
+    # dataset.open makes the root absolute; the command's hints and errors name it as given
     _opened.append(Dataset(Store(resolve(root or default_root())), version))
     return _opened[-1]
 

@@ -13,9 +13,10 @@ What the draft asks for is kept:
   ``x_PriceId`` is the dataset's own id, which the rows of prices have.
 - Prices that are not known are left out, because a record must have a UnitPrice, and so are
   placeholders, which stand for no offer.
-- The draft has no column for what a commitment makes of a machine's price (issue
-  https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/issues/2706). The records of savings
-  plans and flexible commitments, which are bought in money per hour, have that price all the same.
+- Savings plans and flexible commitments are bought as an amount of money per hour, and the draft
+  has no column for the price that a machine has under one
+  (https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/issues/2706). Their records have
+  that price as UnitPrice.
 - ContractId is null: these are public list prices. PricingServiceName is null: the dataset does
   not keep the vendor's name of the service.
 """

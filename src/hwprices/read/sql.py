@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from threading import RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
@@ -157,13 +157,8 @@ class LockedConnection(_Wrapper):
 
     def __init__(self, connection: "DuckDBPyConnection") -> None:
         super().__init__(connection, connection)
-        self._turn = RLock()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let one thread at a time ask: DuckDB refuses a call to a connection that is busy."""
-        with self._turn:
-            yield
+        # one thread at a time: DuckDB refuses a call to a connection that is busy
+        self._turn = Lock()
 
     def __enter__(self) -> Self:
         """Give the connection itself."""
@@ -325,7 +320,7 @@ def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl
     """
     from hwprices.read.export.query_rows import check_names
 
-    with connection.alone(), clear_errors(tables):
+    with connection._turn, clear_errors(tables):
         relation = connection.sql(query)
         if relation is None:
             return pl.DataFrame()

@@ -5,11 +5,14 @@ them to custom machines and to a share of the month (read/gcp). Each reads the s
 the pipeline with all checks, the reader without the libraries that check.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
+
+from hwprices.errors import HwpricesError
 
 FLEXIBLE = "flexible_commitment"
 """Kind of the rules about flexible (spend-based) commitments."""
@@ -38,8 +41,12 @@ class DiscountRule:
 
 
 def parse_rules(sheet: pl.DataFrame) -> list[DiscountRule]:
-    """Read the rows of the sheet; series and components are lists with semicolons."""
-    return [
+    """Read the rows of the sheet; series and components are lists with semicolons.
+
+    Raises:
+        HwpricesError: two rows are about the same discount on the same component.
+    """
+    rules = [
         DiscountRule(
             row["kind"],
             frozenset(row["series"].split(";")),
@@ -50,12 +57,26 @@ def parse_rules(sheet: pl.DataFrame) -> list[DiscountRule]:
         )
         for row in sheet.iter_rows(named=True)
     ]
+    subjects = Counter(
+        (rule.kind, series, component, rule.term_months, rule.from_share_of_month)
+        for rule in rules
+        for series in rule.series
+        for component in rule.components
+    )
+    if twice := sorted(subject for subject, count in subjects.items() if count > 1):
+        kind, series, component, months, start = twice[0]
+        raise HwpricesError(
+            f"gcp_discounts.csv has two rows of {kind} for {component} of {series},"
+            f" {months} months, from {start} of the month on",
+            "Leave the one that Google's page has.",
+        )
+    return rules
 
 
 def flexible_shares(rules: Iterable[DiscountRule]) -> dict[tuple[str, str, int], Decimal]:
     """Map series, component and months to the share that is paid under a flexible commitment.
 
-    A component that is not in it pays the full price, a series and term of which none is there has
+    A component that is not in it pays the full price. A series without any component for a term has
     no such commitment.
     """
     return {

@@ -353,8 +353,9 @@ class Folder(Store):
         path = self.local(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            beside.unlink(missing_ok=True)  # of a process that had our number and was killed
-            with beside.open("xb") as file:  # not through a link that somebody put there
+            # left by a killed process with the same id, or a link that somebody put there
+            beside.unlink(missing_ok=True)
+            with beside.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

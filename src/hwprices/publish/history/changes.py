@@ -94,14 +94,14 @@ def _move(one: str, other: str) -> pl.Expr:
 def _with_placeholders(changes: pl.DataFrame, placeholders: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     """Say of prices that were placeholders, or are now, that they are neither dearer nor cheaper.
 
-    They are looked up only where a price moved: no release has many, but all its flags are read.
+    They are looked up only where a price moved, because that reads the flags of all prices.
     """
     moved = pl.col("change").is_in(["price_up", "price_down", "price_known", "price_unknown"])
-    ids = changes.filter(moved).select("price_id").lazy()
-    if not placeholders or ids.collect().is_empty():
+    ids = changes.filter(moved).select("price_id")
+    if not placeholders or ids.is_empty():
         return changes
-    flagged = ids.join(pl.concat(placeholders), on="price_id", how="semi").collect()["price_id"]
-    is_placeholder = moved & pl.col("price_id").is_in(flagged.implode())
+    flagged = ids.lazy().join(pl.concat(placeholders), on="price_id", how="semi").collect()
+    is_placeholder = moved & pl.col("price_id").is_in(flagged["price_id"].implode())
     return changes.with_columns(
         change=pl.when(is_placeholder).then(pl.lit("placeholder")).otherwise("change"),
         change_percent=pl.when(~is_placeholder).then("change_percent"),

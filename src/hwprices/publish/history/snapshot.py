@@ -6,6 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
+from hwprices.read.find.search import IS_PLACEHOLDER
 from hwprices.read.history.moment import version_time
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
@@ -17,8 +18,6 @@ from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInp
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 """The columns that are a price's value. Where one of them differs, an interval ends."""
-
-NO_PLACEHOLDERS = pl.LazyFrame(schema={"price_id": pl.String})
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,9 @@ class Snapshot:
     regions: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
     units: Mapping[str, UnitInput] = field(default_factory=dict)
-    placeholders: pl.LazyFrame = field(default_factory=lambda: NO_PLACEHOLDERS)
+    placeholders: pl.LazyFrame = field(
+        default_factory=lambda: pl.LazyFrame(schema={"price_id": pl.String})
+    )
 
     @property
     def reading(self) -> str | None:
@@ -100,7 +101,7 @@ def snapshot(
         frozenset(regions),
         frozenset(_refused(table(Quarantine.Config.name))),
         {unit.unit: unit for unit in inputs.units},
-        all_prices.filter(pl.col("flags").list.contains("placeholder")).select("price_id"),
+        all_prices.filter(IS_PLACEHOLDER).select("price_id"),
     )
 
 

@@ -5,6 +5,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import Money
 
 KEY = ["provider", "region", "instance_type"]
@@ -26,14 +27,11 @@ OPTIONS = [
 ]
 """Options that have a column, named as ``option_name`` names them."""
 
-COMMITTED = (
-    "reserved",
-    "compute_savings_plan",
-    "ec2_instance_savings_plan",
-    "committed_use",
-    "flexible_committed_use",
-)
+COMMITTED = tuple(COMMITMENT_COLUMNS)
 """How the names of options with a commitment begin."""
+
+USUAL_PLANS = {"reserved": "standard", "committed_use": "resource"}
+"""Purchase option: the plan of a price that names none."""
 
 
 def option_name() -> pl.Expr:
@@ -47,18 +45,20 @@ def option_name() -> pl.Expr:
     )
     at_start = pl.col("payment_option").is_in(["none", "monthly"]).not_()
     payment = pl.when(at_start).then("payment_option").otherwise(pl.lit("no_upfront"))
-    option, plan = pl.col("purchase_option"), pl.col("commitment_plan")
+    option = pl.col("purchase_option")
+    usual_plan = option.replace_strict(USUAL_PLANS, default=None, return_dtype=pl.String)
+    plan = pl.coalesce("commitment_plan", usual_plan)
+    begins = pl.coalesce(
+        pl.when(option == of_option, plan == of_plan).then(pl.lit(name))
+        for name, (of_option, of_plan) in COMMITMENT_COLUMNS.items()
+    )
+    # committed use is always paid by the month
+    ends = pl.when(option != "committed_use").then(pl.format("_{}", payment)).otherwise(pl.lit(""))
+    committed = {of_option for of_option, _ in COMMITMENT_COLUMNS.values()}
     return (
-        pl.when((option == "reserved") & (plan.fill_null("standard") == "standard"))
-        .then(pl.format("reserved{}_{}", term, payment))
-        .when((option == "savings_plan") & plan.is_in(["compute", "ec2_instance"]))
-        .then(pl.format("{}_savings_plan{}_{}", plan, term, payment))
-        .when((option == "committed_use") & (plan.fill_null("resource") == "resource"))
-        .then(pl.format("committed_use{}", term))
-        .when((option == "committed_use") & (plan == "flexible"))
-        .then(pl.format("flexible_committed_use{}", term))
-        .when(~option.is_in(["reserved", "savings_plan", "committed_use"]))
-        .then(option)
+        pl.when(option.is_in(sorted(committed)))
+        .then(pl.format("{}{}{}", begins, term, ends))
+        .otherwise(option)
     )
 
 

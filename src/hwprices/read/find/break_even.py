@@ -124,6 +124,7 @@ def _shares(pairs: pl.DataFrame, components: Components) -> Iterator[tuple[str, 
 
     Own discounts are taken to lower each component of a price alike.
     """
+    rules = gcp.read_discount_rules() if gcp.PROVIDER in pairs["provider"] else []
     for row in pairs.iter_rows(named=True):
         metered = {
             part["component"]: part["cost"]
@@ -135,13 +136,16 @@ def _shares(pairs: pl.DataFrame, components: Components) -> Iterator[tuple[str, 
         on_demand = {
             part["component"]: part["cost"] for part in components.get(row["on_demand_id"], ())
         }
-        share = _where_they_cost(_replaced(row, on_demand, metered), fixed)
+        share = _where_they_cost(_replaced(row, on_demand, metered, rules), fixed)
         if share is not None:
             yield row["price_id"], float(share)
 
 
 def _replaced(
-    row: Mapping[str, Any], on_demand: Mapping[str, Decimal], metered: Mapping[str, Decimal]
+    row: Mapping[str, Any],
+    on_demand: Mapping[str, Decimal],
+    metered: Mapping[str, Decimal],
+    rules: Sequence[gcp.DiscountRule],
 ) -> list[tuple[Decimal, Decimal]]:
     """Give what the hours cost on demand that a commitment replaces, by the share of hours used.
 
@@ -152,9 +156,8 @@ def _replaced(
         return [(Decimal(0), Decimal(0)), (Decimal(1), whole)]
     replaced = {name: cost - metered.get(name, 0) for name, cost in on_demand.items()}
     of_list = row["on_demand"] / row["on_demand_list"]
-    return [
-        (share, cost * of_list) for share, cost in gcp.sustained_use_costs(row["series"], replaced)
-    ]
+    costs = gcp.sustained_use_costs(row["series"], replaced, rules)
+    return [(share, cost * of_list) for share, cost in costs]
 
 
 def _where_they_cost(costs: Sequence[tuple[Decimal, Decimal]], amount: Decimal) -> Decimal | None:

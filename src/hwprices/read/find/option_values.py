@@ -133,12 +133,18 @@ def _mapping(name: str, value: Any) -> Any:
 
 
 def _finite(name: str, value: Any) -> Any:
+    """Return a number that a float can hold; complex ones are none.
+
+    Raises:
+        HwpricesError: it is another one.
+    """
     try:
-        if math.isfinite(value):
-            return value
-    except (OverflowError, ValueError):  # an integer beyond all floats, or a signalling NaN
-        pass
-    raise HwpricesError(f"{_flag(name)}: this is no number, or too large", "Write 12.5.")
+        is_finite = math.isfinite(value)
+    except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex
+        is_finite = False
+    if not is_finite:
+        raise HwpricesError(f"{_flag(name)}: this is no number, or too large", "Write 12.5.")
+    return value
 
 
 def _flag(name: str) -> str:

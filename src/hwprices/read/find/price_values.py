@@ -1,4 +1,4 @@
-"""Name the values that prices may have, for rules that ask for them."""
+"""Name the values that prices may have, and the columns of offers with commitments, for rules."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,3 +14,6 @@ PRICE_VALUES: Mapping[str, Collection[str]] = {
     "tenancy": list(vocabulary.TENANCIES),
 }
 """Name in a rule's ``match``: all that prices have there. Any other text would match nothing."""
+
+COMMITMENT_COLUMNS: Mapping[str, tuple[str, str]] = vocabulary.COMMITMENT_COLUMNS
+"""How the names of price columns of offers begin that have commitments: option and plan."""

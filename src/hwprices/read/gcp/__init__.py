@@ -7,16 +7,20 @@ from hwprices.read.gcp.custom_machine import Line, Quote, quote_custom_machine
 from hwprices.read.gcp.discounts import (
     PROVIDER,
     flexible_commitment,
+    read_discount_rules,
     sustained_use,
     sustained_use_costs,
 )
+from hwprices.specs.gcp_discounts import DiscountRule
 
 __all__ = [
     "PROVIDER",
+    "DiscountRule",
     "Line",
     "Quote",
     "flexible_commitment",
     "quote_custom_machine",
+    "read_discount_rules",
     "sustained_use",
     "sustained_use_costs",
 ]

@@ -13,7 +13,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp.rule_sheets import Share, read_rule_sheet
-from hwprices.specs.gcp_discounts import FLEXIBLE, SUSTAINED, DiscountRule, parse_rules
+from hwprices.specs.gcp_discounts import SUSTAINED, DiscountRule, flexible_shares, parse_rules
 
 PROVIDER = "gcp"
 """Whose machines the rules are for: other providers use some of the names of series too."""
@@ -129,13 +129,12 @@ def flexible_commitment(
         rules: the rules to apply; None reads those of this installation.
     """
     rules = read_discount_rules() if rules is None else rules
-    shares = {
-        component: rule.pays_share
-        for component in component_costs
-        for rule in rules
-        if rule.term_months == term_months and rule.applies_to(FLEXIBLE, series, component)
-    }
-    if not shares:
+    paid = flexible_shares(rules)
+    covered = {name for name in component_costs if (series, name, term_months) in paid}
+    if not covered:
         return None
-    costs = (cost * shares.get(component, 1) for component, cost in component_costs.items())
+    costs = (
+        cost * paid[series, name, term_months] if name in covered else cost
+        for name, cost in component_costs.items()
+    )
     return sum(costs, Decimal(0))

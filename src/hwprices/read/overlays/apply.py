@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read.find.price_values import COMMITMENT_COLUMNS
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
@@ -75,16 +76,9 @@ def apply_to_column(
     return table.select(*before, f"list_{column}", f"overlay_{column}")
 
 
-COMMITTED = {
-    "reserved": ("reserved", "standard"),
-    "compute_savings_plan": ("savings_plan", "compute"),
-    "ec2_instance_savings_plan": ("savings_plan", "ec2_instance"),
-    "committed_use": ("committed_use", "resource"),
-    "flexible_committed_use": ("committed_use", "flexible"),
-}
-"""How the names of columns of offers with commitments begin: purchase option and plan of prices."""
-
-COMMITTED_COLUMN = re.compile(r"([a-z_0-9]+?)_([13])y(?:_(?:no|partial|all)_upfront)?_usd_per_hour")
+COMMITTED_COLUMN = re.compile(
+    rf"({'|'.join(COMMITMENT_COLUMNS)})_([13])y(?:_(?:no|partial|all)_upfront)?_usd_per_hour"
+)
 
 TERMS = {
     "column": pl.String,
@@ -105,9 +99,8 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
     names = offers.collect_schema().names()
     bought = []
     for position, name in enumerate(names):
-        match = COMMITTED_COLUMN.fullmatch(name)
-        if match and match[1] in COMMITTED:
-            bought.append((name, *COMMITTED[match[1]], 12 * int(match[2]), position))
+        if match := COMMITTED_COLUMN.fullmatch(name):
+            bought.append((name, *COMMITMENT_COLUMNS[match[1]], 12 * int(match[2]), position))
     terms = pl.LazyFrame(bought, schema=TERMS, orient="row")
     machine = [name for name in dict.fromkeys([*key, *MATCH_COLUMNS.values()]) if name in names]
     price = pl.col("effective_hourly")

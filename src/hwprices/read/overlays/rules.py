@@ -221,7 +221,7 @@ class _Reader:
         return wanted
 
     def check_values(self, name: str, patterns: tuple[str, ...], node: Any) -> None:
-        """Refuse a text that no price can have: the rule would be dropped without a word."""
+        """Refuse a text that no price can have: the rule would change nothing, and not say so."""
         values = PRICE_VALUES.get(name)
         if values is None:
             return

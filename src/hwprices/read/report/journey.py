@@ -9,6 +9,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation
 from hwprices.read.find.search import REAL, USUAL, of_prices
 from hwprices.read.landed import Source, Trace, traces
+from hwprices.read.terminal.words import purchase
 
 PRICE_IDS = ("on_demand_price_id", "spot_price_id")
 """Columns of offers with the id of a price."""
@@ -31,7 +32,8 @@ MOST_FIELDS, LONGEST_FIELD = 60, 300
 class Journeys:
     """The prices of a machine type, and the vendor's words about the SKUs of some of them.
 
-    A price has the columns of prices, ``arithmetic`` and ``sources``, which are SKUs and pages.
+    A price has the columns of prices, ``arithmetic``, ``bought`` (how, in words) and ``sources``,
+    which are SKUs and pages.
     """
 
     cheapest: list[dict[str, Any]]
@@ -85,6 +87,7 @@ class Explained:
         return {
             **price,
             "arithmetic": explanation.arithmetic,
+            "bought": purchase(price),
             "sources": self._sources(price),
         }
 
