@@ -2,9 +2,12 @@
 
 import json
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MAX_DIGITS = 100
 """Longest number. Prices have up to 20 digits, a double written out exactly has up to 25."""
@@ -75,17 +78,11 @@ def count_names(content: bytes) -> int | None:
     A text that begins with a colon counts as a name, too. That does no harm where a page is
     compared with what was decoded of it, since the text is in both.
     """
-    # Imported here, because fetching needs neither.
-    import polars as pl
-    import pyarrow as pa
-
     if b"\\" in content and any(escape in content for escape in ESCAPES):
         return None
     if len(content) < 3:  # too short for a name, and for the slices below
         return 0
-    codes = pl.Series(
-        pa.Array.from_buffers(pa.uint8(), len(content), [None, pa.py_buffer(content)])
-    )
+    codes = _codes(content)
     is_colon = codes == ord(":")
     before = codes.slice(0, len(codes) - 1).filter(is_colon.slice(1))
     names = int((before == ord('"')).sum())
@@ -96,6 +93,20 @@ def count_names(content: bytes) -> int | None:
     if (is_blank & (two_before <= ord(" "))).any():
         return None
     return names + int((is_blank & (two_before == ord('"'))).sum())
+
+
+def has_control_characters(content: bytes) -> bool:
+    """Tell whether there is a control character, such as a line break, inside a text or outside."""
+    return bool((_codes(content) < ord(" ")).any())
+
+
+def _codes(content: bytes) -> "pl.Series":
+    """Make a column of the bytes, without copying them."""
+    # Imported here, because fetching needs neither.
+    import polars as pl
+    import pyarrow as pa
+
+    return pl.Series(pa.Array.from_buffers(pa.uint8(), len(content), [None, pa.py_buffer(content)]))
 
 
 def _nothing(_: str) -> None:

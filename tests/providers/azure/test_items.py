@@ -1,12 +1,20 @@
 """Read items from Retail Prices pages."""
 
+import gzip
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal, assert_series_equal
 from tests.helpers.azure_pages import (
+    NOW,
     Landed,
     answer,
     frame,
@@ -14,7 +22,15 @@ from tests.helpers.azure_pages import (
 )
 
 from hwprices.providers import get
-from hwprices.providers.azure.prices.items import Answer
+from hwprices.providers.azure.prices.items import (
+    AMOUNTS,
+    COLUMNS,
+    Answer,
+    decimal_text,
+    decode_items,
+    read_columns,
+    read_items,
+)
 
 
 def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
@@ -64,6 +80,26 @@ def test_a_wrong_shape_names_the_page_and_the_member(
     assert f"$.Items[1].{member}" in unreadable.reason
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_page_that_cannot_be_read_costs_its_unit_alone(tmp_path: Path, wrong: int) -> None:
+    """Half of a region's prices would look like prices that Azure has withdrawn."""
+    landed = Landed(tmp_path)
+    for number in range(9):
+        landed.retail([item(0.1)], region=f"region{number}")
+    three = [landed.results.pop(3) for _ in range(3)]
+    pages = [page for result in three for page in result.pages]
+    broken = landed.landing.land_bytes(
+        three[0].unit, b'{"Items":[', url="https://prices.azure.com", retrieved_at=NOW
+    )
+    pages[wrong] = broken
+    landed.results.insert(3, replace(three[0], pages=tuple(pages)))
+    run = landed.pages()
+    items = read_items(run)
+    assert [page.key for page in run.unreadable] == [page.key for page in pages]
+    assert items.rows["page"].to_list() == [0, 1, 2, 6, 7, 8]
+    assert items.pages.height == 9
+
+
 def test_a_count_that_is_wrong_is_refused(tmp_path: Path) -> None:
     body = json.dumps(answer([item(0.1)], Count=2)).encode()
     pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body).pages()
@@ -84,6 +120,69 @@ def test_a_name_twice_costs_the_page(tmp_path: Path, member: str) -> None:
     pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body.encode()).pages()
     list(get("azure").normalise(pages))
     assert "comes twice in one object" in pages.unreadable[0].reason
+
+
+RETAIL = Path(__file__).parents[2] / "recordings" / "azure" / "retail"
+
+
+@pytest.mark.parametrize("path", sorted(RETAIL.glob("*.json.gz")), ids=lambda path: path.stem)
+def test_pages_as_azure_writes_them_are_read_without_the_decoder(path: Path) -> None:
+    body = gzip.decompress(path.read_bytes())
+    columns = read_columns([body], [0])
+    if "Items" not in json.loads(body):
+        assert columns is None
+        with pytest.raises(ValueError, match="not a Retail Prices answer"):
+            decode_items(body)
+    else:
+        assert columns is not None
+        assert_same_items(columns, decode_items(body))
+
+
+def assert_same_items(columns: pl.DataFrame, decoded: pl.DataFrame) -> None:
+    """Compare items read in both ways: the values, and the amounts as the vendor wrote them."""
+    values = [name for name in COLUMNS if not name.endswith("_text")]
+    assert_frame_equal(columns.select(values), decoded.select(values))
+    for name in AMOUNTS:
+        written = columns.select(decimal_text(pl.col(name))).to_series()
+        assert_series_equal(written, decoded[f"{name}_text"], check_names=False)
+
+
+ITEMS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "retailPrice": st.floats(0, 10**8, allow_nan=False) | st.integers(-1, 2),
+            "tierMinimumUnits": st.sampled_from([0.0, 100.0, 1e-9]),
+        },
+        optional={
+            "armSkuName": st.text(max_size=5) | st.none(),
+            "isPrimaryMeterRegion": st.booleans(),
+            "savingsPlan": st.lists(
+                st.fixed_dictionaries(
+                    {"term": st.sampled_from(["1 Year", "3 Years"])},
+                    optional={"retailPrice": st.floats(0, 100, allow_nan=False)},
+                ),
+                max_size=2,
+            ),
+        },
+    ),
+    max_size=4,
+)
+
+
+@given(st.lists(ITEMS, min_size=1, max_size=3))
+def test_both_ways_to_read_pages_agree(contents: list[list[dict[str, Any]]]) -> None:
+    bodies = [
+        json.dumps(answer(items), separators=(",", ":"), ensure_ascii=False).encode()
+        for items in contents
+    ]
+    columns = read_columns(bodies, range(len(bodies)))
+    if columns is not None:
+        decoded = [
+            decode_items(body).with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
+            for number, body in enumerate(bodies)
+        ]
+        assert_same_items(columns, pl.concat(decoded))
+        assert columns["page"].equals(pl.concat(decoded)["page"])
 
 
 def test_a_page_without_items_gives_no_rows(tmp_path: Path) -> None:

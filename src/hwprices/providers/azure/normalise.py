@@ -50,7 +50,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
 def _regions_of(availability: pl.DataFrame, items: Items) -> pl.DataFrame:
     """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
     columns = ["region", "observed_at", "raw_sha256"]
-    priced = items.rows.join(items.pages, on="page", how="left", maintain_order="left").select(
+    named = items.rows.select("armRegionName", "page").unique()
+    priced = named.join(items.pages, on="page").select(
         pl.col("armRegionName").str.strip_chars().str.to_lowercase().alias("region"),
         "observed_at",
         "raw_sha256",

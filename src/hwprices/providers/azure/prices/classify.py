@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.providers.azure.prices import product_names
-from hwprices.providers.azure.prices.items import Items, money, time
+from hwprices.providers.azure.prices.items import PLANS, Items, amount_text, time
+from hwprices.rows.origin import ORIGIN
 from hwprices.units import Money
 
 SERVICE = "Virtual Machines"
@@ -35,6 +36,20 @@ DATES = ["effectiveStartDate", "effectiveEndDate"]
 KEY = ["region", "instance_type", "os", "tenancy", "purchase_option", "term_months", "currency"]
 """Two items that agree in these columns are prices of the same thing."""
 
+TIDIED = ("productName", "skuName", "meterName", "armSkuName")
+"""Names that are tidied before they are read."""
+
+NAMES = (*TIDIED, "type", "reservationTerm", "serviceName", "unitOfMeasure")
+"""What says which machine an item is for and how it is bought, apart from place and price."""
+
+CHOSEN = [
+    *(*KEY, *ORIGIN, *PLANS, "row", "size", "price", "skuId", "meterId"),
+    *("effectiveStartDate", "isPrimaryMeterRegion"),
+]
+"""The columns of chosen items. Other columns are not copied with them."""
+
+_NO_REASON = [pl.lit(None, dtype=pl.String).alias(n) for n in ("reason", "message", "out_of_scope")]
+
 Rule = tuple[pl.Expr, str]
 """A test of an item, and the reason it gives where the test is true."""
 
@@ -43,23 +58,27 @@ Rule = tuple[pl.Expr, str]
 class ClassifiedItems:
     """Items by what became of them.
 
-    ``chosen`` has one row a key: ``KEY``, price (hourly, or of the whole term for a reservation),
-    the items' columns and the origin columns. ``refused`` has ``reason`` and ``message`` too.
-    ``out_of_scope`` is reason → number of items.
+    ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region and
+    the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``. ``refused`` has
+    the columns of ``all_items``, reason and message. ``out_of_scope`` is reason → number of items.
     """
 
     chosen: pl.DataFrame
     refused: pl.DataFrame
     out_of_scope: Mapping[str, int]
+    all_items: pl.DataFrame
 
 
-def classify_items(items: Items) -> ClassifiedItems:
-    """Classify all items of the provider at once."""
-    classified = _with_facts(items)
+def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
+    """Classify all items of the provider at once.
+
+    ``spelling`` has how the list of sizes spells a size: lower (its name in lower case), spelling.
+    """
+    classified = _with_facts(items, spelling)
     is_scope, is_price = pl.col("out_of_scope").is_null(), pl.col("reason").is_null()
     outside = classified.select("out_of_scope").drop_nulls()
-    wrong = classified.filter(is_scope & ~is_price).with_columns(_message().alias("message"))
-    candidates = classified.filter(is_scope & is_price)
+    wrong = classified.lazy().filter(is_scope & ~is_price).with_columns(message=_message())
+    candidates = classified.lazy().filter(is_scope & is_price).select(CHOSEN).collect()
     placeholders = _spot_placeholders(candidates)
     if placeholders.height:
         candidates = candidates.join(placeholders.select("row"), on="row", how="anti")
@@ -70,48 +89,92 @@ def classify_items(items: Items) -> ClassifiedItems:
         .len()
         .sort("out_of_scope")
     )
+    refused = pl.concat(
+        frame.lazy().select("row", "reason", "message").collect()
+        for frame in (wrong, placeholders, by_key.refused)
+    )
     return ClassifiedItems(
         by_key.chosen,
-        pl.concat([wrong, placeholders, by_key.refused]),
+        refused.join(classified.drop("reason"), on="row", how="left", maintain_order="left"),
         dict(counts.iter_rows()),
+        classified,
     )
 
 
-def _with_facts(items: Items) -> pl.DataFrame:
+def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of ``KEY``, price, the origin columns and the reasons.
 
     ``out_of_scope`` says why an item is left out, ``reason`` why it is refused; they are null where
-    it is a price. ``message`` is null, to be written for those that are refused.
+    it is a price.
     """
-    names = ("productName", "skuName", "meterName", "armSkuName", "armRegionName")
-    tidied = items.rows.with_columns(product_names.tidy(name) for name in names).with_row_index(
-        "row"
-    )
-    products = product_names.product_facts(tidied["productName"])
-    months = pl.Series(list(TERMS.values()), dtype=pl.Int32)
-    terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": months})
+    names = list(NAMES)
+    facts = _facts_of_names(items.rows.select(names).unique(), spelling)
     return (
-        tidied.join(products, on="productName", how="left", maintain_order="left")
-        .join(terms, on="reservationTerm", how="left", maintain_order="left")
+        items.rows.with_row_index("row")
+        .join(facts, on=names, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.col(f"tidy_{name}").alias(name) for name in TIDIED)
+        .drop(f"tidy_{name}" for name in TIDIED)
         .join(items.pages, on="page", how="left", maintain_order="left")
         .with_columns(
             pl.lit("azure").alias("provider"),
-            pl.col("armRegionName").str.to_lowercase().alias("region"),
+            product_names.tidy("armRegionName"),
             pl.col("armSkuName").alias("instance_type"),
+            pl.col("currencyCode").str.to_uppercase().alias("currency"),
+            pl.col("retailPrice").alias("price"),
+        )
+        .with_columns(pl.col("armRegionName").str.to_lowercase().alias("region"))
+        .with_columns(
+            pl.coalesce("out_of_scope_by_name", _first_reason(_scope_rules())).alias(
+                "out_of_scope"
+            ),
+            _first_reason(_refusal_rules()).alias("reason"),
+        )
+    )
+
+
+def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame:
+    """Read what the names of items say. Regions have most combinations of names in common.
+
+    ``names`` has ``NAMES``, each combination once. Returned are ``NAMES`` as they came, tidy_… for
+    those in ``TIDIED``, size (the name of the size in lower case), product_kind, tenancy, os,
+    term_months, purchase_option, out_of_scope_by_name (a reason or null) and is_reduced (spot or
+    low priority).
+    """
+    months = pl.Series(list(TERMS.values()), dtype=pl.Int32)
+    terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": months})
+    lower = pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower")
+    tidied = (
+        names.with_row_index("combination")
+        .with_columns(lower)
+        .join(spelling, on="lower", how="left")
+        .with_columns(pl.coalesce("spelling", "armSkuName").alias("armSkuName"))
+        .with_columns(product_names.tidy(name) for name in TIDIED)
+    )
+    facts = (
+        tidied.join(
+            product_names.product_facts(tidied["productName"]), on="productName", how="left"
+        )
+        .join(terms, on="reservationTerm", how="left")
+        .with_columns(
             pl.col("product_tenancy").fill_null("shared").alias("tenancy"),
             pl.col("product_kind").fill_null("unknown"),
-            pl.col("currencyCode").str.to_uppercase().alias("currency"),
-            money(pl.col("retailPrice")).alias("price"),
             pl.col("term_months").fill_null(0),
             _purchase_option().alias("purchase_option"),
         )
-        .with_columns(_operating_system().alias("os"))
-        .with_columns(
-            _first_reason(_scope_rules()).alias("out_of_scope"),
-            _first_reason(_refusal_rules()).alias("reason"),
+        .select(
+            "combination",
+            "product_kind",
+            "tenancy",
+            "term_months",
+            "purchase_option",
+            *(pl.col(name).alias(f"tidy_{name}") for name in TIDIED),
+            pl.col("armSkuName").str.to_lowercase().alias("size"),
+            _operating_system().alias("os"),
+            _first_reason(_scope_rules_of_names()).alias("out_of_scope_by_name"),
+            _names_contain(product_names.SPOT, product_names.LOW_PRIORITY).alias("is_reduced"),
         )
-        .with_columns(pl.lit(None, dtype=pl.String).alias("message"))
     )
+    return names.with_row_index("combination").join(facts, on="combination").drop("combination")
 
 
 def _first_reason(rules: Sequence[Rule]) -> pl.Expr:
@@ -155,11 +218,9 @@ def _operating_system() -> pl.Expr:
     )
 
 
-def _scope_rules() -> list[Rule]:
-    """List why an item is no list price of a machine that can be bought by the hour today."""
+def _scope_rules_of_names() -> list[Rule]:
+    """List the names that no list price of a machine by the hour has."""
     kind = pl.col("product_kind")
-    starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
-    reduced = _names_contain(product_names.SPOT, product_names.LOW_PRIORITY)
     return [
         (pl.col("serviceName").fill_null("") != SERVICE, "another_service"),
         (
@@ -168,11 +229,18 @@ def _scope_rules() -> list[Rule]:
         ),
         ((kind == "promo") | _names_contain(product_names.PROMO), "promo"),
         (pl.col("unitOfMeasure").fill_null("") != HOUR, "unit_other_than_hour"),
-        (money(pl.col("tierMinimumUnits")).fill_null(0) > 0, "later_tier"),
+    ]
+
+
+def _scope_rules() -> list[Rule]:
+    """List why an item is no list price that can be had today, but for its names."""
+    starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
+    return [
+        (pl.col("tierMinimumUnits").fill_null(0) > 0, "later_tier"),
         (ends <= pl.col("observed_at"), "expired"),
         (starts > pl.col("observed_at"), "not_yet_in_force"),
         # Dev/test items of spot and low priority repeat those prices without a license.
-        ((pl.col("purchase_option") == "dev_test") & reduced, "dev_test_of_spot"),
+        ((pl.col("purchase_option") == "dev_test") & pl.col("is_reduced"), "dev_test_of_spot"),
     ]
 
 
@@ -181,14 +249,14 @@ def _refusal_rules() -> list[Rule]:
     option = pl.col("purchase_option")
     reserved = option == "reserved"
     is_placeholder = pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(Money)
-    tier = pl.col("tierMinimumUnits")
+    tier, tier_text = pl.col("tierMinimumUnits"), pl.col("tierMinimumUnits_text")
     return [
         (option.is_null(), "unknown_price_type"),
         (pl.col("region").fill_null("") == "", "no_region"),
         (pl.col("instance_type").fill_null("") == "", "no_size_name"),
         (pl.col("currency").is_null(), "no_currency"),
         (pl.col("price").is_null(), "price_not_a_number"),
-        (tier.is_not_null() & money(tier).is_null(), "tier_not_a_number"),
+        (tier.is_null() & tier_text.is_not_null(), "tier_not_a_number"),
         (pl.col("price") <= 0, "price_not_positive"),
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
@@ -200,16 +268,13 @@ def _refusal_rules() -> list[Rule]:
 
 def _message() -> pl.Expr:
     """Write the reason and the values of the item that matter."""
-    members = [
-        "type",
-        "productName",
-        "skuName",
-        "armSkuName",
-        "armRegionName",
-        "retailPrice",
-        "reservationTerm",
-    ]
-    values = [pl.format("{}={}", pl.lit(m), pl.col(m).fill_null("null")) for m in members]
+    names = ("type", "productName", "skuName", "armSkuName", "armRegionName")
+    members = {
+        **{name: pl.col(name) for name in names},
+        "retailPrice": amount_text("retailPrice"),
+        "reservationTerm": pl.col("reservationTerm"),
+    }
+    values = [pl.format("{}={}", pl.lit(m), text.fill_null("null")) for m, text in members.items()]
     return pl.concat_str([pl.col("reason"), *values], separator=" ")
 
 
@@ -223,7 +288,7 @@ def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("price") == pl.lit(PLACEHOLDER_SPOT).cast(Money))
     )
     if not suspects.height:
-        return suspects
+        return suspects.with_columns(_NO_REASON)
     machine = ["region", "instance_type", "os", "currency"]
     on_demand = (
         rows.filter(pl.col("purchase_option") == "on_demand")
@@ -262,9 +327,10 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     them is chosen; if they do not, all are refused.
     """
     is_repeated = pl.struct(KEY).is_duplicated()
-    single, repeated = rows.filter(~is_repeated), rows.filter(is_repeated)
+    repeated = rows.filter(is_repeated).with_columns(_NO_REASON)
     if not repeated.height:
-        return _ByKey(single, repeated, repeated)
+        return _ByKey(rows, repeated, repeated)
+    single = rows.filter(~is_repeated)
     primary = pl.col("isPrimaryMeterRegion").fill_null(False)
     secondary = (~pl.col("isPrimaryMeterRegion")).fill_null(False)
     is_secondary = secondary & primary.any().over(KEY)
@@ -277,7 +343,7 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     is_first = pl.int_range(pl.len()).over(KEY) == 0
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
     return _ByKey(
-        pl.concat([single, agreed.filter(is_first)]),
+        pl.concat([single, agreed.filter(is_first).select(CHOSEN)]),
         _refuse_duplicates(left.filter(disagree)),
         pl.concat([not_primary, again]),
     )

@@ -1,33 +1,36 @@
 """Read landed Retail Prices pages into one frame of items, exact to the last digit.
 
-Members that are money stay as the vendor wrote them, as text, until ``money`` makes Decimals of
-them: no float comes between, and what is refused is shown as it came.
+Pages of the usual form are read straight into columns (``rows.json_columns``). Any other, such as
+one with an amount that is negative or no number, is decoded item by item: there amounts stay text
+until ``money`` makes Decimals of them. No float comes between, and what is refused is shown as it
+came.
 """
 
+import functools
 import os
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hwprices.landing import strict_json
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages
+from hwprices.providers import PARSER_FAILURES, Pages
 from hwprices.providers.azure import kinds
+from hwprices.rows import json_columns
+from hwprices.rows.json_columns import AMOUNT, FLAG, NUMBER, TEXT
 from hwprices.rows.origin import origins
 from hwprices.rows.prices import read_money
+from hwprices.units import Money
 
-PAGES_AT_ONCE = 16
-"""Pages held in memory before they are decoded. A page of 1,000 items is about 1 MB."""
-
-ITEMS_AT_ONCE = 10_000
-"""Items from which columns are made at once. Fewer cost more by the item, because a column of its
-own has a price; more need more memory."""
+PAGES_AT_ONCE = 4
+"""Pages read together. A page of 1,000 items is about 0.5 MB; one at a time takes a third longer,
+and more need memory for nothing."""
 
 
 class SavingsPlan(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -88,26 +91,61 @@ class Answer(msgspec.Struct, omit_defaults=True):
     NextPageLink: Any = msgspec.UNSET
 
 
-ITEM: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(Item.__struct_encode_fields__, pl.String),
-    "isPrimaryMeterRegion": pl.Boolean,
-    "savingsPlan": pl.List(pl.Struct({"term": pl.String, "retailPrice": pl.String})),
-}
-"""The members of ``Item``, money as text."""
+MEMBERS = tuple(name for name in Item.__struct_encode_fields__ if name != "savingsPlan")
+"""The members of an item that are one value."""
+
+AMOUNTS = ("retailPrice", "tierMinimumUnits")
+"""Those that are money."""
 
 PLANS = {"plan_terms": "term", "plan_prices": "retailPrice"}
 """The columns of an item's savings plans, and the member of a plan that each lists."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: dtype for name, dtype in ITEM.items() if name != "savingsPlan"},
-    **dict.fromkeys(PLANS, pl.List(pl.String)),
+    **dict.fromkeys(MEMBERS, pl.String),
+    **dict.fromkeys(AMOUNTS, Money),
+    "isPrimaryMeterRegion": pl.Boolean,
+    "plan_terms": pl.List(pl.String),
+    "plan_prices": pl.List(Money),
+    **{f"{name}_text": pl.String for name in AMOUNTS},
+    "plan_prices_text": pl.List(pl.String),
 }
-"""Columns of a frame of items: the members of ``Item``, money as text. The savings plans are two
-lists of equal length, their terms and their prices; both are null where the item has none."""
+"""Columns of a frame of items: the members of ``Item``, amounts null where they are none. The
+savings plans are lists of equal length, their terms and their prices; all are null where the item
+has none. The columns that end in _text have amounts as the vendor wrote them. They are null where
+there is one way to write it (``amount_text``)."""
+
+_PLAN_FORM = {"term": TEXT, "retailPrice": AMOUNT, "unitPrice": NUMBER}
+
+_ITEM_FORM = {
+    **dict.fromkeys(_WholeItem.__struct_encode_fields__, TEXT),
+    **dict.fromkeys(AMOUNTS, AMOUNT),
+    "unitPrice": NUMBER,
+    "isPrimaryMeterRegion": FLAG,
+    "savingsPlan": json_columns.list_of(json_columns.object_of(_PLAN_FORM)),
+}
+
+PAGE_FORM = json_columns.object_of(
+    {
+        "Items": json_columns.list_of(json_columns.object_of(_ITEM_FORM)),
+        "Count": NUMBER,
+        "BillingCurrency": TEXT,
+        "CustomerEntityId": TEXT,
+        "CustomerEntityType": TEXT,
+        "NextPageLink": TEXT,
+    }
+)
+"""The usual form of a page, with all that ``Answer`` declares."""
 
 NESTED_MONEY = (b'etailPrice":[', b'etailPrice":{', b'tierMinimumUnits":[', b'tierMinimumUnits":{')
 """What the JSON of items has where money is a list or an object: inside a text, quotes are
 escaped."""
+
+_ENCODED: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(MEMBERS, pl.String),
+    "isPrimaryMeterRegion": pl.Boolean,
+    "savingsPlan": pl.List(pl.Struct({"term": pl.String, "retailPrice": pl.String})),
+}
+"""The members of ``Item`` as they are encoded: amounts as text."""
 
 _DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 
@@ -116,24 +154,11 @@ _DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 class Items:
     """Items of all price pages.
 
-    ``rows`` has ``COLUMNS`` and ``page``. ``pages`` has page and the origin columns of that page.
+    ``rows`` has ``COLUMNS`` and page. ``pages`` has page and the origin columns of that page.
     """
 
     rows: pl.DataFrame
     pages: pl.DataFrame
-
-
-@dataclass(frozen=True)
-class PageItems:
-    """The checked items of one page; ``number`` is its place among the price pages.
-
-    ``json`` is the list of items as msgspec writes it, amounts in quotes. polars makes columns of
-    that in less time than of millions of Python's strings, and beside the decoding of other pages.
-    """
-
-    number: int
-    count: int
-    json: bytes
 
 
 def read_items(pages: Pages) -> Items:
@@ -144,56 +169,109 @@ def read_items(pages: Pages) -> Items:
     """
     results = [r for r in pages.run.results if kinds.is_retail(r.unit.kind)]
     units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
-    price_pages = [page for unit_pages in units for page in unit_pages]
+    numbered = list(enumerate(page for unit_pages in units for page in unit_pages))
+    chunks = [numbered[i : i + PAGES_AT_ONCE] for i in range(0, len(numbered), PAGES_AT_ONCE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        bodies = enumerate(_bodies(pages, price_pages, pool))
-        frames: list[Future[pl.DataFrame]] = []
-        waiting: list[PageItems] = []
-        for unit_pages in units:
-            waiting += _read_unit(pages, unit_pages, list(islice(bodies, len(unit_pages))))
-            if sum(page.count for page in waiting) >= ITEMS_AT_ONCE:
-                frames.append(pool.submit(frame_of_items, waiting))
-                waiting = []
-        frames.append(pool.submit(frame_of_items, waiting))
-        rows = pl.concat([frame.result() for frame in frames]).rechunk()
-    return Items(rows, origins(price_pages))
+        read = list(pool.map(functools.partial(_read_pages, pages), chunks))
+    empty = pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})
+    rows = pl.concat([empty, *(f for frames, _ in read for f in frames)], how="diagonal").rechunk()
+    failures = {number: error for _, errors in read for number, error in errors.items()}
+    if failures:
+        unusable = _leave_out(pages, units, failures)
+        rows = rows.filter(~pl.col("page").is_in(unusable))
+    return Items(rows, origins([page for _, page in numbered]))
 
 
-def _read_unit(
-    pages: Pages, unit_pages: Sequence[Page], bodies: Sequence[tuple[int, bytes]]
-) -> list[PageItems]:
-    """Read the pages of one unit, given as number and content; none if one cannot be read.
+def _read_pages(
+    pages: Pages, numbered: Sequence[tuple[int, Page]]
+) -> tuple[list[pl.DataFrame], dict[int, Exception]]:
+    """Read some pages into frames of ``COLUMNS`` and page; those in _text may lack.
+
+    Returns also what was raised, by page.
+    """
+    bodies = [pages.read(page) for _, page in numbered]
+    numbers = [number for number, _ in numbered]
+    frame = read_columns(bodies, numbers)
+    if frame is not None:
+        return [frame], {}
+    frames: list[pl.DataFrame] = []
+    errors: dict[int, Exception] = {}
+    for number, body in zip(numbers, bodies, strict=True):
+        try:
+            frames.append(read_page(body, number))
+        except PARSER_FAILURES as error:
+            errors[number] = error
+    return frames, errors
+
+
+def _leave_out(
+    pages: Pages, units: Sequence[Sequence[Page]], failures: Mapping[int, Exception]
+) -> list[int]:
+    """Leave out the pages of every unit of which a page could not be read; return their numbers.
 
     Half of a region's prices would look like prices that Azure has withdrawn.
     """
-    if not unit_pages:
-        return []
-    with pages.leave_out(*unit_pages):
-        listed: list[PageItems] = []
-        for page, (number, body) in zip(unit_pages, bodies, strict=True):
-            with pages.parsing(page):
-                listed.append(read_page(body, number))
-        return listed
-    return []
+    unusable: list[int] = []
+    first = 0
+    for unit_pages in units:
+        numbers = range(first, first + len(unit_pages))
+        first += len(unit_pages)
+        failed = [number for number in numbers if number in failures]
+        if failed:
+            with pages.leave_out(*unit_pages), pages.parsing(unit_pages[failed[0] - numbers[0]]):
+                raise failures[failed[0]]
+            unusable += numbers
+    return unusable
 
 
-def _bodies(pages: Pages, price_pages: Sequence[Page], pool: ThreadPoolExecutor) -> Iterator[bytes]:
-    """Read pages in order and ahead: decompression runs beside what the caller does."""
-    waiting: deque[Future[bytes]] = deque()
-    for page in price_pages:
-        waiting.append(pool.submit(pages.read, page))
-        if len(waiting) == PAGES_AT_ONCE:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
-
-
-def read_page(body: bytes, number: int = 0) -> PageItems:
-    """Check one page's body, and write its items anew.
+def read_page(body: bytes, number: int = 0) -> pl.DataFrame:
+    """Read one page's items: ``COLUMNS`` and page, which is ``number``. Those in _text may lack.
 
     Raises:
         ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
             one object; the line names the member that does not fit.
+        RecursionError: it is nested too deep.
+    """
+    frame = read_columns([body], [number])
+    if frame is None:
+        frame = decode_items(body).with_columns(pl.lit(number, dtype=pl.Int32).alias("page"))
+    return frame
+
+
+def read_columns(bodies: Sequence[bytes], numbers: Sequence[int]) -> pl.DataFrame | None:
+    """Read pages of the usual form into ``COLUMNS``, without _text, and page.
+
+    None if one has another form.
+    """
+    answers = json_columns.read_objects(bodies, PAGE_FORM, null_member="NextPageLink")
+    if answers is None:
+        return None
+    lists = answers.field("Items")
+    if lists.null_count or lists.value_lengths().cast(pa.float64()) != answers.field("Count"):
+        return None
+    items = lists.flatten()
+    plans = items.field("savingsPlan")
+    values = plans.flatten()
+    columns = {
+        name: _list_column(plans, values.field(PLANS[name])) if name in PLANS else items.field(name)
+        for name in COLUMNS
+        if not name.endswith("_text")
+    }
+    columns["page"] = pa.array(numbers, pa.int32()).take(pc.list_parent_indices(lists))
+    rows = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+    return cast(pl.Series, pl.from_arrow(rows)).struct.unnest()
+
+
+def _list_column(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
+    """Make lists of other values, as long and as null as ``lists``."""
+    return pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
+
+
+def decode_items(body: bytes) -> pl.DataFrame:
+    """Decode a page of any form, and make ``COLUMNS`` of its items.
+
+    Raises:
+        ValueError: as ``read_page``.
         RecursionError: it is nested too deep.
     """
     answer = _decode(body)
@@ -203,7 +281,15 @@ def read_page(body: bytes, number: int = 0) -> PageItems:
         items = msgspec.json.encode([_with_money_as_text(item) for item in answer.Items])
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
-    return PageItems(number, answer.Count, items)
+    plan = pl.element().struct.field
+    rows = pl.read_json(items, schema=_ENCODED) if answer.Items else pl.DataFrame(schema=_ENCODED)
+    return rows.with_columns(
+        *(pl.col(name).alias(f"{name}_text") for name in AMOUNTS),
+        *(money(pl.col(name)).alias(name) for name in AMOUNTS),
+        pl.col("savingsPlan").list.eval(plan("term")).alias("plan_terms"),
+        pl.col("savingsPlan").list.eval(money(plan("retailPrice"))).alias("plan_prices"),
+        pl.col("savingsPlan").list.eval(plan("retailPrice")).alias("plan_prices_text"),
+    ).select(*COLUMNS)
 
 
 def _with_money_as_text(item: Item) -> Item:
@@ -245,27 +331,23 @@ def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
         strict_json.refuse_repeated_names(body)
 
 
-def frame_of_items(listed: Sequence[PageItems]) -> pl.DataFrame:
-    """Make columns of the items of some pages: ``COLUMNS`` and page."""
-    rows = pl.read_json(
-        b"[" + b",".join(page.json[1:-1] for page in listed if page.count) + b"]", schema=ITEM
-    )
-    numbers = pl.Series([page.number for page in listed], dtype=pl.Int32)
-    counts = pl.Series([page.count for page in listed], dtype=pl.UInt32)
-    member = pl.element().struct.field
-    return rows.select(
-        pl.exclude("savingsPlan"),
-        *(pl.col("savingsPlan").list.eval(member(m)).alias(name) for name, m in PLANS.items()),
-        numbers.repeat_by(counts).explode(empty_as_null=False).alias("page"),
-    )
-
-
 def money(text: pl.Expr) -> pl.Expr:
     """Convert a number as the vendor wrote it, exact to the tenth decimal.
 
     Null where it is not a number or does not fit.
     """
     return read_money(text)
+
+
+def amount_text(name: str) -> pl.Expr:
+    """Write the amount of a column as the vendor did: ``name``_text, or in the one way there is."""
+    return pl.coalesce(f"{name}_text", decimal_text(pl.col(name)))
+
+
+def decimal_text(amount: pl.Expr) -> pl.Expr:
+    """Write an amount as JSON has it: 0.0131, 20363.0."""
+    digits = amount.cast(pl.String).str.strip_chars_end("0")
+    return pl.when(digits.str.ends_with(".")).then(digits + "0").otherwise(digits)
 
 
 def time(text: pl.Expr) -> pl.Expr:

@@ -11,23 +11,40 @@
   derived row.
 """
 
+import itertools
+
 import polars as pl
 
 from hwprices.providers.azure.prices.classify import (
-    KEY,
     TERMS,
     ClassifiedItems,
     classify_items,
 )
-from hwprices.providers.azure.prices.items import COLUMNS, PLANS, Items, money, time
+from hwprices.providers.azure.prices.items import (
+    AMOUNTS,
+    MEMBERS,
+    PLANS,
+    Items,
+    amount_text,
+    decimal_text,
+    time,
+)
 from hwprices.rows import quarantine
 from hwprices.rows.origin import ORIGIN
-from hwprices.rows.prices import PriceRows, price_rows
+from hwprices.rows.prices import PriceRows, rows_without_id, with_ids
 from hwprices.units import HOURS_PER_YEAR, Money
 
-HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved", "savings_plan"]
-"""Purchase options for which a Windows machine without its license has the Linux price. Spot is
-left out: Microsoft's page does not promise it."""
+HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved"]
+"""Purchase options for which a Windows machine without its license has the Linux price, also that
+of savings plans, which on-demand items have. Spot is left out: Microsoft's page does not promise
+it."""
+
+FLAGS = {
+    "availability_flag": ("not_offered_here", "availability_unknown"),
+    "spot_flag": ("spot_equals_on_demand", "spot_above_on_demand"),
+    "host_flag": ("whole_host",),
+}
+"""Columns with one flag at most, and the flags that each may have."""
 
 MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
 """What has one on-demand price at most, and one spot price."""
@@ -38,76 +55,89 @@ def rows_of_items(items: Items, availability: pl.DataFrame) -> PriceRows:
 
     ``availability`` has region and instance_type of what is offered.
     """
-    spelled = Items(_spell_sizes(items.rows, availability), items.pages)
-    classified = classify_items(spelled)
+    classified = classify_items(items, _spelling(availability))
     counts = {f"out_of_scope:{why}": number for why, number in classified.out_of_scope.items()}
     return PriceRows(_rows(classified.chosen, availability), _refused(classified), counts)
 
 
-def _spell_sizes(items: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """Spell armSkuName as the list of sizes does; the two differ in case for some sizes.
+def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
+    """Say how the list of sizes spells each: lower, spelling. armSkuName differs in case for some.
 
     Of several spellings in the list the first in the alphabet counts.
     """
-    spelling = (
-        availability.select("instance_type")
-        .unique()
-        .with_columns(pl.col("instance_type").str.to_lowercase().alias("lower"))
-        .sort("instance_type")
-        .unique("lower", keep="first", maintain_order=True)
-    )
     return (
-        items.with_columns(pl.col("armSkuName").str.strip_chars().str.to_lowercase().alias("lower"))
-        .join(spelling, on="lower", how="left", maintain_order="left")
-        .with_columns(pl.coalesce("instance_type", "armSkuName").alias("armSkuName"))
-        .drop("lower", "instance_type")
+        availability.select(pl.col("instance_type").alias("spelling"))
+        .unique()
+        .with_columns(pl.col("spelling").str.to_lowercase().alias("lower"))
+        .sort("spelling")
+        .unique("lower", keep="first", maintain_order=True)
     )
 
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     """Make rows of the prices table from ``ClassifiedItems.chosen``."""
-    host_flag = pl.when(pl.col("tenancy") == "host").then(pl.lit("whole_host"))
-    flags = pl.concat_list("availability_flag", "spot_flag", host_flag).list.drop_nulls()
     items = (
         chosen.lazy()
-        .select(*KEY, *ORIGIN, *PLANS, "row", "price", "skuId", "meterId", "effectiveStartDate")
-        .join(
-            _availability_flags(chosen, availability).lazy(),
-            on=["region", "instance_type", "tenancy"],
-            how="left",
-            maintain_order="left",
-        )
-        .join(_spot_flags(chosen).lazy(), on="row", how="left", maintain_order="left")
         .rename({"skuId": "sku_id", "meterId": "sku_price_id"})
+        .with_columns(
+            _availability_flag(availability).alias("availability_flag"),
+            _spot_flag(chosen).alias("spot_flag"),
+            pl.when(pl.col("tenancy") == "host").then(pl.lit("whole_host")).alias("host_flag"),
+        )
         .with_columns(
             time(pl.col("effectiveStartDate")).alias("effective_from"),
             pl.col("price").alias("hourly"),
-            flags.alias("flags"),
+            _flags().alias("flags"),
         )
         .collect()  # once: three parts are made of it
         .lazy()
     )
-    listed = pl.concat([_pay_as_you_go(items), _savings_plans(items), _reservations(items)])
-    listed = listed.collect().lazy()  # once: the benefit's rows are made of it
-    return pl.concat([listed, _hybrid_benefit(listed)])
+    benefit = {"os": "windows", "license_model": "byol", "basis": "derived"}
+    listed = [*_list_prices(items), *_list_prices(_with_hybrid_benefit(items), **benefit)]
+    return with_ids(pl.concat(listed).collect()).lazy()
+
+
+def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
+    """Make the rows of all that can be bought of the items, ``constants`` in each."""
+    return [
+        _pay_as_you_go(items, **constants),
+        _savings_plans(items, **constants),
+        *_reservations(items, **constants),
+    ]
+
+
+def _flags() -> pl.Expr:
+    """Make the list of a row's flags.
+
+    All lists that there can be are made once and taken by their number: to make one for each row
+    takes 20 times as long.
+    """
+    lists = [
+        [flag for flag in flags if flag is not None]
+        for flags in itertools.product(*([None, *values] for values in FLAGS.values()))
+    ]
+    number = pl.lit(0, dtype=pl.UInt32)
+    for column, flags in FLAGS.items():
+        place = pl.sum_horizontal(
+            pl.col(column).eq_missing(flag).cast(pl.UInt32) * (i + 1)
+            for i, flag in enumerate(flags)
+        )
+        number = number * (len(flags) + 1) + place
+    return pl.lit(pl.Series(lists, dtype=pl.List(pl.String))).gather(number)
 
 
 def _complete(items: pl.LazyFrame, **constants: pl.Expr | str | int) -> pl.LazyFrame:
-    return price_rows(items, provider="azure", **constants)
+    return rows_without_id(items, provider="azure", **constants)
 
 
-def _pay_as_you_go(items: pl.LazyFrame) -> pl.LazyFrame:
+def _pay_as_you_go(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
     """Make the rows of on demand, spot, low priority and dev/test, as listed."""
-    return _complete(items.filter(pl.col("purchase_option") != "reserved"))
-
-
-def _plan_price() -> pl.Expr:
-    return money(pl.col("plan_prices"))
+    return _complete(items.filter(pl.col("purchase_option") != "reserved"), **constants)
 
 
 def _has_known_plan() -> pl.Expr:
     """Tell whether the term and the price of a savings plan are understood (one plan a row)."""
-    return (pl.col("plan_terms").is_in(list(TERMS)) & (_plan_price() > 0)).fill_null(False)
+    return (pl.col("plan_terms").is_in(list(TERMS)) & (pl.col("plan_prices") > 0)).fill_null(False)
 
 
 def _plans(items: pl.LazyFrame) -> pl.LazyFrame:
@@ -116,97 +146,79 @@ def _plans(items: pl.LazyFrame) -> pl.LazyFrame:
     return items.filter(has_plans).explode(*PLANS, empty_as_null=False)
 
 
-def _savings_plans(items: pl.LazyFrame) -> pl.LazyFrame:
+def _savings_plans(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
     """Make one row for each savings plan of an on-demand item.
 
     Azure bills its hours monthly, or the whole commitment at once for the same total.
     """
     plans = _plans(items.filter(pl.col("purchase_option") == "on_demand"))
     months = pl.col("plan_terms").replace_strict(TERMS, default=None, return_dtype=pl.Int32)
-    return _complete(
-        plans.filter(_has_known_plan()),
-        purchase_option="savings_plan",
-        commitment_plan="compute",
-        term_months=months,
-        payment_option="monthly",
-        hourly=_plan_price(),
-    )
+    values: dict[str, pl.Expr | str] = {
+        "purchase_option": "savings_plan",
+        "commitment_plan": "compute",
+        "term_months": months,
+        "payment_option": "monthly",
+        "hourly": pl.col("plan_prices"),
+    }
+    return _complete(plans.filter(_has_known_plan()), **values, **constants)
 
 
-def _reservations(items: pl.LazyFrame) -> pl.LazyFrame:
+def _reservations(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
     """Make rows of reservations: the whole term at once (listed), and monthly (derived)."""
     reserved = items.filter(pl.col("purchase_option") == "reserved")
     hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)
-    at_once = _complete(
-        reserved,
-        commitment_plan="standard",
-        payment_option="all_upfront",
-        hourly=0,
-        upfront=pl.col("price"),
-        billing_unit="term",
-    )
-    monthly = _complete(
-        reserved,
-        commitment_plan="standard",
-        payment_option="monthly",
-        hourly=pl.col("price") / hours,
-        basis="derived",
-    )
-    return pl.concat([at_once, monthly])
+    at_once: dict[str, pl.Expr | str | int] = {
+        "commitment_plan": "standard",
+        "payment_option": "all_upfront",
+        "hourly": 0,
+        "upfront": pl.col("price"),
+        "billing_unit": "term",
+    }
+    monthly: dict[str, pl.Expr | str | int] = {
+        "commitment_plan": "standard",
+        "payment_option": "monthly",
+        "hourly": pl.col("price") / hours,
+        "basis": "derived",
+    }
+    return [_complete(reserved, **values | constants) for values in (at_once, monthly)]
 
 
-def _hybrid_benefit(listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Make rows of Windows with a license of one's own, at the Linux price.
+def _with_hybrid_benefit(items: pl.LazyFrame) -> pl.LazyFrame:
+    """Choose the Linux items whose prices Windows has with a license of one's own.
 
-    Only for sizes that Azure sells with Windows in the region.
+    Only of sizes that Azure sells with Windows in the region.
     """
     size = ["region", "instance_type", "currency"]
-    shared = listed.filter(pl.col("tenancy") == "shared")
+    shared = items.filter(pl.col("tenancy") == "shared")
     is_on_demand = pl.col("purchase_option") == "on_demand"
     with_windows = shared.filter((pl.col("os") == "windows") & is_on_demand).select(size).unique()
     linux = shared.filter(
         (pl.col("os") == "linux") & pl.col("purchase_option").is_in(HYBRID_BENEFIT_OPTIONS)
     )
-    return _complete(
-        linux.join(with_windows, on=size, how="semi", maintain_order="left").drop("price_id"),
-        os="windows",
-        license_model="byol",
-        basis="derived",
-    )
+    return linux.join(with_windows, on=size, how="semi", maintain_order="left").collect().lazy()
 
 
-def _availability_flags(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """Map region, instance_type, tenancy to availability_flag; null where the size is offered.
+def _availability_flag(availability: pl.DataFrame) -> pl.Expr:
+    """Make the availability_flag of a row; null where the size is offered.
 
     not_offered_here: the region's list of sizes does not have it. availability_unknown: no list
     covers the region, or the row is a dedicated host, which the lists of sizes never have. What is
     derived of an item has its flag.
     """
-    lower = pl.col("instance_type").str.to_lowercase().alias("lower")
-    offered = availability.select("region", lower, pl.lit(True).alias("is_offered")).unique()
-    listed = availability.select("region", pl.lit(True).alias("is_listed")).unique()
-    is_unknown = pl.col("is_listed").is_null() | (pl.col("tenancy") == "host")
+    place = pl.concat_str("region", "size", separator="\x1f")
+    offered = availability.select("region", size=pl.col("instance_type").str.to_lowercase())
+    is_listed = pl.col("region").is_in(availability["region"].unique().implode())
+    is_offered = place.is_in(offered.select(place).to_series().unique().implode())
     return (
-        chosen.select("region", "instance_type", "tenancy")
-        .unique()
-        .with_columns(lower)
-        .join(offered, on=["region", "lower"], how="left")
-        .join(listed, on="region", how="left")
-        .select(
-            "region",
-            "instance_type",
-            "tenancy",
-            pl.when(is_unknown)
-            .then(pl.lit("availability_unknown"))
-            .when(pl.col("is_offered").is_null())
-            .then(pl.lit("not_offered_here"))
-            .alias("availability_flag"),
-        )
+        pl.when(~is_listed | (pl.col("tenancy") == "host"))
+        .then(pl.lit("availability_unknown"))
+        .when(~is_offered)
+        .then(pl.lit("not_offered_here"))
     )
 
 
-def _spot_flags(chosen: pl.DataFrame) -> pl.DataFrame:
-    """Map row to spot_flag, for spot prices at or above the on-demand price of the machine.
+def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
+    """Make the spot_flag of a row, for spot prices at or above the on-demand price of the machine.
 
     There is no market yet for such a size.
     """
@@ -215,18 +227,18 @@ def _spot_flags(chosen: pl.DataFrame) -> pl.DataFrame:
     on_demand = prices.filter(option == "on_demand").select(
         *MACHINE, pl.col("price").alias("on_demand")
     )
-    is_equal = pl.col("price") == pl.col("on_demand")
-    return (
+    not_below = (
         prices.filter(option == "spot")
         .join(on_demand, on=MACHINE, how="inner")
         .filter(pl.col("price") >= pl.col("on_demand"))
-        .select(
-            "row",
-            pl.when(is_equal)
-            .then(pl.lit("spot_equals_on_demand"))
-            .otherwise(pl.lit("spot_above_on_demand"))
-            .alias("spot_flag"),
-        )
+        .select("row", is_equal=pl.col("price") == pl.col("on_demand"))
+    )
+    equal, above = not_below.filter("is_equal")["row"], not_below.filter(~pl.col("is_equal"))["row"]
+    return (
+        pl.when(pl.col("row").is_in(equal.implode()))
+        .then(pl.lit("spot_equals_on_demand"))
+        .when(pl.col("row").is_in(above.implode()))
+        .then(pl.lit("spot_above_on_demand"))
     )
 
 
@@ -235,36 +247,34 @@ def _refused(classified: ClassifiedItems) -> pl.DataFrame:
 
     The item is kept as the vendor wrote it.
     """
-    columns = [
-        "provider",
-        "region",
-        *(name for name in COLUMNS if name not in PLANS),
-        *ORIGIN,
-        "reason",
-        "message",
-    ]
-    frames = [classified.refused, _unknown_plans(classified.chosen)]
+    members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
+    columns = ["provider", "region", *members, *ORIGIN, "reason", "message"]
+    frames = [classified.refused, _unknown_plans(classified)]
     items = pl.concat([frame.select(columns) for frame in frames])
     return quarantine.refused(
         items.lazy(), table="prices", reason=pl.col("reason"), message=pl.col("message")
     ).collect()
 
 
-def _unknown_plans(chosen: pl.DataFrame) -> pl.DataFrame:
+def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
     """Find items with a savings plan whose term or price is not understood; the item is a price.
 
     They come with ``reason`` and ``message``.
     """
+    unknown = _plans(classified.chosen.lazy()).filter(~_has_known_plan()).select("row").collect()
+    amounts = pl.col("plan_prices").list.eval(decimal_text(pl.element()))
     return (
-        _plans(chosen.lazy())
+        classified.all_items.drop("reason")
+        .filter(pl.col("row").is_in(unknown["row"].implode()))
+        .with_columns(pl.coalesce("plan_prices_text", amounts))
+        .explode(*PLANS, "plan_prices_text", empty_as_null=False)
         .filter(~_has_known_plan())
         .with_columns(
             pl.lit("unknown_savings_plan").alias("reason"),
             pl.format(
                 "savings plan term={} retailPrice={}",
                 pl.col("plan_terms").fill_null("null"),
-                pl.col("plan_prices").fill_null("null"),
+                pl.col("plan_prices_text").fill_null("null"),
             ).alias("message"),
         )
-        .collect()
     )
