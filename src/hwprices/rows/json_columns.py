@@ -19,7 +19,8 @@ from hwprices.landing.strict_json import count_names, has_control_characters
 TEXT = pa.string_view()
 FLAG = pa.bool_()
 NUMBER = pa.float64()
-"""A number that is no money. It may come in quotes."""
+"""A number that is no money and enters no published value. The reader also takes one in quotes, and
+some that JSON does not allow: ``01``, ``1.``, ``-.5``."""
 
 AMOUNT = pa.decimal128(20, 10)
 """Money (``units.Money``)."""
@@ -37,6 +38,11 @@ NOT_PLAIN = (
 """Beginnings of amounts that are not plain. A plain one has decimals, as vendors write doubles, and
 there is one way to write it. Of others the reader would cut off decimals or take a text or an
 impossible exponent for a number."""
+
+
+ESCAPES = (b"\\u00", b"\\ud", b"\\uD")
+"""Beginnings of escapes that are left to the decoder. ASCII may look like a name or be part of one.
+Of a pair of halves the reader (arro3-io 0.9.1) makes a wrong character from U+20000 on."""
 
 
 def object_of(members: Mapping[str, pa.DataType]) -> pa.StructType:
@@ -62,15 +68,16 @@ def read_objects(
     Returns:
         One row of the form for each, or None: one is no object of this form or ends early; a member
         is not declared, is null or comes twice in one object; an amount is not plain
-        (``NOT_PLAIN``); there is a control character, which a text must not have, or an escape that
-        may look like a name or be part of one. A comma too many or too few makes no difference:
-        the reader takes commas for blanks, and the members are the same.
+        (``NOT_PLAIN``); there is a control character, which a text must not have, or one of
+        ``ESCAPES``. A comma too many or too few makes no difference: the reader takes commas for
+        blanks, and the members are the same.
     """
     if not all(content.startswith(b"{") for content in contents):
         return None
     content = b" ".join(content.rstrip() for content in contents)
     names = count_names(content)
-    if names is None or b"\\u00" in content or has_control_characters(content):
+    has_escape = any(escape in content for escape in ESCAPES)
+    if names is None or has_escape or has_control_characters(content):
         return None
     try:
         reader = arro3.io.read_json(content, pa.schema(form), batch_size=len(contents))
