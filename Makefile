@@ -69,7 +69,7 @@ bench: $(VENV)/.synced  ## performance: every script of bench/ at full size, and
 	@$(BIN)/python -m bench
 
 bench-check: $(VENV)/.synced  ## the small sizes, their ratios compared with the recorded ones
-	@$(BIN)/python -m bench --check
+	@$(BIN)/python -m bench --check $(SCRIPTS)
 
 serve: $(VENV)/.synced  ## a Prefect server, the scheduled flows and a worker, on this machine
 	@$(BIN)/hwprices serve

@@ -65,6 +65,31 @@ def test_a_ratio_far_above_the_recorded_one_is_reported(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize(("again", "counts"), [(1.9, 1.9), (5.0, 4.0)])
+def test_a_slower_script_is_run_once_more_and_the_lower_ratio_counts(
+    tmp_path, monkeypatch, again, counts
+):
+    monkeypatch.setattr(suite, "RECORDED", tmp_path / "recorded.json")
+    suite.record({"files: copy": 2.0, "other: read": 1.0})
+    names = []
+
+    def run(script, results, *, is_small):
+        names.append(script)
+        results.rows[script] = [measure.Row("copy", "1 MB", 1, ratio=1, cpu_ratio=again)]
+
+    monkeypatch.setattr(suite, "run", run)
+    results = suite.Results(
+        {
+            "files": [measure.Row("copy", "1 MB", 1, ratio=1, cpu_ratio=4.0)],
+            "other": [measure.Row("read", "1 MB", 1, ratio=1.1)],
+        }
+    )
+    suite.run_slower_again(results)
+    assert names == ["files"]
+    assert results.ratios() == {"files: copy": counts, "other: read": 1.1}
+    assert bool(suite.slower(results.ratios(), results.rows)) is (counts == 4.0)
+
+
 def test_a_script_that_fails_or_misses_stops_no_other(monkeypatch):
     def run(command, **_):
         script, file = command[2], command[4]
