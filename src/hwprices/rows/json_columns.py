@@ -39,8 +39,7 @@ NOT_PLAIN = (
 there is one way to write it. Of others the reader would cut off decimals or take a text or an
 impossible exponent for a number."""
 
-
-ESCAPES = (b"\\u00", b"\\ud", b"\\uD")
+UNCERTAIN_ESCAPES = (b"\\u00", b"\\ud", b"\\uD")
 """Beginnings of escapes that are left to the decoder. ASCII may look like a name or be part of one.
 Of a pair of halves the reader (arro3-io 0.9.1) makes a wrong character from U+20000 on."""
 
@@ -69,14 +68,14 @@ def read_objects(
         One row of the form for each, or None: one is no object of this form or ends early; a member
         is not declared, is null or comes twice in one object; an amount is not plain
         (``NOT_PLAIN``); there is a control character, which a text must not have, or one of
-        ``ESCAPES``. A comma too many or too few makes no difference: the reader takes commas for
-        blanks, and the members are the same.
+        ``UNCERTAIN_ESCAPES``. A comma too many or too few makes no difference: the reader takes
+        commas for blanks, and the members are the same.
     """
     if not all(content.startswith(b"{") for content in contents):
         return None
     content = b" ".join(content.rstrip() for content in contents)
     names = count_names(content)
-    has_escape = any(escape in content for escape in ESCAPES)
+    has_escape = any(escape in content for escape in UNCERTAIN_ESCAPES)
     if names is None or has_escape or has_control_characters(content):
         return None
     try:

@@ -7,7 +7,6 @@ came.
 """
 
 import functools
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -171,7 +170,7 @@ def read_items(pages: Pages) -> Items:
     units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
     numbered = list(enumerate(page for unit_pages in units for page in unit_pages))
     chunks = [numbered[i : i + PAGES_AT_ONCE] for i in range(0, len(numbered), PAGES_AT_ONCE)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         read = list(pool.map(functools.partial(_read_pages, pages), chunks))
     empty = pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})
     rows = pl.concat([empty, *(f for frames, _ in read for f in frames)], how="diagonal").rechunk()
