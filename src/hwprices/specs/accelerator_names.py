@@ -33,17 +33,17 @@ Matcher = Callable[[str | None, str], Match | None]
 
 @dataclass(frozen=True)
 class _Rule:
+    """One line of a sheet of names.
+
+    ``specificity``: of how many columns the rule is made. ``fits`` is called with the machine type,
+    and its result is truthy where the rule holds for it: 100 rules are tried on 1,000 types.
+    """
+
     line: int
     vendor_name: str | None
-    pattern: re.Pattern[str] | None
+    specificity: int
+    fits: Callable[[str], object]
     match: Match
-
-    @property
-    def specificity(self) -> int:
-        return (self.vendor_name is not None) + (self.pattern is not None)
-
-    def fits(self, instance_type: str) -> bool:
-        return self.pattern is None or self.pattern.fullmatch(instance_type) is not None
 
 
 def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher:
@@ -110,9 +110,14 @@ def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozens
     return _Rule(
         line,
         None if name is None else name.strip(),
-        None if pattern is None else _compiled(file_line, pattern),
+        (name is not None) + (pattern is not None),
+        _fits_all if pattern is None else _compiled(file_line, pattern).fullmatch,
         Match(row["accelerator_id"], row["count"], row["memory_gib"]),
     )
+
+
+def _fits_all(_instance_type: str) -> bool:
+    return True
 
 
 def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:

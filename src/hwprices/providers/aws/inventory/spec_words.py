@@ -6,6 +6,7 @@ The price list and the EC2 API both write figures like that. Words that hold no 
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _MEMORY = re.compile(rf"({_NUMBER})\s*(MiB|GiB|TiB)", re.IGNORECASE)
@@ -45,12 +46,14 @@ class Disks:
 NO_DISKS = Disks(0.0, 0, None)
 
 
+@lru_cache(maxsize=1024)
 def memory_gib(words: str | None) -> float | None:
     """Read memory in GiB: ``1,952 GiB`` → 1952.0."""
     match = _MEMORY.fullmatch((words or "").strip())
     return (_figure(match[1]) * GIB_PER[match[2].lower()] or None) if match else None
 
 
+@lru_cache(maxsize=1024)
 def network_gbps(words: str | None) -> float | None:
     """Read the highest bandwidth: ``Up to 12.5 Gigabit`` → 12.5, ``8x 100 Gigabit`` → 800."""
     match = _NETWORK.fullmatch((words or "").strip())
@@ -60,6 +63,7 @@ def network_gbps(words: str | None) -> float | None:
     return cards * figure * GIGABITS_PER[match[3].lower()] or None
 
 
+@lru_cache(maxsize=1024)
 def clock_ghz(words: str | None) -> float | None:
     """Read a clock speed: ``Up to 3.1 GHz`` → 3.1."""
     match = _CLOCK.search(words or "")
@@ -72,6 +76,7 @@ def count(words: str | None) -> int | None:
     return int(text) or None if text.isdecimal() and text.isascii() else None
 
 
+@lru_cache(maxsize=1024)
 def disks(words: str | None) -> Disks | None:
     """Read disks: ``2 x 900 NVMe SSD`` → 2 of 1800 GB together, ``EBS only`` → none at all.
 
