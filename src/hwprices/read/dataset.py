@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.argument_types import check_arguments
 from hwprices.read.find.options import Names, Options, PastOptions, named_options
 from hwprices.read.releases import latest_version, read_manifest, versions
 from hwprices.read.root import resolve
@@ -67,6 +68,7 @@ class Dataset:
         """
         return list(self.release.tables)
 
+    @check_arguments
     def files(self, table: str) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
 
@@ -105,6 +107,7 @@ class Dataset:
         if obstacle := self.store.obstacle(key):
             raise HwpricesError(f"{self.store.uri(key)} is {obstacle}, not a file", DAMAGED)
 
+    @check_arguments
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame; nothing is read until it is collected.
 
@@ -251,6 +254,7 @@ class Dataset:
         files = [file for table in self.tables for file in self._local_files(table)]
         return sql.lock(connection, files)
 
+    @check_arguments
     def query(self, sql: str) -> pl.DataFrame:
         """Ask in DuckDB's SQL, in which each table is a view, and give the rows as a frame.
 
@@ -417,6 +421,7 @@ class Dataset:
         own = rules.given(overlays)
         return compare(self, *names, equals=equals, overlays=own, **options).rows
 
+    @check_arguments
     def explain(
         self,
         price: str,
@@ -448,6 +453,7 @@ class Dataset:
         )
         return explain.explain(self, price_id)
 
+    @check_arguments
     def device(
         self,
         name: str,
@@ -473,6 +479,7 @@ class Dataset:
 
         return device(self, name, ownership or DEFAULTS, usd_per or {})
 
+    @check_arguments
     def recommend(
         self,
         model_parameters: float | str,
@@ -582,6 +589,7 @@ class Dataset:
 
         return overview.coverage(self)
 
+    @check_arguments
     def column_coverage(self, *providers: str) -> pl.DataFrame:
         """Give one row for each column of each table: in how many rows it has a value.
 
@@ -605,6 +613,7 @@ class Dataset:
 
         return overview.quarantine(self)
 
+    @check_arguments
     def export(
         self,
         target: str | Path,
@@ -672,6 +681,7 @@ class Dataset:
         return faults(self.store, self.release)
 
 
+@check_arguments
 def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.argument_types import check_arguments, check_fields
 from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
@@ -44,6 +45,7 @@ class Ownership:
     has no cost in USD."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         read_rates(self.usd_per)  # refuses what is no rate
         used = 0 < self.lifetime_years < math.inf and 0 < self.utilisation <= 1
         grid = self.grid_gco2e_per_kwh or 0.0
@@ -162,6 +164,7 @@ NOT_COMPARED = {
 """Code of not_compared: why there is no break-even, with the currency or accelerator."""
 
 
+@check_arguments
 def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.read import age
+from hwprices.read.argument_types import check_arguments
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures, lookup, measured
@@ -48,6 +49,7 @@ CPU_FEATURES = {
 format."""
 
 
+@check_arguments
 def device(
     dataset: Tables,
     name: str,

@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
+from hwprices.read.argument_types import check
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.tables import Tables
 from hwprices.schemas.keys import PRICE_KEY
@@ -216,6 +217,8 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
     Raises:
         HwpricesError: the answer has no such column.
     """
+    check("sort", by, str)
+    check("descending", descending, bool)
     name = by.strip().replace("-", "_").lower()
     column = SORTABLE.get(name, name)
     if column not in rows.columns:

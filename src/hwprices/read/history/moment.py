@@ -36,13 +36,13 @@ def instant(when: When) -> datetime:
         return _in_utc(when)
     if isinstance(when, date):
         return datetime.combine(when, time.max, UTC)
-    if layout.is_version(when):
-        return version_time(when)
     try:
+        if layout.is_version(when):
+            return version_time(when)
         return instant(_parsed(when))
-    except ValueError:
+    except (ValueError, TypeError):
         raise HwpricesError(
-            f"{when[:40]!a} is no day, time or version",
+            f"{when!a:.40} is no day, time or version",
             "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices releases lists them.",
         ) from None
 

@@ -112,9 +112,13 @@ def given(overlays: str | Path | Overlays | None) -> Overlays | None:
     """Read the rules where the path of their file is given; others are given as they are.
 
     Raises:
-        HwpricesError: see ``load``.
+        HwpricesError: see ``load``; or they are neither.
     """
-    return load(overlays) if isinstance(overlays, str | Path) else overlays
+    if isinstance(overlays, str | Path):
+        return load(overlays)
+    if overlays is not None and not isinstance(overlays, Overlays):
+        raise HwpricesError(f"overlays takes no {overlays!r:.40}", "Give a file of rules in YAML.")
+    return overlays
 
 
 def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlays:

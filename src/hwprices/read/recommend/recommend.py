@@ -13,6 +13,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.formulas import training
+from hwprices.read.argument_types import check_arguments
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.assumptions import assumptions
@@ -56,6 +57,7 @@ OF_LANGUAGE_MODELS = (
 """Arguments of ``recommend`` that models of images, speech and video do not have."""
 
 
+@check_arguments
 def recommend(
     model_parameters: float | str,
     workload: str = "inference",
