@@ -92,11 +92,12 @@ NOT_RUN = {
     "sudo -u hwprices env PREFECT_HOME=/var/lib/hwprices/.prefect"
     " PREFECT_API_URL=http://127.0.0.1:4200/api /opt/hwprices/bin/hwprices deploy systemd": DEPLOYS,
     "sudo systemctl enable --now hwprices-worker hwprices-status.timer": INSTALLS,
+    "sudo install -m 600 /dev/null /etc/hwprices.env": INSTALLS,
     "export PREFECT_API_URL=https://prefect.example.com/api": DEPLOYS,
     "hwprices deploy systemd": DEPLOYS,
     "hwprices deploy kubernetes --job-template deploy/kubernetes/job-template.json": DEPLOYS,
     "hwprices deploy ecs": DEPLOYS,
-    "cp deploy/example.env deploy/.env": INSTALLS,
+    "install -m 600 deploy/example.env deploy/.env": INSTALLS,
     "docker compose --env-file deploy/.env -f deploy/compose.yaml up --detach": INSTALLS,
 }
 """Commands that are not run here, and why."""

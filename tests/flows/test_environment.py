@@ -150,10 +150,33 @@ def test_the_servers_of_deploy_delete_old_runs(project: Path, tmp_path: Path) ->
     systemd = dict(re.findall(r"^Environment=(\w+)=(.*)$", unit, re.MULTILINE))
     services = yaml.safe_load((project / "deploy/compose.yaml").read_text())["services"]
     compose = services["prefect"]["environment"]
-    # another name of PREFECT_SERVER_DATABASE_CONNECTION_URL
-    del compose["PREFECT_API_DATABASE_CONNECTION_URL"], systemd["PREFECT_HOME"]
+    del systemd["PREFECT_HOME"]
     for variables in (systemd, compose):
         assert prefect_settings(variables, tmp_path) == DELETES
+
+
+PRINT_DATABASE = """
+import json
+from prefect.settings import get_current_settings
+from sqlalchemy import make_url
+url = make_url(get_current_settings().server.database.connection_url.get_secret_value())
+print(json.dumps([url.drivername, url.host, url.port, url.database, url.username, url.password]))
+"""
+
+
+def test_a_password_with_any_signs_reaches_postgres(project: Path, tmp_path: Path) -> None:
+    """``openssl rand -base64 24`` gives them; within an address they ended the server's start."""
+    password = "p@ss/w:rd#1%2F?+="
+    services = yaml.safe_load((project / "deploy/compose.yaml").read_text())["services"]
+    variables = {
+        name: re.sub(r"\$\{POSTGRES_PASSWORD:[^}]*\}", password, value)
+        for name, value in services["prefect"]["environment"].items()
+    }
+    others = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
+    home = {"PREFECT_HOME": str(tmp_path)}
+    printed = _run(PRINT_DATABASE, {**others, **home, **variables}).stdout
+    expected = ["postgresql+asyncpg", "postgres", 5432, "prefect", "prefect", password]
+    assert json.loads(printed) == expected
 
 
 def test_what_a_server_of_ones_own_needs_is_documented(project: Path) -> None:
