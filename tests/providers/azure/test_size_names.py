@@ -57,6 +57,12 @@ def test_any_text_is_a_size_or_none(text: str) -> None:
     assert size is None or text.startswith(("Standard_", "Basic_"))
 
 
+def test_endless_numbers_are_no_size() -> None:
+    """Python refuses to read 5,000 digits, which would end the whole provider."""
+    digits = 5_000 * "9"
+    assert parse_size(f"Standard_D{digits}s_v5") is parse_size(f"Standard_E8-{digits}s_v5") is None
+
+
 @pytest.mark.parametrize(
     ("name", "series", "vendor"),
     [

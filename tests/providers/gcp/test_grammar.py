@@ -385,6 +385,19 @@ def test_what_is_not_understood_is_not_guessed_at(description: str, group: str, 
     assert classified(description, group, usage) is None
 
 
+@pytest.mark.parametrize(
+    "description",
+    [
+        f"Licensing Fee for SUSE Linux Enterprise Server {5_000 * '9'} (CPU cost)",
+        f"Licensing Fee for SLES 15 For SAP License on VM with {5_000 * '9'} VCPU",
+        "Licensing Fee for SLES 15 For SAP License on VM with any VCPU",
+    ],
+)
+def test_a_license_with_an_unknown_number_is_not_understood(description: str) -> None:
+    """Python refuses to read 5,000 digits; words without a number would mean all machines."""
+    assert Descriptions().read(description) is None
+
+
 def test_windows_rhel_and_sles() -> None:
     def license_of(text: str) -> PricedComponent:
         part = classified(text, "Google", family="License")

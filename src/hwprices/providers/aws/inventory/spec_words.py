@@ -19,6 +19,10 @@ _DISKS = re.compile(
 )
 _GENERATION = re.compile(r"[a-z]+(\d+)")
 
+LONGEST = 200
+"""Characters of words that are read; the longest of the recorded lists are 16. In endless ones the
+rules would look for a figure for hours."""
+
 MIB_PER_GIB = 1024
 
 GIB_PER = {"mib": 1 / MIB_PER_GIB, "gib": 1.0, "tib": 1024.0}
@@ -49,14 +53,14 @@ NO_DISKS = Disks(0.0, 0, None)
 @lru_cache(maxsize=1024)
 def memory_gib(words: str | None) -> float | None:
     """Read memory in GiB: ``1,952 GiB`` → 1952.0."""
-    match = _MEMORY.fullmatch((words or "").strip())
+    match = _MEMORY.fullmatch(_text(words))
     return (_figure(match[1]) * GIB_PER[match[2].lower()] or None) if match else None
 
 
 @lru_cache(maxsize=1024)
 def network_gbps(words: str | None) -> float | None:
     """Read the highest bandwidth: ``Up to 12.5 Gigabit`` → 12.5, ``8x 100 Gigabit`` → 800."""
-    match = _NETWORK.fullmatch((words or "").strip())
+    match = _NETWORK.fullmatch(_text(words))
     if not match:
         return None
     cards, figure = int(match[1] or 1), _figure(match[2])
@@ -66,13 +70,13 @@ def network_gbps(words: str | None) -> float | None:
 @lru_cache(maxsize=1024)
 def clock_ghz(words: str | None) -> float | None:
     """Read a clock speed: ``Up to 3.1 GHz`` → 3.1."""
-    match = _CLOCK.search(words or "")
+    match = _CLOCK.search(_text(words))
     return (_figure(match[1]) or None) if match else None
 
 
 def count(words: str | None) -> int | None:
     """Read a count above 0: ``96`` → 96, ``NA`` → None."""
-    text = (words or "").strip().replace(",", "")
+    text = _text(words).replace(",", "")
     return int(text) or None if text.isdecimal() and text.isascii() else None
 
 
@@ -82,7 +86,7 @@ def disks(words: str | None) -> Disks | None:
 
     None where the words say nothing of disks (``NA``).
     """
-    text = (words or "").strip()
+    text = _text(words)
     if text.lower() == "ebs only":
         return NO_DISKS
     match = _DISKS.fullmatch(text)
@@ -119,6 +123,11 @@ def cpu_vendor(processor: str) -> str | None:
 def arch(processor: str) -> str | None:
     """Name the instruction set of a CPU model as the price list writes it."""
     return ARCHITECTURES.get(cpu_vendor(processor) or "")
+
+
+def _text(words: str | None) -> str:
+    """Return the words without blanks at the ends, and no text for those that hold no figure."""
+    return words.strip() if words and len(words) <= LONGEST else ""
 
 
 def _figure(text: str) -> float:

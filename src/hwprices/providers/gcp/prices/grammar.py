@@ -130,8 +130,8 @@ _WINDOWS = (
     r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?"
     r"(?: Edition)?"
 )
-_SLES = r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d+)(?: SP\d+)?"
-_RHEL = r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d+)"
+_SLES = r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d{1,3})(?: SP\d+)?"
+_RHEL = r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d{1,3})"
 _RHEL_SAP = f"{_RHEL} for SAP with High Availability and Update Services"
 _SHARED_CORE = r" on (?P<shared_core>f1-micro|g1-small)"
 
@@ -141,8 +141,8 @@ LICENSE_RULES: Final[dict[str, str]] = {
     "sles": rf"{_SLES} \(CPU cost\)",
     "sles_shared_core": f"{_SLES}{_SHARED_CORE}",
     "sles_sap": (
-        r"Licensing Fee for SLES (?P<version>\d+) For SAP(?: License)?"
-        r" on VM with (?P<band>[\w ]+?) VCPU"
+        r"Licensing Fee for SLES (?P<version>\d{1,3}) For SAP(?: License)?"
+        r" on VM with (?P<band>(?:up to )?\d{1,4}(?: to \d{1,4}| or more)?) VCPU"
     ),
     "rhel": rf"{_RHEL} on VM with (?P<band>up to 8|9 to 127|128) VCPU(?: or more)?",
     "rhel_sap": rf"{_RHEL_SAP} on VM with (?P<band>up to 8|9 to 127|128 or more) VCPU",
