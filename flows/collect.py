@@ -65,14 +65,15 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
         SkippedError: all kinds requested need an account, and there is none.
         HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
     """
-    return collector.plan(regions, kinds)
+    with limits.stop_after(collector.longest(), f"the plan of {collector.provider.name}"):
+        return collector.plan(regions, kinds)
 
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
 def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
     """Fetch and land one unit's pages, within a limit of the server if one is named."""
     with limits.place(limit):
-        return collector.fetch(unit)
+        return collector.fetch(unit, limits.stop_after)
 
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)

@@ -10,6 +10,9 @@ from contextlib import contextmanager, suppress
 from prefect import get_client
 from prefect.concurrency.sync import concurrency
 from prefect.exceptions import ObjectAlreadyExists
+from prefect.utilities.timeout import timeout
+
+from hwprices.errors import FetchError
 
 COLLECT_SECONDS = 6 * 3600
 """A collection that takes longer fails: the next one of its own deployment would begin meanwhile.
@@ -18,6 +21,30 @@ prefect.yaml has them every six hours, that of AWS's spot prices every hour."""
 PUBLISH_SECONDS = 3600
 """prefect.yaml publishes every hour. The sample takes seconds, 18 million prices three minutes
 (docs/performance.md)."""
+
+
+class _TooLongError(TimeoutError):
+    """What runs within ``stop_after`` has not ended in time."""
+
+
+@contextmanager
+def stop_after(seconds: float, name: str) -> Iterator[None]:
+    """Interrupt what takes longer than ``seconds`` in this thread; ``name`` is what it fetches.
+
+    landing.limits checks the time with each piece of a body. An answer whose headers have no end
+    has no body, and every byte of it begins the read timeout anew, in httpx as in the SDKs.
+
+    Raises:
+        FetchError: it has been interrupted, between two steps of Python.
+    """
+    try:
+        with timeout(seconds=seconds, timeout_exc_type=_TooLongError):
+            yield
+    except _TooLongError:
+        raise FetchError(
+            f"{name} takes longer than {seconds:g} s",
+            "Try again later, or raise HWPRICES_UNIT_DEADLINE.",
+        ) from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ this step is the same for sample and live data.
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -21,6 +22,12 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult, check_name
 from hwprices.providers import Context, SkippedError
 from hwprices.settings import Settings
 from hwprices.storage import layout
+
+StopAfter = Callable[[float, str], AbstractContextManager[None]]
+
+
+def _never(_seconds: float, _name: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Collector:
@@ -105,16 +112,25 @@ class Collector:
         has_account = any(unit.kind in of_account for unit in units)
         return self.settings.source == "live" and not has_account and set(kinds) <= of_account
 
-    def fetch(self, unit: Unit) -> UnitResult:
+    def longest(self) -> float:
+        """Return the seconds after which a unit is stuck: its deadline has passed unnoticed."""
+        return self.settings.unit_deadline + self.settings.read_timeout
+
+    def fetch(self, unit: Unit, stop_after: StopAfter = _never) -> UnitResult:
         """Fetch and land one unit.
 
         A failure comes back as a result, so that it fails the unit and not the run.
+
+        Args:
+            unit: what to fetch.
+            stop_after: makes a context that interrupts what is stuck, and raises a FetchError; it
+                is given the seconds and the unit's name. Without it nothing is interrupted.
         """
         try:
             check_name(unit)
             if self.settings.source == "sample":
                 return self._sample.replay(unit, self.landing)
-            with self._slots:
+            with self._slots, stop_after(self.longest(), unit.name):
                 context = self._context_of(unit.name)
                 return UnitResult(unit, "ok", tuple(self.provider.fetch(context, unit)))
         except SkippedError as skipped:
