@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from hwprices.hidden_characters import escaped
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
 from hwprices.read.terminal.console import show
@@ -26,14 +27,14 @@ def print_summary(published: "Published", root: str) -> None:
     show(drawn)
     errors = Console(stderr=True)
     for line in _remedies(published):
-        errors.print(Text(line, style="yellow"), soft_wrap=True)
+        errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
 
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print each error as one line on stderr."""
     errors = Console(stderr=True)
     for line in lines:
-        errors.print(Text.assemble(("error: ", "red"), line), soft_wrap=True)
+        errors.print(Text.assemble(("error: ", "red"), escaped(line)), soft_wrap=True)
 
 
 def _remedies(published: "Published") -> list[str]:

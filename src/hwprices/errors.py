@@ -1,16 +1,19 @@
 """Errors that a person can act on: what went wrong, where, and what to do."""
 
+from hwprices.hidden_characters import escaped
+
 
 class HwpricesError(Exception):
     """Something that a person can mend. ``str()`` gives one line: what went wrong, then the remedy.
 
     ``message`` names the file or endpoint and never holds a credential; ``remedy`` says what to do.
+    Both may quote what came from outside: hidden characters are escaped.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
-        self.message = " ".join(message.split())
-        self.remedy = " ".join(remedy.split())
+        self.message = escaped(" ".join(message.split()))
+        self.remedy = escaped(" ".join(remedy.split()))
 
     def __str__(self) -> str:
         """Join message and remedy, with a full stop between them."""

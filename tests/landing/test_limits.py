@@ -95,6 +95,13 @@ def test_an_error_page_without_end_is_quoted_in_a_line(stub, tmp_path):
     assert "HTTP 404" in refusal(server, tmp_path, client())
 
 
+def test_an_error_page_cannot_steer_a_terminal(stub, tmp_path):
+    body = "\x1b[2J\x1b]0;title\x07 \u202egood\N{ZERO WIDTH SPACE}bye"
+    server = stub().on("/a", Reply(body.encode(), status=404))
+    refused = refusal(server, tmp_path, client())
+    assert r"\x1b[2J\x1b]0;title\x07 \u202egood\u200bbye" in refused
+
+
 def test_all_pages_of_a_unit_share_its_bytes(stub, tmp_path):
     server = stub().on("/a", Reply(bytes(600)))
     http = client(max_unit_bytes=1000).for_unit("aws/prices/us-east-1")

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
-from hwprices.read.terminal.tables import escaped
+from hwprices.hidden_characters import escaped
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
     CollectionReport,

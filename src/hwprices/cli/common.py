@@ -135,7 +135,7 @@ def print_error(error: HwpricesError) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from hwprices.read.terminal.tables import escaped
+    from hwprices.hidden_characters import escaped
 
     # as Text, so that [brackets] in the message are not taken for a style
     line = Text.assemble(("error: ", "red"), escaped(str(error)))

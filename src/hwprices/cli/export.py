@@ -48,7 +48,7 @@ def export(
 
         hwprices export everything.duckdb
     """
-    from hwprices.read.terminal.tables import escaped
+    from hwprices.hidden_characters import escaped
 
     dataset = open_dataset(root, version)
     rules = filters.load_overlays(overlays)

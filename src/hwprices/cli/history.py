@@ -99,7 +99,7 @@ def screen_width() -> int:
 
 def print_lines(lines: list[str]) -> None:
     """Print lines, control characters escaped."""
-    from hwprices.read.terminal.tables import escaped
+    from hwprices.hidden_characters import escaped
 
     for line in lines:
         typer.echo(escaped(line))

@@ -67,7 +67,7 @@ def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = F
 
 def _print_pruned(pruned: "Pruned") -> None:
     """Print what was deleted."""
-    from hwprices.read.terminal.tables import escaped
+    from hwprices.hidden_characters import escaped
     from hwprices.read.wording import counted
 
     if pruned.releases:

@@ -170,7 +170,7 @@ def verify(
     """
     import polars
 
-    from hwprices.read.terminal.tables import escaped
+    from hwprices.hidden_characters import escaped
 
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)

@@ -4,9 +4,9 @@ Texts come from vendors: each is escaped, so that it is neither Markdown nor HTM
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
+from hwprices import hidden_characters
 from hwprices.read.history import news
 from hwprices.read.history.news import WORDS
 from hwprices.storage.release_notes import Move, ProviderNote, ReleaseNotes, Sold
@@ -18,17 +18,12 @@ MAX_LENGTH = 300
 """Characters of a text from outside."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def escaped(text: object) -> str:
     """Make a text harmless in Markdown: one line, special and hidden characters escaped."""
     line = " ".join(str(text).split())[:MAX_LENGTH]
-    shown = "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) in _HIDDEN else c
-        for c in line
-    )
-    harmless = _SPECIAL.sub(r"\\\1", shown)
+    harmless = _SPECIAL.sub(r"\\\1", hidden_characters.escaped(line))
     return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # or GitHub links them
 
 

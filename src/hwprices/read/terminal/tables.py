@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -11,6 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Column, Table
+
+from hwprices.hidden_characters import escaped
 
 THOUSAND = 1_000
 MILLION = 1_000_000
@@ -22,24 +23,6 @@ ROOM_FOR_WORDS = 24  # columns that a text broken into lines has at least
 ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
 
 MAX_LISTED = 8  # regions or machines shown before "and n more"
-
-
-HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories of characters that steer a terminal or the direction of writing, or show
-nothing."""
-
-
-def escaped(text: str) -> str:
-    """Show control and bidi characters as Python would write them; line breaks stay."""
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text
-    return "".join(_escaped_character(character) for character in text)
-
-
-def _escaped_character(character: str) -> str:
-    if character == "\n" or unicodedata.category(character) not in HIDDEN:
-        return character
-    return character.encode("unicode_escape").decode()
 
 
 class Escaped:
