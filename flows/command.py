@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from hwprices import providers
+from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
 from hwprices.settings import Settings, describe, load
@@ -122,6 +123,9 @@ def refresh(
     """
     try:
         settings = _checked_settings(source, root, provider, accept)
+        screen.print_warnings(
+            f"the variable {name} is no setting. {remedy}" for name, remedy in unknown_variables()
+        )
         outcome = _run_flow(settings, provider, region, kind, accept)
         requested = provider or providers.names()
         outcome = replace(outcome, strict=strict, requested=requested)

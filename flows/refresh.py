@@ -18,6 +18,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from hwprices import providers as provider_registry
+from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
@@ -77,6 +78,8 @@ def refresh(
             one keeps its rows of the last release.
         HwpricesError: nothing could be published and no provider is to blame.
     """
+    for name, remedy in unknown_variables():
+        get_run_logger().warning("the variable %s is no setting. %s", name, remedy)
     names = providers or provider_registry.names()
     failed = _collect(names, source, root, regions, kinds)
     published = _publish(root, accept, failed)

@@ -37,6 +37,13 @@ def print_errors(lines: Iterable[str]) -> None:
         errors.print(Text.assemble(("error: ", "red"), escaped(line)), soft_wrap=True)
 
 
+def print_warnings(lines: Iterable[str]) -> None:
+    """Print each warning as one line on stderr."""
+    errors = Console(stderr=True)
+    for line in lines:
+        errors.print(Text.assemble(("warning: ", "yellow"), escaped(line)), soft_wrap=True)
+
+
 def _remedies(published: "Published") -> list[str]:
     return [
         f"{result.provider}: {_state(published, result.provider)}, {result.check}: {result.detail}"

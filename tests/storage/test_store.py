@@ -33,6 +33,13 @@ def test_the_root_decides_the_kind_of_store(root, kind):
     assert type(pickle.loads(pickle.dumps(store))) is kind  # Prefect sends stores to other machines
 
 
+@pytest.mark.skipif(os.name == "nt", reason="names of files there are Unicode")
+def test_a_root_whose_name_is_not_in_utf_8_is_an_error(tmp_path):
+    """polars and Prefect would end in errors of their own, of many lines."""
+    with pytest.raises(HwpricesError, match=r"name '.*\\udcff' is not in UTF-8. Choose another"):
+        Store(os.fsdecode(bytes(tmp_path) + b"/\xff"))
+
+
 def test_uris_are_what_other_programs_open(tmp_path):
     assert Store(tmp_path).uri("a/b.parquet") == str(tmp_path / "a/b.parquet")
     assert Store(f"file://{tmp_path}").local("a") == tmp_path / "a"

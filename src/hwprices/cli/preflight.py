@@ -24,9 +24,10 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = False) -> None:
     """Check what a live run will need, before it starts.
 
-    Looks at the root (rights, free space), at each vendor's endpoints, at the credentials that each
-    vendor's SDK finds and at the rights they have. Says what each adds to the dataset, and how to
-    mend what is missing. Collects nothing, and shows no credential. Needs hwprices[pipeline].
+    Looks for misspelt settings, at the root (rights, free space), at each vendor's endpoints, at
+    the credentials that each vendor's SDK finds and at the rights they have. Says what each adds to
+    the dataset, and how to mend what is missing. Collects nothing, and shows no credential. Needs
+    hwprices[pipeline].
 
     Ends with exit status 1 if something failed. A missing account is no failure: the run then
     uses what the vendors give without one.

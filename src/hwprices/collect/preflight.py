@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from hwprices import providers
+from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http, public_url
 from hwprices.landing.pages import Landing
@@ -36,7 +37,10 @@ class Subject:
 
 
 def check_all(settings: Settings, names: Sequence[str]) -> Iterator[Subject]:
-    """Check the root, then each provider of ``names``, as they are done."""
+    """Check misspelt settings and the root, then each provider of ``names``, as they are done."""
+    if unknown := unknown_variables():
+        checks = (Check(name, "absent", "is no setting", remedy) for name, remedy in unknown)
+        yield Subject("Settings", tuple(checks))
     yield Subject("Where releases go", tuple(_check_root(settings.root)))
     for name in names:
         provider = providers.get(name)

@@ -493,4 +493,12 @@ class Bucket(Store):
 
 
 def _without_file_scheme(root: str | Path) -> str:
-    return str(root).removeprefix("file://")
+    text = str(root)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # Python keeps bytes that it cannot decode as surrogates
+        raise HwpricesError(
+            f"the folder's name {text!r} is not in UTF-8",
+            "Choose another folder. If its name is in UTF-8, unset PYTHONUTF8.",
+        ) from None
+    return text.removeprefix("file://")
