@@ -22,6 +22,7 @@ PACKAGE = Path(providers.__file__).parents[1]
 
 READERS = (
     "errors.py",
+    "hidden_characters.py",
     "landing/pages.py",
     "landing/strict_json.py",
     "providers/__init__.py",
