@@ -346,10 +346,63 @@ def test_what_a_description_says(
         ("Capacity Optimized TpuV6e running in Columbus", "capacity_optimized"),
         ("Nvidia L4 Virtual Workstation GPU running in Netherlands", "virtual_workstation"),
         ("N1 Predefined Instance Core suspended in Iowa", "suspended"),
+        ("Sole Tenancy Instance Ram running in Iowa", "sole_tenancy"),
+        ("Commitment: Sole Tenancy Instance Ram in Iowa for 1 Year", "sole_tenancy"),
+        ("N2 Overcommit", "cpu_overcommit"),
+        ("Suspended Instance Ram in Iowa", "suspended"),
+        ("N2 Instance Ram suspended", "suspended"),
+        ("Confidential Core in Iowa", "confidential"),
+        ("N2D Confidential AMD Core in Iowa", "confidential"),
+        ("Commitment: SLES 15 in Iowa for 1 Year", "license_commitment"),
+        ("fee for total VM network bandwidth in Iowa", "network_bandwidth"),
     ],
 )
 def test_what_is_deliberately_no_machine_price(description: str, why: str) -> None:
     assert classified(description, "CPU") == NotAMachinePrice(why)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer"),
+    [
+        (
+            "Commitment v1: A4 Nvidia B200 (1 gpu slice) in Iowa for 1 Year",
+            "Commitment v1: A4 Nvidia B200 (1 gpu slice) running in Iowa for 1 Year",
+        ),
+        (
+            "Commitment v1: TpuV5e in Iowa for 1 Year",
+            "Commitment v1: TpuV5e running in Iowa for 1 Year",
+        ),
+        (
+            "Reserved A3 Core in Iowa in Calendar Mode",
+            "Reserved A3 Instance Core in Iowa in Calendar Mode",
+        ),
+        (
+            "DWS Defined Duration SSD backed Local Storage in Americas",
+            "DWS Defined Duration SSD backed Local Storage running in Americas",
+        ),
+        ("Nvidia L4 running in Iowa", "Nvidia L4 GPU running in Iowa"),
+        (
+            "Licensing Fee for SLES 15 For SAP on VM with 4 VCPU",
+            "Licensing Fee for SLES 15 For SAP License on VM with 4 VCPU",
+        ),
+        (
+            "Licensing Fee for SUSE Linux Enterprise Server 15 (CPU cost)",
+            "Licensing Fee for SUSE Linux Enterprise Server 15 SP6 (CPU cost)",
+        ),
+        (
+            "Licensing Fee for Windows Server 2012 on VM",
+            "Licensing Fee for Windows Server 2012 R2 Datacenter Edition on VM",
+        ),
+        (
+            "Licensing Fee for Windows Server 2012 on VM",
+            "Licensing Fee for Windows Server 2012 Standard on VM",
+        ),
+    ],
+)
+def test_words_that_some_descriptions_leave_out_change_nothing(shorter: str, longer: str) -> None:
+    component = Descriptions().read(shorter)
+    assert isinstance(component, PricedComponent)
+    assert component == Descriptions().read(longer)
 
 
 @pytest.mark.parametrize(
