@@ -65,7 +65,7 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
         SkippedError: all kinds requested need an account, and there is none.
         HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
     """
-    with limits.stop_after(collector.longest(), f"the plan of {collector.provider.name}"):
+    with limits.stop_after(collector.stuck_after(), f"the plan of {collector.provider.name}"):
         return collector.plan(regions, kinds)
 
 

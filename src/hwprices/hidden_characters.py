@@ -8,7 +8,8 @@ import unicodedata
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode's categories of these characters: control, format, surrogates, private use, unassigned,
-and separators of lines and paragraphs. https://www.unicode.org/reports/tr44/#General_Category_Values"""
+and separators of lines and paragraphs.
+https://www.unicode.org/reports/tr44/#General_Category_Values"""
 
 
 def escaped(text: str) -> str:

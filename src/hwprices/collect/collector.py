@@ -26,7 +26,7 @@ from hwprices.storage import layout
 StopAfter = Callable[[float, str], AbstractContextManager[None]]
 
 
-def _never(_seconds: float, _name: str) -> AbstractContextManager[None]:
+def _no_limit(_seconds: float, _name: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -112,11 +112,11 @@ class Collector:
         has_account = any(unit.kind in of_account for unit in units)
         return self.settings.source == "live" and not has_account and set(kinds) <= of_account
 
-    def longest(self) -> float:
-        """Return the seconds after which a unit is stuck: its deadline has passed unnoticed."""
+    def stuck_after(self) -> float:
+        """Return the seconds after which a unit's deadline has passed without being noticed."""
         return self.settings.unit_deadline + self.settings.read_timeout
 
-    def fetch(self, unit: Unit, stop_after: StopAfter = _never) -> UnitResult:
+    def fetch(self, unit: Unit, stop_after: StopAfter = _no_limit) -> UnitResult:
         """Fetch and land one unit.
 
         A failure comes back as a result, so that it fails the unit and not the run.
@@ -130,7 +130,7 @@ class Collector:
             check_name(unit)
             if self.settings.source == "sample":
                 return self._sample.replay(unit, self.landing)
-            with self._slots, stop_after(self.longest(), unit.name):
+            with self._slots, stop_after(self.stuck_after(), unit.name):
                 context = self._context_of(unit.name)
                 return UnitResult(unit, "ok", tuple(self.provider.fetch(context, unit)))
         except SkippedError as skipped:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 SIZE = re.compile(
     r"^(?P<tier>Standard|Basic)_(?P<family>[A-Z]+)(?P<vcpus>\d{1,5})(?:-(?P<constrained>\d{1,5}))?"
-    r"(?P<features>[a-z]*)(?P<middle>(?:_[A-Za-z0-9]+?)*?)(?:_v(?P<version>\d{1,3}))?(?P<promo>_Promo)?$"
+    r"(?P<features>[a-z]*)(?P<middle>(?:_[A-Za-z0-9]+?)*?)(?:_v(?P<version>\d{1,3}))?"
+    r"(?P<promo>_Promo)?$"
 )
 """tier_family+vcpus-constrained+features_accelerator or memory_version.
 
