@@ -253,6 +253,23 @@ def test_g16_h4d_has_a_local_ssd_sku_of_its_own(tmp_path: Path) -> None:
     assert abs(tables.hourly("h4d-highmem-192-lssd") - Decimal("9.4240912603")) < Decimal("1e-9")
 
 
+def test_flex_start_of_h4d_is_an_option_of_its_own(tmp_path: Path) -> None:
+    """No SKU of the sample has it: it is H4D's word for the scheduler alone."""
+    skus = [
+        sku("H4D Instance Core running in Iowa", "0.036075"),
+        sku("H4D Instance Ram running in Iowa", "0.001288"),
+        sku("DWS Flex Start H4D Standard Core running in Iowa", "0.018"),
+        sku("DWS Flex Start H4D Standard Ram running in Iowa", "0.0006"),
+    ]
+    types = [machine_type("h4d-standard-192", 192, 720 * 1024)]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    prices = {option: row["hourly"] for option, row in tables.prices("h4d-standard-192").items()}
+    assert prices == {
+        ("on_demand", 0): 192 * Decimal("0.036075") + 720 * Decimal("0.001288"),
+        ("dws_flex_start", 0): 192 * Decimal("0.018") + 720 * Decimal("0.0006"),
+    }
+
+
 def test_g17_a3_edge_is_not_priced_as_a3_high(tmp_path: Path) -> None:
     skus = [
         sku("A3 Instance Core running in Iowa", "0.020956063"),
