@@ -182,3 +182,8 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     check = checks_of("Where releases go", tmp_path, "azure")["space"]
     assert check.outcome == "absent"
     assert "1,000,000,000 GB" in check.detail
+
+
+def test_a_server_that_redirects_to_no_url_is_one_check(aws: StubServer, tmp_path: Path) -> None:
+    aws.on("/*", Reply(status=302, headers={"Location": "javascript:x", "Set-Cookie": "a=\xff"}))
+    assert checks_of("AWS", tmp_path, "aws")[aws.url].outcome == "failed"

@@ -183,3 +183,38 @@ def test_a_next_page_on_another_host_is_refused():
     ):
         with pytest.raises(FetchError, match="another host"):
             check_same_host("https://prices.azure.com/api", other_host)
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("javascript:alert(1)", "javascript:alert(1)"),
+        ("http://xn--/", "http://xn--/"),
+        ("http://[::1", "(no URL)"),
+        (f"https://h.example/{'x' * 5000}", f"https://h.example/{'x' * 182}"),
+    ],
+    ids=["another scheme", "no name of a host", "no URL", "long"],
+)
+def test_a_redirect_to_anything_is_one_short_line(http, stub, tmp_path, location, shown):
+    server = stub().on("/old", Reply(status=302, headers={"Location": location}))
+    with pytest.raises(FetchError, match=re.escape(f"HTTP 302 to {shown}. Redirects are not")):
+        http.download(f"{server.url}/old", tmp_path / "page")
+    assert len(server.requests) == 1
+
+
+def test_cookies_are_not_kept(http, stub, tmp_path):
+    """One that is not ASCII would end every request after it."""
+    cookie = Reply(BODY, headers={"Set-Cookie": "session=\xff"})
+    server = stub().on("/a", cookie)
+    for name in ("one", "two"):
+        http.download(f"{server.url}/a", tmp_path / name)
+    assert ["Cookie" in request.headers for request in server.requests] == [False, False]
+
+
+def test_a_header_without_sense_is_quoted_short_and_without_secrets(http, stub, tmp_path):
+    encoding = f"Bearer SECRET-1 {'x' * 5000}"
+    server = stub().on("/a", Reply(BODY, headers={"Content-Encoding": encoding}))
+    with pytest.raises(FetchError, match="Content-Encoding bearer") as raised:
+        http.download(f"{server.url}/a", tmp_path / "page")
+    assert "secret-1" not in str(raised.value).lower()
+    assert len(str(raised.value)) < 500

@@ -16,6 +16,7 @@ from hwprices import providers
 from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http, public_url
+from hwprices.landing.download import client as new_client
 from hwprices.landing.pages import Landing
 from hwprices.landing.secrets import redact
 from hwprices.providers import Check, Context, Provider
@@ -112,7 +113,7 @@ def _check_endpoints(settings: Settings) -> Iterator[Check]:
     No credential is sent, the body is not read, and redirects are not followed.
     """
     timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
-    with httpx.Client(timeout=timeout, headers={"User-Agent": "hwprices"}) as client:
+    with new_client(timeout=timeout) as client:
         for url in own_endpoints(settings):
             yield _check_endpoint(client, url)
 
@@ -123,7 +124,7 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
     try:
         with client.stream("GET", url) as response:
             status = response.status_code
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last two: a redirect
         return Check(
             host,
             "failed",

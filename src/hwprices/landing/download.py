@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -35,6 +36,12 @@ __all__ = [
     "check_same_host",
     "public_url",
 ]
+
+QUOTED = 200
+"""Most characters of a server's words in an error. A header may have 100 kB."""
+
+QUOTED_FROM = 10_000
+"""Characters in which secrets are looked for, so that none is cut in two where the quote ends."""
 
 Expect = Literal["json", "csv", "any"]
 Encoding = Literal["identity", "gzip"]
@@ -139,6 +146,20 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or default.get(parts.scheme)
 
 
+def client(*, headers: Mapping[str, str] | None = None, **options: Any) -> httpx.Client:
+    """Make a client that follows no redirect and keeps no cookie.
+
+    No vendor needs cookies. A kept one goes with every request after it, and one whose text is not
+    ASCII cannot be sent.
+    """
+    return httpx.Client(
+        follow_redirects=False,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        headers={"User-Agent": "hwprices", **(headers or {})},
+        **options,
+    )
+
+
 class Http:
     """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments for the tests."""
 
@@ -155,10 +176,11 @@ class Http:
         self._unit_limits: Limits | None = None
         logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs URLs with all parameters
         timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
-        self._client = httpx.Client(
+        self._client = client(
             timeout=timeout,
-            follow_redirects=False,
-            headers={"User-Agent": "hwprices", "Accept-Encoding": "gzip"},
+            headers={"Accept-Encoding": "gzip"},
+            # A hook runs before httpx parses the address of a redirect, which may be none.
+            event_hooks={"response": [_check_status]},
         )
 
     def close(self) -> None:
@@ -236,13 +258,12 @@ class Http:
         try:
             method, body = ("POST", {"query": query}) if query else ("GET", None)
             with self._client.stream(method, url, params=params or None, json=body) as response:
-                _check_status(response)
                 encoding = _encoding(response)
                 _check_type(response, expect)
                 file = _receive(response, into, encoding, page)
         except httpx.HTTPError as error:
             is_stall = isinstance(error, httpx.TimeoutException)
-            reason = f"{type(error).__name__} {error}".strip()
+            reason = _quoted(f"{type(error).__name__} {error}")
             raise _TryAgain(reason, retry.TryAgain(is_stall=is_stall)) from None
         return Downloaded(
             file=file,
@@ -296,7 +317,7 @@ def _check_status(response: httpx.Response) -> None:
         decision = retry.TryAgain(retry.parse_retry_after(header))
         raise _TryAgain(f"HTTP {status}", decision)
     if 300 <= status < 400:
-        target = public_url(response.headers.get("location", "nowhere"))
+        target = _quoted(public_url(response.headers.get("location", "nowhere")))
         raise FetchError(
             f"{url} answers HTTP {status} to {target}",
             "Redirects are not followed: set the endpoint to the new address.",
@@ -313,7 +334,7 @@ def _encoding(response: httpx.Response) -> Encoding:
         return "identity"
     if encoding == "gzip":
         return "gzip"
-    raise _TryAgain(f"Content-Encoding {encoding}, which was not asked for")
+    raise _TryAgain(f"Content-Encoding {_quoted(encoding)}, which was not asked for")
 
 
 def _check_type(response: httpx.Response, expect: Expect) -> None:
@@ -331,8 +352,13 @@ def _first_words(response: httpx.Response) -> str:
     if response.headers.get("content-encoding"):
         return ""
     first = next(response.iter_raw(), b"")
-    words = redact(" ".join(first[:10_000].decode(errors="replace").split()))[:200]
+    words = _quoted(first[:QUOTED_FROM].decode(errors="replace"))
     return f": {words}" if words else ""
+
+
+def _quoted(words: str) -> str:
+    """Return the beginning of a server's words for an error, in one line and without secrets."""
+    return redact(" ".join(words[:QUOTED_FROM].split()))[:QUOTED]
 
 
 def _check_length(response: httpx.Response, received: int, encoding: Encoding) -> None:
