@@ -6,6 +6,7 @@ Files beside the root stand for what a dataset must not read.
 
 import io
 import json
+import os
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
+from hwprices.publish.status import record_failure
+from hwprices.read import status as read_status
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import (
     CollectionReport,
@@ -183,6 +186,12 @@ def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
         (lambda m: m.update(version="../x"), f"(version: '../x' in the directory of {VERSION})"),
         (lambda m: m.update(schema_version="1; x"), "(schema_version: '1; x' is no number)"),
         (lambda m: m.update(schema_version="-1"), "(schema_version: '-1' is no number)"),
+        (lambda m: m["tables"]["prices"].update(rows=2**63), "(tables.prices.rows: it is too"),
+        (lambda m: m.update(created_at="2026-13-01"), "(created_at: '2026-13-01' is no time)"),
+        (
+            lambda m: m["providers"]["aws"].update(observed_from="\x1b[31m"),
+            r"(providers.aws.observed_from: '\x1b[31m' is no time)",
+        ),
     ],
 )
 def test_a_value_that_a_field_may_not_have(root: Path, change: Change, words: str) -> None:
@@ -246,6 +255,47 @@ def test_a_giant_manifest_is_not_read(root: Path, key: str) -> None:
     result = run("query", "select 1", root=root)
     assert result.exit_code == 2
     assert f"{root / key} has 200,000,000,000 bytes, at most 67,108,864 are read" in result.stderr
+
+
+@pytest.mark.parametrize("key", [MANIFEST, layout.LATEST_RELEASE, layout.STATUS])
+@pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(root: Path, key: str, kind: str) -> None:
+    file = root / key
+    file.unlink(missing_ok=True)
+    if kind == "a pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    with pytest.raises(HwpricesError, match=r"is a pipe or device, not a file\. Delete it"):
+        read_status.read(str(root)) if key == layout.STATUS else hwprices.open(root)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"last_try": "x\x1b[31m"}, r"(providers.aws.last_try: 'x\x1b[31m' is no time)"),
+        ({"complete_since": ""}, "(providers.aws.complete_since: '' is no time)"),
+        ({"sheet_seen_on": "2026-02-30"}, "(providers.aws.sheet_seen_on: '2026-02-30' is no time)"),
+        ({"units": {"failed": 2**63}}, f"(providers.aws.units: {2**63} is no count)"),
+    ],
+)
+def test_a_status_with_a_value_that_it_may_not_have(
+    root: Path, entry: dict[str, Any], words: str
+) -> None:
+    providers = {"aws": {"outcome": "failed", **entry}}
+    status = root / layout.STATUS
+    status.write_text(json.dumps({"updated_at": "2026-01-01", "providers": providers}))
+    assert_refused(root, f"{status} is damaged {words}", "status")
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    record_failure(Store(root), "aws", "no answer", started_at=at)  # a damaged file is written anew
+    assert run("status", root=root).exit_code == 1
+
+
+def test_a_giant_status_is_not_read(root: Path) -> None:
+    with (root / layout.STATUS).open("w") as file:
+        file.truncate(200_000_000_000)
+    words = "has 200,000,000,000 bytes, at most 67,108,864 are read"
+    assert words in run("status", root=root).stderr
 
 
 @pytest.mark.parametrize(

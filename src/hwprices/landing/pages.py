@@ -272,7 +272,7 @@ class Landing:
             HwpricesError: it is missing or damaged.
         """
         key = layout.run_manifest(provider, run_id)
-        data = self.store.get(key)
+        data = self.store.get(key, manifests.MAX_BYTES)
         if data is None:
             raise HwpricesError(
                 f"no run {run_id} of {provider} in {self.store.root}",

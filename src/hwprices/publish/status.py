@@ -18,7 +18,7 @@ from hwprices.publish import gate, pointer
 from hwprices.publish.choose import Choice
 from hwprices.publish.write import provider_title
 from hwprices.stage.stage import Staged
-from hwprices.storage import layout, manifests
+from hwprices.storage import layout, manifests, provider_status
 from hwprices.storage.manifests import Origin
 from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
 from hwprices.storage.release_manifest import (
@@ -122,7 +122,7 @@ def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) ->
 def _decode(store: Store, data: bytes) -> Entries:
     """Return the entries of the file; none if it is damaged, because publishing must go on."""
     with suppress(HwpricesError):
-        return manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="").providers
+        return provider_status.decode(data, file=store.uri(layout.STATUS), remedy="").providers
     return {}
 
 

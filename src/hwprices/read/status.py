@@ -13,7 +13,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.age import STALE_AFTER
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
-from hwprices.storage import layout, manifests
+from hwprices.storage import layout, manifests, provider_status
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
 
@@ -61,12 +61,12 @@ def read(root: str) -> Status:
     """
     store = Store(root)
     file = store.uri(layout.STATUS)
-    data = store.get(layout.STATUS)
+    data = store.get(layout.STATUS, manifests.MAX_BYTES)
     if data is None:
         raise HwpricesError(
             f"there is no {file}", "hwprices refresh writes it; or give the dataset with --root."
         )
-    return manifests.decode(data, Status, file=file, remedy="The next refresh writes it anew.")
+    return provider_status.decode(data, file=file, remedy="The next refresh writes it anew.")
 
 
 def parse_age(text: str) -> timedelta:

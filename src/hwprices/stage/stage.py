@@ -196,7 +196,7 @@ def latest(store: Store, provider: str) -> Staged | None:
         HwpricesError: their manifest is damaged.
     """
     key = layout.staged_latest(provider)
-    data = store.get(key)
+    data = store.get(key, manifests.MAX_BYTES)
     if data is None:
         return None
     remedy = "Delete it and collect again."

@@ -4,9 +4,11 @@ Times are ISO 8601 strings in UTC. Ages are not written: the reader knows what t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Literal
 
+from hwprices.errors import HwpricesError
+from hwprices.storage import manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.release_manifest import Trouble
 
@@ -75,3 +77,30 @@ class Status:
 
     updated_at: str
     providers: Mapping[str, ProviderStatus] = field(default_factory=dict)
+
+
+TIMES = ("last_try", "last_success", "complete_since", "sheet_seen_on")
+
+
+def decode(data: bytes, *, file: str, remedy: str) -> Status:
+    """Read ``status.json``, and check its times and counts. See ``manifests.decode``.
+
+    Raises:
+        HwpricesError: it is damaged; names the file and the field.
+    """
+    status = manifests.decode(data, Status, file=file, remedy=remedy)
+    for name, entry in status.providers.items():
+        times = ((field_name, getattr(entry, field_name)) for field_name in TIMES)
+        faults = [
+            f"{field_name}: {time[:40]!a} is no time"
+            for field_name, time in times
+            if time is not None and not manifests.is_time(time)
+        ]
+        faults += [
+            f"units: {count} is no count"
+            for count in astuple(entry.units)
+            if not 0 <= count <= manifests.MAX_COUNT
+        ]
+        for fault in faults:
+            raise HwpricesError(f"{file} is damaged (providers.{name[:40]}.{fault})", remedy)
+    return status

@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Literal
 
 from hwprices.errors import HwpricesError
-from hwprices.storage import layout
+from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 
 MAX_SHOWN = 80  # characters of a wrong value in an error
@@ -253,7 +253,8 @@ def check_release(manifest: ReleaseManifest, version: str, *, file: str, remedy:
 
     Raises:
         HwpricesError: a table has another name than tables have, a file does not lie below the
-            release, a number is negative, or the manifest is that of another release.
+            release, a number is negative or absurd, a time is none, or the manifest is that of
+            another release.
     """
     for field_name, fault in _faults(manifest, version):
         raise HwpricesError(f"{file} is damaged ({field_name}: {fault})", remedy)
@@ -280,13 +281,14 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
     if manifest.previous is not None and not layout.is_version(manifest.previous):
         yield "previous", f"{_shown(manifest.previous)} is no version"
     yield from _faults_of_extras(manifest)
+    yield from _faults_of_times(manifest)
     keys: set[str] = set()
     for name, entry in manifest.tables.items():
         if not layout.is_table_name(name):
             yield "tables", f"{_shown(name)} is no name of a table"
         if not entry.files:
             yield f"tables.{name}.files", "there is none"
-        yield from _negative(f"tables.{name}", entry)
+        yield from _no_counts(f"tables.{name}", entry)
         for index, file in enumerate(entry.files):
             field_name = f"tables.{name}.files[{index}]"
             if file.table != name:
@@ -296,7 +298,7 @@ def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]
             if file.key in keys:
                 yield f"{field_name}.key", f"{_shown(file.key)} is listed twice"
             keys.add(file.key)
-            yield from _negative(field_name, file)
+            yield from _no_counts(field_name, file)
 
 
 def _faults_of_extras(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
@@ -309,11 +311,23 @@ def _faults_of_extras(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
             yield "notes", f"{_shown(name)} is no file of notes"
 
 
-def _negative(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[str, str]]:
-    if entry.rows < 0:
-        yield f"{field_name}.rows", f"{entry.rows} is negative"
-    if entry.bytes < 0:
-        yield f"{field_name}.bytes", f"{entry.bytes} is negative"
+def _faults_of_times(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
+    """Give each time that is none."""
+    times: dict[str, str | None] = {"created_at": manifest.created_at}
+    for name, entry in manifest.providers.items():
+        times[f"providers.{name[:MAX_SHOWN]}.observed_from"] = entry.observed_from
+        times[f"providers.{name[:MAX_SHOWN]}.observed_to"] = entry.observed_to
+    for field_name, time in times.items():
+        if time is not None and not manifests.is_time(time):
+            yield field_name, f"{_shown(time)} is no time"
+
+
+def _no_counts(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[str, str]]:
+    for name, count in (("rows", entry.rows), ("bytes", entry.bytes)):
+        if count < 0:
+            yield f"{field_name}.{name}", f"{count} is negative"
+        elif count > manifests.MAX_COUNT:
+            yield f"{field_name}.{name}", "it is too large"
 
 
 def _shown(text: str) -> str:

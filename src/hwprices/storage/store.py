@@ -41,6 +41,9 @@ https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html,
 https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes and
 https://cloud.google.com/storage/docs/xml-api/reference-status"""
 
+PIPE = "a pipe or device"
+"""What ``obstacle`` calls a file that is read as it is written: reading it may wait for ever."""
+
 METADATA_SERVICE = "169.254.169.254"
 """Where clients ask for credentials that a virtual machine may have, when they know no others.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html"""
@@ -273,7 +276,7 @@ class Folder(Store):
             return None
         if stat.S_ISREG(mode):
             return None
-        return "a directory" if stat.S_ISDIR(mode) else "a pipe or device"
+        return "a directory" if stat.S_ISDIR(mode) else PIPE
 
     def exists(self, key: str) -> bool:
         """Tell whether there is a file of this key."""
@@ -325,8 +328,16 @@ class Folder(Store):
         return super().put(key, data, create=create)
 
     def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
-        """Read a key; None where there is none, or no root folder."""
-        return super().get(key, max_bytes) if self.path.is_dir() else None
+        """Read a key; None where there is none, or no root folder.
+
+        Raises:
+            HwpricesError: it cannot be read, or is a pipe or device, which may have no end.
+        """
+        if not self.path.is_dir():
+            return None
+        if self.obstacle(key) == PIPE:
+            raise HwpricesError(f"{self.uri(key)} is {PIPE}, not a file", "Delete it.")
+        return super().get(key, max_bytes)
 
     def sha256(self, key: str) -> str | None:
         """Hash a file's bytes; None where there is none."""
