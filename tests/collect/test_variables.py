@@ -21,6 +21,12 @@ def test_a_variable_that_nothing_reads_is_listed_with_the_one_that_is_meant() ->
     ]
 
 
+def test_a_service_of_kubernetes_is_no_misspelt_setting() -> None:
+    protocol = "HWPRICES_PAGE_PORT_80_TCP"
+    names = ["HWPRICES_PAGE_SERVICE_HOST", "HWPRICES_SERVICE_PORT_HTTP", "HWPRICES_PORT"]
+    assert unknown_variables([*names, protocol, f"{protocol}_ADDR"]) == []
+
+
 def test_every_variable_in_the_code_and_the_docs_is_known(project: Path) -> None:
     folders = ("src", "flows", "deploy", "docs", ".github")
     files = [path for folder in folders for path in (project / folder).rglob("*")]

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
 
 from hwprices import providers
@@ -19,6 +20,10 @@ OTHERS = {
 }
 """Variables that are no fields of a settings class, and where each is read."""
 
+_OF_KUBERNETES = re.compile(r".*_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_.+)?)")
+"""Variables that Kubernetes makes in every container for a service, whose name may begin so:
+https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables."""
+
 
 def unknown_variables(names: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """List variables beginning with HWPRICES_ that nothing reads: a misspelt one has no effect.
@@ -35,7 +40,7 @@ def unknown_variables(names: Iterable[str] | None = None) -> list[tuple[str, str
     return [
         (name, _remedy(name, sorted(known)))
         for name in sorted(is_set - known)
-        if name.startswith(PREFIX)
+        if name.startswith(PREFIX) and not _OF_KUBERNETES.fullmatch(name)
     ]
 
 
