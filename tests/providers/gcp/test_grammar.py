@@ -451,6 +451,13 @@ def test_a_license_with_an_unknown_number_is_not_understood(description: str) ->
     assert Descriptions().read(description) is None
 
 
+@pytest.mark.parametrize(("family", "usage"), [("Compute", "OnDemand"), ("License", "Preemptible")])
+def test_a_license_must_be_one_by_its_category_too(family: str, usage: str) -> None:
+    fee = "Licensing Fee for Windows Server 2025 Datacenter Edition on VM"
+    assert isinstance(classified(fee, "Google", family="License"), PricedComponent)
+    assert classified(fee, "Google", usage, family) is None
+
+
 def test_windows_rhel_and_sles() -> None:
     def license_of(text: str) -> PricedComponent:
         part = classified(text, "Google", family="License")
