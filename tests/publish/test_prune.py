@@ -182,9 +182,11 @@ def land(store, run, content, *, origin="live"):
 def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manifest):
     store = Store(tmp_path)
     put(store, manifest, NOW - DAY, run="r2")
+    make.stage_frames(store, "r0", make.world(1))
     pages = {
         run: land(store, run, content, origin=origin)
         for run, content, origin in (
+            ("r0", b"its tables are staged", "live"),
             ("r1", b"of the sample", "sample"),
             ("r2", b"published", "live"),
             ("r3", b"needed by nobody", "live"),
@@ -200,7 +202,7 @@ def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manife
     pruned = prune(store, Policy(runs=1))
     assert pruned.runs == ("aws/r5", "aws/r4", "aws/r3")
     assert {run for run, path in pages.items() if not path.exists()} == {"r3"}
-    assert Landing(layout.landing_root(store.root)).runs("aws") == ["r1", "r2", "r6"]
+    assert Landing(layout.landing_root(store.root)).runs("aws") == ["r0", "r1", "r2", "r6"]
     assert read_manifest(store, version(NOW - DAY)).providers["aws"].run_id == "r2"
 
 

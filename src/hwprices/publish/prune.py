@@ -193,8 +193,8 @@ def _runs_of_releases(store: Store) -> set[tuple[str, str]]:
 
 def _staged_runs(store: Store) -> set[tuple[str, str]]:
     """Name the collections of which tables are staged."""
-    keys = (key.split("/") for key in store.keys(layout.STAGED))
-    return {(parts[1], parts[2]) for parts in keys if len(parts) > 3}
+    names = _providers(store, layout.STAGED)
+    return {(name, run) for name in names for run in stage.keys_by_run(store, name)}
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
