@@ -117,3 +117,35 @@ def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
         parts["license"]["quantity"],
         parts["license"]["purchase_option"],
     ) == ("vcpu", 2, "on_demand")
+
+
+def test_licenses_for_sap_are_for_x86_alone_and_each_is_counted_its_own_way(
+    tmp_path: Path,
+) -> None:
+    """Red Hat's is for a vCPU and SUSE's for the machine; spot pays them in full."""
+    sap = "for SAP with High Availability and Update Services on VM with up to 8 VCPU"
+    skus = [
+        *n2_skus(),
+        sku("Spot Preemptible N2 Instance Core running in Iowa", "0.01", usage="Preemptible"),
+        sku("Spot Preemptible N2 Instance Ram running in Iowa", "0.001", usage="Preemptible"),
+        sku("T2A Arm Instance Core running in Iowa", "0.02"),
+        sku("T2A Arm Instance Ram running in Iowa", "0.003"),
+        fee(f"Red Hat Enterprise Linux 9 {sap}", "0.022"),
+        fee("SLES 15 For SAP License on VM with 1 to 2 VCPU", "0.17"),
+        fee("SUSE Linux Enterprise Server 15 (CPU cost)", "0.11"),
+    ]
+    types = [
+        machine_type("n2-standard-2", 2, 8192),
+        machine_type("t2a-standard-2", 2, 8192, architecture="ARM64"),
+    ]
+    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    linux = tables.prices("n2-standard-2")
+    assert {option for option, _ in linux} == {"on_demand", "spot"}
+    for system, license_fee in (("rhel_sap", "0.044"), ("sles_sap", "0.17"), ("sles", "0.11")):
+        licensed = tables.prices("n2-standard-2", os=system)
+        assert {option: row["hourly"] for option, row in licensed.items()} == {
+            option: row["hourly"] + Decimal(license_fee) for option, row in linux.items()
+        }
+    on_arm = {system: tables.prices("t2a-standard-2", os=system) for system in ("sles", "rhel_sap")}
+    assert on_arm["sles"]
+    assert on_arm["rhel_sap"] == tables.prices("t2a-standard-2", os="sles_sap") == {}
