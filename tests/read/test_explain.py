@@ -1,5 +1,7 @@
 """Prices traced back to the vendor's line, on a dataset with its raw pages."""
 
+import gzip
+import hashlib
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
 from hwprices.read import explain, landed
+from hwprices.storage import layout, packed
 from hwprices.storage.store import Store
 
 PRICE_LIST = b""""SKU","RateCode","PricePerUnit"
@@ -162,6 +165,29 @@ def test_an_altered_page_is_reported_and_not_quoted(dataset: hwprices.Dataset) -
     page.write_bytes(page.read_bytes()[:-1])
     (trace,) = explained(dataset, "n2-standard-2").traces
     assert (trace.state, trace.line) == ("altered", "")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        ("json.gz", b"no gzip"),
+        ("csv.gz", gzip.compress(PRICE_LIST)[:-9]),
+        ("json.zst", b"no zstd"),
+        ("csv.zst", b"no zstd"),
+        ("json.zst", packed.pack(b"no JSON")),
+        ("json.zst", packed.pack(b"[" * 100_000)),
+        ("json.zst", packed.pack(b"[%s]" % (b"9" * 5000))),
+        ("json.zst", packed.pack(b'{"skuId": "\xff"}')),
+        ("json.zst", packed.pack(b'{"skuId": "CORE-1", "description": "\\ud800"}')),
+    ],
+)
+def test_a_page_that_is_not_what_its_name_says_is_reported(
+    dataset: hwprices.Dataset, suffix: str, content: bytes
+) -> None:
+    sha256 = hashlib.sha256(content).hexdigest()
+    dataset.store.put(f"{layout.raw('gcp')}/skus/global/{sha256}.{suffix}", content)
+    (trace,) = landed.traces(dataset, "gcp", [("CORE-1", sha256)])
+    assert (trace.state, trace.line) == ("unreadable", "")
 
 
 def test_a_missing_page_is_reported(dataset: hwprices.Dataset) -> None:

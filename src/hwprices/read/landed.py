@@ -4,10 +4,13 @@ import csv
 import hashlib
 import io
 import json
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Literal
+
+import zstandard
 
 from hwprices.read.dataset import Dataset
 from hwprices.storage import layout, packed
@@ -24,9 +27,12 @@ as the savings plans of AWS's large regions, are named and not searched."""
 MOST_LINE_CHARACTERS = 1 << 20
 """Of any other page a longer line is read in parts, for the same reason."""
 
-PageState = Literal["whole", "altered", "missing", "large"]
+PageState = Literal["whole", "altered", "missing", "large", "unreadable"]
 """Whether a page is what was landed; missing where a dataset was copied without its pages; large
-where it was not read for its size."""
+where it was not read for its size; unreadable where it is not what its name says."""
+
+UNREADABLE = (OSError, EOFError, ValueError, RecursionError, zlib.error, zstandard.ZstdError)
+"""What unpacking and parsing raise over content that is not packed so, or no JSON."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,11 @@ def _page(
     state: PageState = "whole"
     if hashlib.sha256(data).hexdigest() != sha256:
         state = "altered"
-    lines = _lines(data, key, skus, most_bytes) if state == "whole" else {}
+    lines: dict[str, Line] | None = {}
+    try:
+        lines = _lines(data, key, skus, most_bytes) if state == "whole" else {}
+    except UNREADABLE:
+        state = "unreadable"
     if lines is None:
         state, lines = "large", {}
     return [Trace(sku, sha256, page, state, *lines.get(sku, NO_LINE)) for sku in skus]
@@ -99,6 +109,9 @@ def _lines(
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
 
     None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
+
+    Raises:
+        UNREADABLE: it is not packed as its name says, or is no JSON, or not in Unicode.
     """
     is_json = layout.page_format(key) == "json"
     limits = [most_bytes] if most_bytes is not None else []
@@ -112,10 +125,10 @@ def _lines(
     if not is_json:
         return _matching_lines(lambda: io.BytesIO(content), skus)
     objects = _objects_with(json.loads(content), set(skus))
-    return {
-        sku: (json.dumps(item, ensure_ascii=False), tuple(_leaves(item)))
-        for sku, item in objects.items()
-    }
+    lines = {sku: json.dumps(item, ensure_ascii=False) for sku, item in objects.items()}
+    for line in lines.values():
+        line.encode()  # JSON may name half a character, which no file or terminal takes
+    return {sku: (line, tuple(_leaves(objects[sku]))) for sku, line in lines.items()}
 
 
 def _matching_lines(
