@@ -146,6 +146,14 @@ def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
         ("- [", "file.yaml:1: "),
         ("- price", "this is no mapping"),
         ("- price: NaN", "NaN is no amount"),
+        ("- price: 1e-39", "1e-39 has more than 20 decimals"),
+        ("- price: 1e-11", "1e-11 is no price"),
+        ("- price: 1e-999999", "1e-999999 has more than 20 decimals"),
+        (f"- price: {'9' * 5000}", "a word has more than 1000 characters"),
+        (
+            f"- match: {{term: {'9' * 5000} years}}\n  price: 1",
+            "a word has more than 1000 characters",
+        ),
         (
             "- discount: 1%\n  match:\n    option: [spot, on-demand]",
             "file.yaml:3: rule 1: no price has the option 'on-demand'",

@@ -49,6 +49,15 @@ KEYS = ("name", "match", *EFFECTS, "currency", "from", "to", "stop")
 
 MAX_BYTES = 1_000_000  # of a file of rules: 100 times the longest that a person writes
 
+MAX_CHARACTERS = 1000  # of one word in it
+
+MAX_DECIMALS = 20
+"""Most digits of an amount after the point. A percentage of a spreadsheet has up to 17, and polars
+takes 38."""
+
+LEAST_PRICE = Decimal("1e-10")
+"""Smallest price that is not 0 with the decimals of ``units.Money``."""
+
 HUNDRED = Decimal(100)
 
 
@@ -207,6 +216,8 @@ class _Reader:
 
         if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
             self.fail("a word is missing here", "Write key: value.", node)
+        if len(node.value) > MAX_CHARACTERS:
+            self.fail(f"a word has more than {MAX_CHARACTERS} characters", "Shorten it.", node)
         return str(node.value).strip()
 
     def match(self, node: Any) -> dict[str, tuple[str, ...]]:
@@ -253,7 +264,7 @@ class _Reader:
             return {"factor": 1 - number / HUNDRED}
         if text.endswith("%"):
             self.fail(f"{kind}: {text} is no amount", "Write discount: 18%.", node)
-        if kind == "price" and number <= 0:
+        if kind == "price" and number < LEAST_PRICE:
             self.fail(f"price: {text} is no price", "Write an amount above 0.", node)
         return {kind: number}
 
@@ -264,6 +275,8 @@ class _Reader:
             self.fail(f"{text} is no number", "Write 18% or 31.00.", node)
         if not number.is_finite() or abs(number) >= 10**9:
             self.fail(f"{text} is no amount", "Write 18% or 31.00.", node)
+        if int(number.as_tuple().exponent) < -MAX_DECIMALS:
+            self.fail(f"{text} has more than {MAX_DECIMALS} decimals", "Write 31.00.", node)
         return number
 
     def currency(self, node: Any) -> str:
