@@ -97,6 +97,23 @@ def test_json_nested_100000_deep_is_one_line(fetch):
     assert "\n" not in line
 
 
+@pytest.mark.parametrize("user", ["{other}\\", "{other}", ""])
+def test_a_next_page_is_on_the_first_host_for_every_parser_of_urls(fetch, stub, user):
+    """Some parsers end a host at a backslash, and send the token to what stands before it."""
+    other = stub().on("/*", Reply.json({"value": []}))
+    address = other.url.removeprefix("http://")
+
+    def page(request):
+        host = request.headers["Host"] if user else address
+        at = f"{user.format(other=address)}@" if user else ""
+        return Reply.json({"value": [{}], "nextLink": f"http://{at}{host}/next"})
+
+    line, server = fetch("azure", page)
+    assert "gives a link that is no URL" in line or "is on another host" in line
+    assert len(server.requests) == 1
+    assert other.requests == []
+
+
 def test_ec2_tokens_without_end_are_noticed(fetch, monkeypatch):
     """Every page names another one. Pages that came are kept, but the unit fails."""
     monkeypatch.setattr(ec2, "MAX_PAGES", 5)

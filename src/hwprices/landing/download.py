@@ -9,6 +9,7 @@ bounded while the body is received (``landing.limits``); of a page that is refus
 
 import copy
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,10 @@ __all__ = [
     "check_same_host",
     "public_url",
 ]
+
+_AUTHORITY = re.compile(r"[\w.-]*(:\d*)?|\[[0-9a-f:.]+\](:\d*)?", re.ASCII | re.IGNORECASE)
+"""Host and port of a link; none in a path. With a user or a backslash the host that is checked may
+be another one than the host that an SDK sends the credential to: ``https://other\\@host/``."""
 
 QUOTED = 200
 """Most characters of a server's words in an error. A header may have 100 kB."""
@@ -115,9 +120,9 @@ def check_link(page: str, link: object) -> str:
     """Return a link that a page gives, as text; ``page`` is the URL of the page.
 
     Raises:
-        FetchError: it is no text, no URL, or has characters that no URL has.
+        FetchError: it is no text, no URL, or not every parser of URLs may find the same host in it.
     """
-    if isinstance(link, str) and _is_url(link):
+    if isinstance(link, str) and _is_url(link) and _AUTHORITY.fullmatch(urlsplit(link).netloc):
         return link
     raise FetchError(
         f"{public_url(page)} gives a link that is no URL: {redact(repr(link))[:100]}",
@@ -133,8 +138,9 @@ def check_same_host(first: str, following: str) -> None:
     """
     check_link(first, following)
     if _origin(first) != _origin(following):
+        other = _quoted(public_url(following))
         raise FetchError(
-            f"the next page of {public_url(first)} is on another host: {public_url(following)}",
+            f"the next page of {public_url(first)} is on another host: {other}",
             "It is not followed. Report it if the vendor has really moved.",
         )
 
