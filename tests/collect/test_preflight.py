@@ -187,3 +187,11 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_server_that_redirects_to_no_url_is_one_check(aws: StubServer, tmp_path: Path) -> None:
     aws.on("/*", Reply(status=302, headers={"Location": "javascript:x", "Set-Cookie": "a=\xff"}))
     assert checks_of("AWS", tmp_path, "aws")[aws.url].outcome == "failed"
+
+
+def test_a_proxy_that_cannot_be_used_is_one_check(
+    aws: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://proxy.example")
+    (check,) = checks_of("AWS", tmp_path, "aws").values()
+    assert (check.outcome, check.remedy) == ("failed", "Write http://host:port, or unset it.")

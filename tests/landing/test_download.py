@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 import time
+import traceback
 
 import pytest
 from tests.helpers.stub_server import Reply
@@ -218,3 +220,19 @@ def test_a_header_without_sense_is_quoted_short_and_without_secrets(http, stub, 
         http.download(f"{server.url}/a", tmp_path / "page")
     assert "secret-1" not in str(raised.value).lower()
     assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("socks5://user:SECRET-1@proxy.example:1080", "a SOCKS proxy is set in HTTPS_PROXY"),
+        ("ftp://user:SECRET-1@proxy.example/", "ALL_PROXY is no URL of a proxy"),
+        ("http://user:SECRET-1/@proxy.example", "ALL_PROXY is no URL of a proxy"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_one_line_without_its_password(monkeypatch, proxy, words):
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where httpx[socks] is not installed
+    with pytest.raises(FetchError, match=words) as raised:
+        Http(load())
+    assert "SECRET" not in "".join(traceback.format_exception(raised.value))

@@ -81,11 +81,11 @@ def _check_room(free_bytes: int) -> Check:
 def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
     try:
         settings = provider.settings(common.model_copy(update={"attempts": 1}))
+        http = Http(settings)
     except HwpricesError as error:
         yield Check("settings", "failed", error.message, error.remedy)
         return
     yield from _check_endpoints(settings)
-    http = Http(settings)
     with scratch_directory() as folder:
         context = Context(settings, Landing(Store(folder)), http, http.now)
         try:

@@ -157,13 +157,28 @@ def client(*, headers: Mapping[str, str] | None = None, **options: Any) -> httpx
 
     No vendor needs cookies. A kept one goes with every request after it, and one whose text is not
     ASCII cannot be sent.
+
+    Raises:
+        FetchError: the proxy of the environment cannot be used. Its URL, which may have a password,
+            is not repeated.
     """
-    return httpx.Client(
-        follow_redirects=False,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        headers={"User-Agent": "hwprices", **(headers or {})},
-        **options,
-    )
+    try:
+        return httpx.Client(
+            follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            headers={"User-Agent": "hwprices", **(headers or {})},
+            **options,
+        )
+    except ImportError:
+        raise FetchError(
+            "a SOCKS proxy is set in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY",
+            "pip install 'httpx[socks]', set an http:// proxy, or unset it.",
+        ) from None
+    except (ValueError, httpx.InvalidURL):
+        raise FetchError(
+            "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is no URL of a proxy",
+            "Write http://host:port, or unset it.",
+        ) from None
 
 
 class Http:
