@@ -8,6 +8,7 @@ from typing import Any
 from hwprices.errors import FetchError
 from hwprices.landing import strict_json
 from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.secrets import redact
 
 
 def read_json(body: Downloaded) -> Any:
@@ -36,8 +37,11 @@ def read_object(body: Downloaded, member: str) -> dict[str, Any]:
 
 
 def other_format(body: Downloaded, problem: str) -> FetchError:
-    """Make the error of a body that is not what the vendor's format says."""
+    """Make the error of a body that is not what the vendor's format says.
+
+    ``problem`` may quote the body; credentials are taken out.
+    """
     return FetchError(
-        f"{public_url(body.url)} {problem}",
+        f"{public_url(body.url)} {redact(problem)}",
         "The vendor's format has changed, or the endpoint setting is wrong.",
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hwprices.landing.secrets import redact
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -142,5 +144,5 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(members):
         names = [name for name, _ in members]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:40]!r} comes twice in one object")
+        raise ValueError(f"the name {redact(twice)[:40]!r} comes twice in one object")
     return result

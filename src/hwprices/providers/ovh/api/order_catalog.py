@@ -10,6 +10,7 @@ from hwprices.landing.download import Downloaded
 from hwprices.landing.json_bodies import other_format, read_object
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
 from hwprices.providers import Context
 from hwprices.storage.scratch import scratch_directory
 
@@ -37,4 +38,6 @@ def _check(body: Downloaded, subsidiary: str) -> None:
     locale = read_object(body, "addons").get("locale")
     named = locale.get("subsidiary") if isinstance(locale, dict) else None
     if named != subsidiary:
-        raise other_format(body, f"is the catalog of {str(named)[:20]}, not of {subsidiary}")
+        raise other_format(
+            body, f"is the catalog of {redact(str(named))[:20]}, not of {subsidiary}"
+        )

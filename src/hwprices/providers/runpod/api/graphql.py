@@ -11,6 +11,7 @@ from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
 from hwprices.providers import Context
 from hwprices.storage.scratch import scratch_directory
 
@@ -47,7 +48,7 @@ def _check(body: Downloaded) -> None:
         raise other_format(body, "is no object")
     if errors := content.get("errors"):
         raise FetchError(
-            f"{public_url(body.url)} refuses the query: {str(errors)[:SHOWN_ERROR]}",
+            f"{public_url(body.url)} refuses the query: {redact(str(errors))[:SHOWN_ERROR]}",
             "RunPod may ask for an account now, or have renamed a field.",
         )
     data: Any = content.get("data")
