@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+import polars as pl
 import pytest
 from click.testing import Result
 from tests.helpers import make
@@ -187,6 +188,23 @@ def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str])
     assert run(*command, root=copy).stderr == (
         f"error: {file} is missing. hwprices verify names the files that are missing or altered.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [(["find", "m0"], {}), (["price", "m0.large"], {}), (["find", "m0"], {"os": 5})],
+    ids=["find without columns", "price without columns", "find with a number for a text"],
+)
+def test_a_table_with_other_columns_is_an_error_in_one_line(
+    copy: Path, command: list[str], columns: dict[str, object]
+) -> None:
+    for file in (copy / "releases").rglob("prices/**/*.parquet"):
+        changed = pl.read_parquet(file).with_columns(**{n: pl.lit(v) for n, v in columns.items()})
+        (changed if columns else pl.DataFrame()).write_parquet(file)
+    result = run(*command, root=copy)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith(f"error: {copy}")
+    assert ".parquet was altered" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -338,6 +338,7 @@ REPLACED = f"'data/{RELEASE_FILE}'"
 FORBIDDEN = [
     "copy (select 1) to 'written.csv'",
     "copy prices to stdout",
+    "update extensions",
     f"copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
     f"explain analyze copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
     f"explain (analyze) copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",

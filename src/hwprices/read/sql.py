@@ -262,11 +262,19 @@ def check(connection: "DuckDBPyConnection", query: Any) -> None:
     """
     statements = connection.extract_statements(query) if isinstance(query, str) else [query]
     for statement in statements:
-        kind, text = statement.type.name, statement.query
+        kind, text = _kind(statement), statement.query
         if not _in_memory(connection, kind, text):
             raise HwpricesError(
                 f"the query may not read or write files ({kind.lower()} is refused)", REMEDY
             )
+
+
+def _kind(statement: Any) -> str:
+    """Return DuckDB's name of a statement's kind."""
+    try:
+        return str(statement.type.name)
+    except ValueError:  # DuckDB's Python package has no name for "update extensions"
+        return "this statement"
 
 
 def _in_memory(connection: "DuckDBPyConnection", kind: str, text: str) -> bool:

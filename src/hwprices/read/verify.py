@@ -29,19 +29,20 @@ def faults(store: Store, release: ReleaseManifest) -> list[str]:
 def explain(error: Exception, store: Store, release: ReleaseManifest) -> HwpricesError | None:
     """Say in one line that a table cannot be read, with the damaged file of a local root.
 
-    ``error`` is what polars raised. Returns None where it is about something else.
+    ``error`` is what polars raised. Returns None where it is about something else, such as a column
+    that no table has while every file of the release matches its checksum.
     """
-    from polars.exceptions import ComputeError
+    from polars.exceptions import ComputeError, PolarsError
 
     is_missing = isinstance(error, FileNotFoundError) and ".parquet" in str(error)
     is_cut = isinstance(error, ComputeError) and str(error).startswith("parquet: ")
-    if not (is_missing or is_cut):
+    if not isinstance(error, PolarsError) and not is_missing:
         return None
     files = (file for table in release.tables.values() for file in table.files)
     keys = {layout.release_file(release.version, file.key): file.sha256 for file in files}
     found = (fault for key, sha256 in keys.items() for fault in _fault(store, key, sha256))
     fault = next(found, None) if store.is_local else None
-    if fault is None and is_missing and store.is_local:
+    if fault is None and not (is_cut or (is_missing and not store.is_local)):
         return None
     return HwpricesError(
         fault or f"cannot read release {release.version} in {store.root}: {first_line(error)}",
