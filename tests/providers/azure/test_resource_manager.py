@@ -203,11 +203,16 @@ def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(
     ids=["403", "401", "html", "half json", "cut", "redirect"],
 )
 def test_a_failure_is_one_line_without_the_subscription(
-    stub: Callable[[], StubServer], tmp_path: Path, reply: Reply, message: str
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    reply: Reply,
+    message: str,
 ) -> None:
     server = stub().on(SKUS, reply)
     with pytest.raises(FetchError, match=message) as caught:
         fetch(tmp_path, server, attempts=1)
+    assert [record for record in caplog.records if record.name.startswith("azure")] == []
     assert "\n" not in str(caught.value)
     assert SUBSCRIPTION not in str(caught.value)
     assert not (tmp_path / "raw").exists()

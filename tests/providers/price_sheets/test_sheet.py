@@ -40,6 +40,11 @@ def sheet(*changes: dict[str, str]) -> Sheet:
     return parse("\n".join(rows).encode())
 
 
+def test_a_sheet_may_begin_with_the_mark_of_excels_utf_8() -> None:
+    rows = "\n".join([",".join(COLUMNS), ",".join(GOOD.values())])
+    assert parse(rows.encode("utf-8-sig")) == parse(rows.encode())
+
+
 def test_a_line_is_read_as_the_page_prints_it() -> None:
     (line,) = sheet({}).lines
     assert (line.price, line.unit, line.gpus) == (Decimal("49.24"), "machine", 8)

@@ -181,7 +181,7 @@ def parse(content: bytes) -> Sheet:
 
 def _text_lines(content: bytes) -> dict[int, str]:
     try:
-        text = content.decode("utf-8").splitlines()
+        text = content.decode("utf-8-sig").splitlines()  # Excel's UTF-8 has a mark
         if sum(1 for _ in csv.reader(text, strict=True)) != len(text):
             raise ValueError("a cell has a line break")
     except (ValueError, csv.Error) as error:

@@ -162,8 +162,9 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
     """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     url = context.settings.azure_arm_url
     limits = context.http.limits()
-    # The SDK's log of requests has their URLs, which hold the subscription's id.
-    logging.getLogger("azure.core.pipeline.policies.http_logging_policy").setLevel(logging.WARNING)
+    # The SDK logs URLs, which hold the subscription's id, a page of text for each login that fails,
+    # and tracebacks over answers that it cannot read. The errors say the same in one line.
+    logging.getLogger("azure").setLevel(logging.ERROR)
     return {
         "base_url": url,
         "credential_scopes": [f"{url}/.default"],
@@ -291,8 +292,6 @@ def _authentication(context: Context, url: str) -> dict[str, Any]:
     check_endpoint(url, credentials=True)
     from azure.identity import DefaultAzureCredential
 
-    # It logs a page of text for each login that fails; the error says the same in one line.
-    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     login = context.shared.setdefault("login", SharedLogin(DefaultAzureCredential))
     return {"credential": login}
 
