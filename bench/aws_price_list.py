@@ -15,6 +15,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.normalise import normalise as parts
 from hwprices.providers.aws.prices.price_list import COLUMNS
+from hwprices.rows import parquet
 from hwprices.storage.packed import PIECE, Writer
 
 measure.load_pandera()
@@ -250,15 +252,28 @@ def project(folder: str) -> None:
     path = landing.store.local(page.key)
     assert path is not None
     list_of_columns = pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS))
-    list_of_columns.sink_parquet(f"{folder}/projected.parquet")
+    write(list_of_columns, f"{folder}/projected.parquet")
 
 
 def normalise(folder: str) -> None:
-    """Normalise the run and write its rows as Parquet."""
+    """Normalise the run and write its rows as Parquet, each table while the next one is read.
+
+    ``stage`` does the same.
+    """
     landing = Landing(f"{folder}/raw")
     run = landing.run("aws", "bench")
-    for part in parts(Pages(run, landing)):
-        part.frame.lazy().sink_parquet(f"{folder}/{part.table}.parquet")
+    with ThreadPoolExecutor(1) as beside:
+        writing = [
+            beside.submit(write, part.frame.lazy(), f"{folder}/{part.table}.parquet")
+            for part in parts(Pages(run, landing))
+        ]
+    for written in writing:
+        written.result()
+
+
+def write(rows: pl.LazyFrame, path: str) -> None:
+    """Compute rows and write them as Parquet, packed as the project's tables are."""
+    rows.sink_parquet(path, compression="zstd", compression_level=parquet.LEVEL)
 
 
 def read_with_pandas(folder: str) -> None:
