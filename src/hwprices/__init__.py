@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hwprices.errors import HwpricesError
+    from hwprices.errors import HwpricesError, HwpricesWarning
     from hwprices.read.dataset import Dataset, open
     from hwprices.read.device.device import device
     from hwprices.read.explain import Explanation
@@ -28,6 +28,7 @@ __all__ = [
     "Dataset",
     "Explanation",
     "HwpricesError",
+    "HwpricesWarning",
     "Limits",
     "Overlays",
     "Ownership",
@@ -43,6 +44,7 @@ _MODULES = {
     "Dataset": "hwprices.read.dataset",
     "Explanation": "hwprices.read.explain",
     "HwpricesError": "hwprices.errors",
+    "HwpricesWarning": "hwprices.errors",
     "Limits": "hwprices.read.recommend.job",
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",

@@ -23,6 +23,10 @@ class HwpricesError(Exception):
         return f"{self.message}{separator}{self.remedy}"
 
 
+class HwpricesWarning(UserWarning):
+    """Something that a person should know of an answer that is given all the same."""
+
+
 class FetchError(HwpricesError):
     """A page could not be downloaded, after all tries."""
 

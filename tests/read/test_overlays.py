@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.read.dataset import Dataset
 from hwprices.read.overlays import apply, rules
 from hwprices.units import Money
@@ -237,3 +237,91 @@ def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> No
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert f"{file}:1: rule 1: lots is no number" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("match", "line"),
+    [
+        (
+            "{provider: google}",
+            "no price of this release has the provider 'google'; the rule changes nothing."
+            " Did you mean gcp?",
+        ),
+        ("{region: europe-west-4}", "the region 'europe-west-4'; the rule changes nothing. Did"),
+        (
+            "{type: [a3-highgpu-8g, a3-higgpu-8g]}",
+            "the machine type 'a3-higgpu-8g'. Did you mean a3-highgpu-8g",
+        ),
+        ("{type: p5}", "It is a family: write family: p5."),
+        ("{family: p55}", "the family 'p55'; the rule changes nothing. Did you mean p5"),
+        ("{accelerator: h100}", "Did you mean nvidia-h100-sxm5-80gb?"),
+        ("{country: netherlands}", "the country 'netherlands'; the rule changes nothing. Write NL"),
+        (
+            "{provider: aws, type: A3-highgpu-8g}",
+            "no price of this release has together: provider aws, machine type A3-highgpu-8g;",
+        ),
+        (
+            "{provider: gcp, option: reserved}",
+            "no price of this release has together: provider gcp, option reserved;",
+        ),
+    ],
+)
+def test_a_rule_that_matches_no_price_of_the_release_says_so(
+    data: Dataset, match: str, line: str
+) -> None:
+    """A rule for the provider google did nothing, and the answer showed list prices."""
+    own = rules.parse(f"- match: {match}\n  discount: 10%", "own.yaml", date(2026, 8, 1))
+    with pytest.warns(HwpricesWarning) as caught:
+        data.find("8xh100", overlays=own)
+    (warning,) = caught
+    assert str(warning.message).startswith("own.yaml:1: rule 1: no price of this release has ")
+    assert line in str(warning.message)
+
+
+def test_a_rule_in_another_currency_than_its_prices_says_so(data: Dataset) -> None:
+    own = rules.parse("- price: 2\n  currency: CHF", day=date(2026, 8, 1))
+    with pytest.warns(HwpricesWarning, match="has currency CHF; the rule changes nothing"):
+        data.price("g6.xlarge", overlays=own)
+
+
+@pytest.mark.parametrize("how", ["find", "price", "compare", "export", "recommend"])
+def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> None:
+    own = rules.parse("- {match: {region: us-esat-1}, discount: 1%}", day=date(2026, 8, 1))
+    asked = {
+        "find": lambda: data.find("8xh100", overlays=own),
+        "price": lambda: data.price("g6.xlarge", overlays=own),
+        "compare": lambda: data.compare("g6.xlarge", "p5.48xlarge", overlays=own),
+        "export": lambda: data.export(tmp_path / "prices.csv", "prices", overlays=own),
+        "recommend": lambda: data.recommend("8B", limits=hwprices.Limits(overlays=own)),
+    }
+    with pytest.warns(HwpricesWarning, match="Did you mean us-east-1") as caught:
+        asked[how]()
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("error::hwprices.errors.HwpricesWarning")
+def test_rules_that_match_and_rules_of_other_days_say_nothing(data: Dataset) -> None:
+    later = "- {match: {type: p9.48xlarge}, discount: 1%, from: 2027-01-01}"
+    data.find("8xh100", overlays=rules.parse(RULES + later, day=date(2026, 8, 1)))
+
+
+def test_rules_for_another_dataset_are_not_all_listed(data: Dataset) -> None:
+    text = "\n".join(f"- {{match: {{type: x{n}.large}}, discount: 1%}}" for n in range(30))
+    with pytest.warns(HwpricesWarning) as caught:
+        data.find("8xh100", overlays=rules.parse(text, day=date(2026, 8, 1)))
+    assert len(caught) == 9
+    assert str(caught[-1].message).startswith("22 more such lines are left out")
+
+
+def test_the_command_warns_in_one_line_beside_its_answer(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "overlays.yaml"
+    file.write_text("- match: {provider: google}\n  discount: 25%\n")
+    arguments = ["find", "8xh100", "--root", str(market), "--overlays", str(file), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("[")
+    warnings = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert warnings == [
+        f"warning: {file}:1: rule 1: no price of this release has the provider 'google'; the rule"
+        " changes nothing. Did you mean gcp?"
+    ]

@@ -1,13 +1,15 @@
 """What all commands share: options, errors in one line, and how answers are printed."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, HwpricesWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +100,8 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         _opened.clear()
         try:
-            command(*args, **kwargs)
+            with _one_line_warnings():
+                command(*args, **kwargs)
         except HwpricesError as error:
             _fail(error)
         except ModuleNotFoundError as missing:
@@ -117,6 +120,23 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+@contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Print each HwpricesWarning as one line on stderr, where Python would quote our source."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", HwpricesWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, HwpricesWarning):
+                print_line("warning: ", "yellow", str(message))
+            else:
+                others(message, category, *place)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def _damage(error: Exception) -> HwpricesError | None:
     """Say which file of the dataset is damaged; None where that is not what went wrong."""
     from hwprices.read.verify import explain
@@ -132,13 +152,18 @@ def _fail(error: HwpricesError) -> None:
 
 def print_error(error: HwpricesError) -> None:
     """Print an error as one line on stderr."""
+    print_line("error: ", "red", str(error))
+
+
+def print_line(label: str, style: str, text: str) -> None:
+    """Print a label in a color and a text as one line on stderr."""
     from rich.console import Console
     from rich.text import Text
 
     from hwprices.hidden_characters import escaped
 
     # as Text, so that [brackets] in the message are not taken for a style
-    line = Text.assemble(("error: ", "red"), escaped(str(error)))
+    line = Text.assemble((label, style), escaped(text))
     Console(stderr=True).print(line, soft_wrap=True)
 
 

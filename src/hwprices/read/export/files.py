@@ -16,7 +16,9 @@ from hwprices.read.export import iceberg
 from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.errors import cannot_write, check_once
 from hwprices.read.export.plain_json import to_json
+from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.tables import DAMAGED
 from hwprices.storage.scratch import scratch_directory
 
@@ -198,6 +200,7 @@ def with_overlays(dataset: "Dataset", prices: pl.LazyFrame, overlays: "Overlays"
 
     The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
     """
+    warn_unmatched(dataset, overlays, Vocabulary.of(dataset))
     columns = prices.collect_schema().names()
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     machines = dataset.scan("instance_types").select(

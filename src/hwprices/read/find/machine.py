@@ -14,6 +14,7 @@ from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
@@ -62,6 +63,7 @@ def answer(
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
     if overlays is not None:
+        warn_unmatched(dataset, overlays, names)
         listed = apply.apply(listed, overlays)
         columns += OVERLAY_COLUMNS
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))

@@ -14,6 +14,7 @@ from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.wording import counted
 from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
 
@@ -99,6 +100,7 @@ def run(
     listed = searching.prices(dataset, search).filter(*searching.REAL)
     columns = COLUMNS
     if overlays is not None:
+        warn_unmatched(dataset, overlays, Vocabulary.of(dataset))
         listed = apply.apply(listed, overlays)
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
     rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))

@@ -138,7 +138,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
 def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
     new = {name: _changed(rule, name) for name in ("hourly", "upfront", "effective_hourly")}
     applies = (
-        _matches(rule)
+        matches(rule)
         & ~pl.col("__stopped")
         & pl.col("effective_hourly").is_not_null()
         & (new["effective_hourly"] > 0)
@@ -175,10 +175,14 @@ def _changed(rule: Rule, name: str) -> pl.Expr:
     return pl.lit(None if name == "upfront" else rule.price).cast(Money)
 
 
-def _matches(rule: Rule) -> pl.Expr:
-    """Write the condition under which a rule is for a price."""
+def matches(rule: Rule) -> pl.Expr:
+    """Write the condition under which a rule is for a price.
+
+    It reads the columns of MATCH_COLUMNS that the rule asks for; an amount's also ``currency``, and
+    the option ``commitment`` also ``term_months``.
+    """
     conditions = [
-        _any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
+        any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
         | _is_commitment(name, patterns)
         for name, patterns in rule.match.items()
     ]
@@ -193,7 +197,7 @@ def _is_commitment(name: str, patterns: tuple[str, ...]) -> pl.Expr:
     return pl.col("term_months") > 0 if asks else pl.lit(False)
 
 
-def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
+def any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
     """Write that a text is one of the patterns, whatever the case."""
     spelled = "|".join(f"(?:{fnmatch.translate(pattern.lower())})" for pattern in patterns)
     # fnmatch writes for Python; the regular expressions of polars have no \Z and no atomic groups

@@ -87,10 +87,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Overlays:
-    """Rules in their order, and the day for which they are asked."""
+    """Rules in their order, the day for which they are asked, and the name of their file."""
 
     rules: tuple[Rule, ...]
     day: date
+    file: str = "overlays"
 
     @property
     def in_force(self) -> tuple[Rule, ...]:
@@ -153,7 +154,7 @@ def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlay
     if document is not None and not isinstance(document, yaml.SequenceNode):
         raise HwpricesError(f"{file}:1: this is no list of rules", "Begin each rule with a dash.")
     rules = tuple(_Reader(file, index, node).rule() for index, node in enumerate(items, start=1))
-    return Overlays(rules, day or datetime.now(UTC).date())
+    return Overlays(rules, day or datetime.now(UTC).date(), file)
 
 
 class _Reader:

@@ -14,6 +14,8 @@ from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.formulas import training
 from hwprices.read.argument_types import check_arguments
+from hwprices.read.overlays import rules
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.assumptions import assumptions
@@ -103,6 +105,9 @@ def recommend(
     """
     asked = locals()
     all_limits = _limits(limits or Limits(), budget=budget, objective=objective, where=where)
+    if (overlays := rules.given(all_limits.overlays)) is not None:
+        all_limits = replace(all_limits, overlays=overlays)
+        warn_unmatched(dataset, overlays)
     if isinstance(model_parameters, str) and media.benchmark(model_parameters):
         _check_medium(asked, serving or Serving(), all_limits)
         return media.recommend(model_parameters, dataset, all_limits, ownership)
