@@ -525,6 +525,40 @@ def test_spot_and_commitments_are_beside_the_price(release: Release) -> None:
     )
 
 
+def with_commitments(release: Release) -> Release:
+    """The release with two commitments of a year on the A3, as offers would choose them."""
+    is_a3 = pl.col("instance_type") == "a3-highgpu-8g"
+    price, option = "best_1y_usd_per_hour", "best_1y_option"
+    offers = release.tables["offers"].with_columns(
+        pl.when(is_a3).then(pl.lit(Decimal("61.38"))).cast(pl.Decimal(20, 10)).alias(price),
+        pl.when(is_a3).then(pl.lit("committed_use_1y")).alias(option),
+    )
+    return Release({**release.tables, "offers": offers})
+
+
+def test_the_best_commitment_is_named(release: Release) -> None:
+    """The answer said "best 1y" and not which reservation, plan or commitment that is."""
+    own = with_commitments(release)
+    frame = recommend(
+        "llama-3.1-70b", dataset=own, where="cloud", limits=Limits(option="commit_1y")
+    )
+    a3 = frame.filter(rank=1).row(0, named=True)
+    assert (a3["machine"], a3["purchase_option"]) == ("a3-highgpu-8g", "best_1y")
+    assert (a3["best_1y_option"], a3["best_3y_option"]) == ("committed_use_1y", None)
+    text = drawn(frame)
+    assert "61.38 committed use 1y" in text
+    assert "best 1y" not in text
+    assert recommend("7B", "lora", dataset=own, where="local")["best_1y_option"].count() == 0
+
+
+def test_the_commitments_beside_a_price_are_named(release: Release) -> None:
+    frame = recommend("7B", "lora", dataset=with_commitments(release), where="cloud")
+    rank = frame.filter(machine="a3-highgpu-8g").item(0, "rank")
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_recommendation(frame, top=rank))
+    assert f"1 year/h: committed use 1y ({rank})\n" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_the_assumptions_come_first(release: Release) -> None:
     frame = recommend("671B", dataset=release)
     assert "ask for deepseek-v3" in frame["assumed"][0]

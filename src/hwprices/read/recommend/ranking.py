@@ -56,6 +56,8 @@ OUTPUT = [
     "memory_usable_gib",
     "purchase_option",
     *HOURLY_PRICES,
+    "best_1y_option",
+    "best_3y_option",
     "purchase_price_usd",
     "purchase_price_date",
     *JOB_FIGURES,
@@ -71,6 +73,8 @@ OUTPUT = [
 - cpu_id: of a machine without accelerators, which then has no accelerator_id.
 - precision, compute_format: how the weights are stored, and in which format they are computed.
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
+- best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of, as in
+  offers: committed_use_1y, reserved_1y_no_upfront, compute_savings_plan_1y_all_upfront …
 - purchase_price_date: day that the price to buy stands for; many are of the launch.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
   for inference. Emissions are those of the electricity, without those of making the machine.

@@ -98,6 +98,7 @@ def render_recommendation(
     counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
     if rented.height:
         parts.append(_rented(rented, top, counts["cloud"]))
+        parts += _commitments(rented.head(top))
     elif frame.filter(where="cloud").height:
         parts += _why_none_fits("To rent", frame.filter(where="cloud"))
     parts += _private_hosts(left_out)
@@ -218,6 +219,19 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     )
 
 
+def _commitments(shown: pl.DataFrame) -> Iterator[str]:
+    """Name the commitments of the prices of one year, with the ranks of their machines."""
+    figures = {figure.column: figure for figure in _figures(shown, _omitted(shown))}
+    if "best_1y_usd_per_hour" not in figures:
+        return
+    of = shown.drop_nulls("best_1y_usd_per_hour").group_by("best_1y_option", maintain_order=True)
+    plans = [
+        f"{str(option).replace('_', ' ')} ({', '.join(map(str, machines['rank']))})"
+        for (option,), machines in of
+    ]
+    yield f"{figures['best_1y_usd_per_hour'].heading}: {'; '.join(plans)}"
+
+
 def _machines_to_buy(
     machines: pl.DataFrame, top: int, count: str, ownership: Ownership
 ) -> RenderableType:
@@ -256,10 +270,14 @@ def _year(price: Decimal | None, day: date | None) -> str:
 
 
 def with_option(row: dict[str, Any]) -> str:
-    """Write the price of an hour, and what it is if it is not on demand."""
+    """Write the price of an hour, and what it is if it is not on demand.
+
+    The best price of 1 or 3 years is named by its commitment.
+    """
     price = money(row["usd_per_hour"])
-    option = str(row["purchase_option"]).replace("_", " ")
-    return price if option == "on demand" else f"{price} {option}"
+    option = str(row["purchase_option"])
+    named = str(row.get(f"{option}_option") or option).replace("_", " ")
+    return price if named == "on demand" else f"{price} {named}"
 
 
 def basis(row: dict[str, Any]) -> str:
