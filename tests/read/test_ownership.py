@@ -14,6 +14,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.ownership import BREAK_EVEN_COLUMNS, Ownership, break_even, owned
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.terminal.recommendation import render_break_even, render_recommendation
+from hwprices.units import Money
 
 
 def test_owning_by_hand(release: Release) -> None:
@@ -36,6 +37,58 @@ def test_break_even_by_hand(release: Release) -> None:
     assert row["break_even_years"] == pytest.approx(1.159, abs=1e-3)
     not_rented = frame.filter(device_id="pc-rtx-4090")
     assert not_rented["break_even_hours"].to_list() == [None]
+
+
+def with_commitments(release: Release) -> Release:
+    """The release with commitments of one and three years on one machine with eight H100."""
+    is_a3 = pl.col("instance_type") == "a3-highgpu-8g"
+    prices = {"best_1y_usd_per_hour": Decimal("61.38"), "best_3y_usd_per_hour": Decimal("38.86")}
+    options = {"best_1y_option": "committed_use_1y", "best_3y_option": "committed_use_3y"}
+    offers = release.tables["offers"].with_columns(
+        *(pl.when(is_a3).then(pl.lit(text)).alias(name) for name, text in options.items()),
+        *(
+            pl.when(is_a3).then(pl.lit(price)).cast(Money).alias(name)
+            for name, price in prices.items()
+        ),
+    )
+    return Release({**release.tables, "offers": offers})
+
+
+def test_break_even_with_a_commitment_by_hand(release: Release) -> None:
+    """DGX H100: 61.38 USD/h are paid for all hours, 122.76 for one of use at half of all hours.
+
+    269,000 / (122.76 - 2.0686) = 2,228.8 hours of use, 0.509 years. In the same time the commitment
+    costs 0.509 × 8760 × 61.38 = 273,610 USD, the machine 269,000 and 2,228.8 × 2.0686 = 4,611.
+    """
+    frame = break_even(with_commitments(release))
+    dgx = frame.filter(device_id="dgx-h100").row(0, named=True)
+    assert dgx["cloud_1y_usd_per_hour"] == Decimal("61.38")
+    assert dgx["cloud_1y_option"] == "committed_use_1y"
+    assert dgx["cloud_1y_offer"].endswith("/a3-highgpu-8g")
+    assert dgx["break_even_1y_hours"] == pytest.approx(2228.8, abs=0.1)
+    assert dgx["break_even_1y_years"] == pytest.approx(0.5089, abs=1e-4)
+    rent = dgx["break_even_1y_years"] * 8760 * 61.38
+    assert rent == pytest.approx(269_000 + dgx["break_even_1y_hours"] * 2.06856, abs=1)
+    assert dgx["break_even_3y_hours"] == pytest.approx(269_000 / (77.72 - 2.06856), abs=0.1)
+    assert dgx["break_even_hours"] == pytest.approx(5078.2, abs=0.5), "on demand as before"
+    others = frame.filter(pl.col("device_id") != "dgx-h100")
+    assert others["break_even_1y_hours"].count() == others["cloud_1y_offer"].count() == 0
+
+
+def test_commitments_are_drawn_below_the_comparison_on_demand(release: Release) -> None:
+    own = with_commitments(release)
+    text = render(break_even(own))
+    lines = text[text.index("Owning against commitments") :].splitlines()
+    assert "50% used" in lines[0]
+    first, second = (line.split() for line in lines[2:4])
+    assert first[2:6] == ["61.38", "committed", "use", "1y"]
+    assert first[-4:] == ["2,229", "h", "0.51", "years"]
+    assert second[2:6] == ["38.86", "committed", "use", "3y"]
+    dear = Ownership(usd_per_kwh=8)  # 127.30 USD of electricity for an hour of use
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render_break_even(break_even(own, dear), dear))
+    assert "a3-highgpu-8g  never" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "against commitments" not in render(break_even(release))
 
 
 def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(

@@ -70,8 +70,8 @@ def tco(
     hours of use owning is cheaper: "not within 5 years" where that is later than the machine is
     used, "never" where its electricity alone costs more than renting. --json and --csv have the
     hours of the former all the same. The last column says why a machine is not compared. --grid
-    adds what an hour of its electricity emits. Commitments are not compared: they are paid for all
-    hours of their term.
+    adds what an hour of its electricity emits. Below stands the same against the cheapest
+    commitments of one and of three years, which are paid for all hours of their term, used or not.
 
     Example:
 

@@ -566,7 +566,8 @@ class Dataset:
         """Compare owning each machine that one can buy with renting it, the first to pay first.
 
         Prices are in USD, of an hour of use where the name says so; break_even_hours counts hours
-        of use and may be more than the machine's life. Columns:
+        of use and may be more than the machine's life. break_even_1y_hours and break_even_3y_hours
+        are the same against the cheapest commitment. Columns:
         ``read.ownership.BREAK_EVEN_COLUMNS``.
 
         >>> import hwprices

@@ -1,7 +1,7 @@
 """Compute what owning a machine costs per hour, and when that beats renting one in the cloud."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -132,6 +132,9 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
     )
 
 
+COMMITTED_YEARS = (1, 3)
+"""Terms of the commitments that owning is compared with: those of which offers name the best."""
+
 BREAK_EVEN_COLUMNS = [
     "device_id",
     "name",
@@ -151,6 +154,17 @@ BREAK_EVEN_COLUMNS = [
     "energy_kwh_per_hour",
     "operational_gco2e_per_hour",
     "not_compared",
+    *(
+        name.format(years)
+        for years in COMMITTED_YEARS
+        for name in (
+            "cloud_{}y_usd_per_hour",
+            "cloud_{}y_offer",
+            "cloud_{}y_option",
+            "break_even_{}y_hours",
+            "break_even_{}y_years",
+        )
+    ),
 ]
 
 NOT_COMPARED = {
@@ -178,33 +192,63 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     alone costs more than the cloud, and for a part that needs a host (``complete`` is false): it is
     shown and never ranked. not_compared is the code of why there is none, a key of NOT_COMPARED;
     null where there is one, or where the electricity alone costs more.
+
+    The same of the cheapest commitment of one and of three years in a data center is in
+    cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours and break_even_1y_years, and in those
+    with 3y; cloud_1y_option is the commitment, as best_1y_option of offers. Its price is of each
+    hour of its term, used or not, so that an hour of use costs that divided by the utilisation.
     """
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
     offers = offers_in_usd(dataset.scan("offers"), ownership.rates)
     hosts = {"cloud": ~is_private_host(), "private_host": is_private_host()}
-    for host, is_of_host in hosts.items():
-        price = f"{host}_usd_per_hour"
-        cheapest = _cheapest_offers(offers.filter(is_of_host)).rename(
-            {"usd_per_accelerator_hour": price, "offer": f"{host}_offer"}
+    cheapest = {
+        host: _cheapest_offers(offers.filter(is_of_host), c.usd_per_accelerator_hour)
+        for host, is_of_host in hosts.items()
+    }
+    for years in COMMITTED_YEARS:
+        best = f"best_{years}y"
+        price = formulas.divide(pl.col(f"{best}_usd_per_hour"), c.accelerator_count)
+        cheapest[f"cloud_{years}y"] = _cheapest_offers(
+            offers.filter(hosts["cloud"]), price, option=pl.col(f"{best}_option")
         )
-        machines = machines.join(cheapest, on="accelerator_id", how="left").with_columns(
-            formulas.known_positive((pl.col(price) * count).cast(Money)).alias(price)
+    for name, of_name in cheapest.items():
+        columns = [column for column in of_name.columns if column != "accelerator_id"]
+        renamed = of_name.rename({column: f"{name}_{column}" for column in columns})
+        price = pl.col(f"{name}_usd_per_hour")
+        machines = machines.join(renamed, on="accelerator_id", how="left").with_columns(
+            formulas.known_positive((price * count).cast(Money)).name.keep()
         )
-    hours = formulas.break_even_hours(
-        c.purchase_price_usd, c.energy_usd_per_hour, c.cloud_usd_per_hour
-    )
-    hours_of_use_per_year = HOURS_PER_YEAR * ownership.utilisation
     return (
-        machines.with_columns(break_even_hours=pl.when("complete").then(hours))
-        .with_columns(
-            break_even_years=c.break_even_hours / hours_of_use_per_year,
-            not_compared=_not_compared(),
-        )
+        machines.with_columns(**_hours_to_break_even(ownership))
+        .with_columns(*_years_to_break_even(ownership), not_compared=_not_compared())
         .select(BREAK_EVEN_COLUMNS)
         .sort("break_even_hours", "device_id", nulls_last=True)
     )
+
+
+def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
+    """Give the hours of use after which owning costs less: than on demand, than commitments."""
+    c = pl.col
+    utilisation = pl.lit(float(ownership.utilisation))
+    costs = {"break_even_hours": c.cloud_usd_per_hour}
+    for years in COMMITTED_YEARS:
+        price = pl.col(f"cloud_{years}y_usd_per_hour")
+        costs[f"break_even_{years}y_hours"] = formulas.divide(price, utilisation)
+    return {
+        name: pl.when("complete").then(
+            formulas.break_even_hours(c.purchase_price_usd, c.energy_usd_per_hour, cost)
+        )
+        for name, cost in costs.items()
+    }
+
+
+def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
+    """Give the years in which a machine is used for the hours of ``_hours_to_break_even``."""
+    for hours in _hours_to_break_even(ownership):
+        years = pl.col(hours) / (HOURS_PER_YEAR * ownership.utilisation)
+        yield years.alias(hours.replace("hours", "years"))
 
 
 def _not_compared() -> pl.Expr:
@@ -232,17 +276,19 @@ def has_cpus_alone() -> pl.Expr:
     return c.accelerator_id.is_null() | (c.unified_memory & c.accelerator_memory_gb.is_null())
 
 
-def _cheapest_offers(offers: pl.LazyFrame) -> pl.DataFrame:
-    """Return one row per accelerator: accelerator_id, usd_per_accelerator_hour, offer."""
+def _cheapest_offers(offers: pl.LazyFrame, price: pl.Expr, **more: pl.Expr) -> pl.DataFrame:
+    """Return one row per accelerator: accelerator_id, usd_per_hour (of one), offer, and ``more``.
+
+    ``price``: that of one accelerator for an hour.
+    """
     place = ["provider", "region", "instance_type"]
     return (
-        offers.drop_nulls(["usd_per_accelerator_hour", "accelerator_id"])
-        .sort("usd_per_accelerator_hour", *place)
+        offers.with_columns(usd_per_hour=price)
+        .drop_nulls(["usd_per_hour", "accelerator_id"])
+        .sort("usd_per_hour", *place)
         .unique("accelerator_id", keep="first", maintain_order=True)
         .select(
-            "accelerator_id",
-            "usd_per_accelerator_hour",
-            offer=pl.concat_str(*place, separator="/"),
+            "accelerator_id", "usd_per_hour", offer=pl.concat_str(*place, separator="/"), **more
         )
         .collect()
     )

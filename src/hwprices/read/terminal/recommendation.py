@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hwprices.read.ownership import DEFAULTS, NOT_COMPARED, Ownership
+from hwprices.read.ownership import COMMITTED_YEARS, DEFAULTS, NOT_COMPARED, Ownership
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
 
@@ -61,6 +61,7 @@ BASES = {
 
 OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
 RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
+COMMITTED_HEADINGS = ["machine", "USD/h cloud", "commitment", "cheapest offer", "pays after", ""]
 
 OPERATIONAL = (
     "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
@@ -336,7 +337,8 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         right=[heading for heading in headings if heading.startswith(("USD", "gCO2e"))],
         wrap=["machine"],
     )
-    return Group(drawn, *(Text(line, "dim") for line in _of_private_hosts(frame)))
+    private = (Text(line, "dim") for line in _of_private_hosts(frame))
+    return Group(drawn, *_against_commitments(frame, ownership), *private)
 
 
 def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
@@ -344,9 +346,44 @@ def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
     hours = row["break_even_hours"]
     if hours is None:
         return (NEVER, "") if row["not_compared"] is None else ("", _not_compared(row))
-    is_later = hours > ownership.hours_of_use
-    years = "" if is_later else number(float(f"{row['break_even_years']:.2g}"), "years")
-    return _in_its_life(hours, ownership), years
+    return _in_its_life(hours, ownership), _years(hours, row["break_even_years"], ownership)
+
+
+def _years(hours: float, years: float, ownership: Ownership) -> str:
+    """Write the years after which a machine pays; empty if it is not used that long."""
+    return "" if hours > ownership.hours_of_use else number(float(f"{years:.2g}"), "years")
+
+
+def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[RenderableType]:
+    """Draw when owning costs less than the cheapest commitments, of machines with a cost alone."""
+    rows = []
+    for row in frame.drop_nulls("tco_usd_per_hour").iter_rows(named=True):
+        for years in COMMITTED_YEARS:
+            if row[f"cloud_{years}y_usd_per_hour"] is None:
+                continue
+            hours = row[f"break_even_{years}y_hours"]
+            pays = (NEVER, "")
+            if hours is not None:
+                in_years = _years(hours, row[f"break_even_{years}y_years"], ownership)
+                pays = (_in_its_life(hours, ownership), in_years)
+            rows.append(
+                [
+                    row["name"],
+                    money(row[f"cloud_{years}y_usd_per_hour"]),
+                    str(row[f"cloud_{years}y_option"]).replace("_", " "),
+                    row[f"cloud_{years}y_offer"],
+                    *pays,
+                ]
+            )
+    if rows:
+        used = f"{ownership.utilisation:.0%} used"
+        yield table(
+            COMMITTED_HEADINGS,
+            rows,
+            title=f"Owning against commitments, paid for all hours; {used}",
+            right=COMMITTED_HEADINGS[1:2],
+            wrap=["machine"],
+        )
 
 
 def _not_compared(row: dict[str, Any]) -> str:
