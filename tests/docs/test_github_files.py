@@ -64,6 +64,21 @@ def test_workflows_may_write_nothing_but_the_nightly_issue(project: Path) -> Non
         assert rights <= {"contents", "issues"}, path.name
 
 
+def test_actions_are_pinned_to_a_commit(project: Path) -> None:
+    """A tag can be moved to other code; the comment says which version the commit is."""
+    pinned = re.compile(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    used = [
+        line.split("uses:")[1].strip()
+        for path in (project / ".github/workflows").glob("*.yml")
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [action for action in used if not pinned.fullmatch(action)] == []
+    commits = {action.split("@")[0]: action for action in used}
+    assert set(used) == set(commits.values()), "one version of each action"
+
+
 def test_pyproject_and_citation_have_one_version(project: Path) -> None:
     citation = yaml.safe_load((project / "CITATION.cff").read_text())
     assert f'version = "{citation["version"]}"' in (project / "pyproject.toml").read_text()
