@@ -542,6 +542,33 @@ def test_a_creeping_price_is_seen_against_the_release_of_a_month_ago(sample):
     assert {r.check for r in gate.stopped(results)} == {"drift_level"}
 
 
+def test_a_slow_loss_of_values_is_seen_against_the_release_of_a_month_ago(sample):
+    """3 % of the disks in each release pass each check; in seven releases that is a fifth."""
+    old = sample["azure"]
+
+    def without_disks(percent):
+        disks = pl.when(pl.int_range(pl.len()) % 100 >= percent).then("local_disk_gib")
+        machines = old["instance_types"].with_columns(local_disk_gib=disks)
+        return candidate("azure", {**old, "instance_types": machines})
+
+    yesterday = without_disks(17)
+    results = gate.check(without_disks(20), yesterday, month_ago=candidate("azure", old))
+    (stopped,) = gate.stopped(results)
+    assert stopped.check == "drift_values"
+    assert stopped.detail.startswith("instance_types.local_disk_gib: ")
+    assert gate.stopped(gate.check(without_disks(20), yesterday, month_ago=yesterday)) == []
+
+
+def test_values_lost_at_once_are_accepted_once(sample):
+    old = sample["azure"]
+    machines = old["instance_types"].with_columns(local_disk_gib=pl.lit(None, dtype=pl.Float64))
+    new = candidate("azure", {**old, "instance_types": machines})
+    before, month_ago = candidate("azure", old), candidate("azure", old)
+    (stopped,) = gate.stopped(gate.check(new, before, month_ago=month_ago))
+    assert stopped.check == "values_lost"
+    assert gate.stopped(gate.check(new, before, ("azure:values_lost",), month_ago=month_ago)) == []
+
+
 def test_limits_follow_what_a_provider_usually_shows():
     limit = LIMITS["rows_lost"]
     assert limit.for_history([0.0] * 4) == limit.default

@@ -7,6 +7,7 @@ other providers publish. A person who has looked and agrees lets it through by n
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from hwprices.publish.gate import comparisons, invariants
 from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
@@ -47,10 +48,11 @@ def check(
         compared = comparisons.comparison(new, old, limits)
         findings |= {name: look(compared) for name, look in comparisons.COMPARISONS.items()}
         if month_ago is not None and month_ago.origin == new.origin:
-            compared_month_ago = (
+            with_month_ago = (
                 compared if month_ago is old else comparisons.comparison(new, month_ago, limits)
             )
-            findings |= {name: look(compared_month_ago) for name, look in comparisons.DRIFT.items()}
+            drift = replace(with_month_ago, last=compared)
+            findings |= {name: look(drift) for name, look in comparisons.DRIFT.items()}
     return [_result(new.provider, name, finding, accepted) for name, finding in findings.items()]
 
 

@@ -14,13 +14,17 @@ from hwprices.schemas.tables import TABLES
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two releases of one provider, compared once for all checks."""
+    """Two releases of one provider, compared once for all checks.
+
+    ``last``: of a comparison with the release of a month ago, the one with the last release.
+    """
 
     new: Candidate
     old: Candidate
     cells: pl.DataFrame
     retired: pl.DataFrame
     limits: Mapping[str, float]
+    last: "Comparison | None" = None
 
     @property
     def fixed(self) -> pl.DataFrame:
@@ -335,6 +339,11 @@ def _moved(name: str) -> pl.Expr:
 
 def values_lost(compared: Comparison) -> Finding:
     """Find columns of which many values are gone, in rows that both releases have."""
+    return _columns_named(_emptied(compared))
+
+
+def _emptied(compared: Comparison) -> pl.DataFrame:
+    """List the columns of which too many values are gone: column, old and lost."""
     columns = pl.concat(
         [
             _values(compared, "instance_types"),
@@ -342,7 +351,10 @@ def values_lost(compared: Comparison) -> Finding:
             _values_of_prices(compared.cells),
         ]
     ).filter(pl.col("old") > 0)
-    emptied = columns.filter(_lost_too_many()).sort("lost", "column", descending=[True, False])
+    return columns.filter(_lost_too_many()).sort("lost", "column", descending=[True, False])
+
+
+def _columns_named(emptied: pl.DataFrame) -> Finding:
     parts = [f"{c}: {lost:,} of {old:,} values are gone" for c, old, lost in emptied.head(3).rows()]
     more = f"; and {emptied.height - 3} more columns" if emptied.height > 3 else ""
     return Finding("; ".join(parts) + more)
@@ -464,8 +476,20 @@ def drift_level(compared: Comparison) -> Finding:
     return _compare_with_limit(value, limit, detail)
 
 
+def drift_values(compared: Comparison) -> Finding:
+    """Find columns that lost values little by little over a month.
+
+    Those that ``values_lost`` finds are left out: a person accepts them once.
+    """
+    emptied = _emptied(compared)
+    if compared.last is not None and emptied.height:
+        emptied = emptied.join(_emptied(compared.last), on="column", how="anti")
+    return _columns_named(emptied)
+
+
 DRIFT: Mapping[str, Callable[[Comparison], Finding]] = {
     "drift_rows": drift_rows,
     "drift_level": drift_level,
+    "drift_values": drift_values,
 }
 """Checks against the release of a month ago, by name."""
