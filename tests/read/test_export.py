@@ -231,6 +231,52 @@ def test_a_disk_that_takes_no_more_is_an_error_of_one_line(
     assert file == "report" or not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("nowhere/cpus.csv", "No such file or directory. Make the folder first, or name another."),
+        ("nowhere/cpus.parquet", "Make the folder first, or name another."),
+        ("nowhere/all.duckdb", "Make the folder first, or name another."),
+        ("a_file/cpus.csv", "Not a directory. A part of the path is a file: name another folder."),
+    ],
+)
+def test_what_to_do_fits_why_a_file_cannot_be_written(
+    market: Path, tmp_path: Path, file: str, remedy: str
+) -> None:
+    """Where a folder is missing the advice was to make room."""
+    (tmp_path / "a_file").write_text("")
+    table = [] if file.endswith("duckdb") else ["--table", "cpus"]
+    arguments = ["export", str(tmp_path / file), *table, "--root", str(market)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    line = " ".join(result.stderr.split())
+    assert line.startswith(f"error: cannot write {tmp_path / file}: ")
+    assert line.endswith(remedy)
+
+
+@pytest.mark.parametrize("fault", ["altered", "missing"])
+@pytest.mark.parametrize("suffix", ["csv", "duckdb"])
+def test_a_damaged_release_is_not_taken_for_a_file_that_cannot_be_written(
+    market: Path, tmp_path: Path, fault: str, suffix: str
+) -> None:
+    """The advice was to make room for the export."""
+    root = tmp_path / "root"
+    shutil.copytree(market, root)
+    (offers,) = root.glob("releases/*/offers.parquet")
+    if fault == "missing":
+        offers.unlink()
+    else:
+        offers.write_bytes(offers.read_bytes()[:100])
+    target = tmp_path / f"offers.{suffix}"
+    result = CliRunner().invoke(app, ["export", str(target), "--root", str(root)])
+    assert result.exit_code == 2
+    line = " ".join(result.stderr.split())
+    assert line.startswith(f"error: {offers} ")
+    assert fault in line
+    assert line.endswith("hwprices verify names the files that are missing or altered.")
+    assert not target.exists()
+
+
 @pytest.mark.parametrize("by", ["command", "method"])
 def test_iceberg_tables_point_to_the_files_of_the_release(
     data: Dataset, market: Path, tmp_path: Path, by: str

@@ -38,16 +38,25 @@ def explain(error: Exception, store: Store, release: ReleaseManifest) -> Hwprice
     is_cut = isinstance(error, ComputeError) and str(error).startswith("parquet: ")
     if not isinstance(error, PolarsError) and not is_missing:
         return None
-    files = (file for table in release.tables.values() for file in table.files)
-    keys = {layout.release_file(release.version, file.key): file.sha256 for file in files}
-    found = (fault for key, sha256 in keys.items() for fault in _fault(store, key, sha256))
-    fault = next(found, None) if store.is_local else None
+    fault = damaged_file(store, release)
     if fault is None and not (is_cut or (is_missing and not store.is_local)):
         return None
     return HwpricesError(
         fault or f"cannot read release {release.version} in {store.root}: {first_line(error)}",
         DAMAGED,
     )
+
+
+def damaged_file(store: Store, release: ReleaseManifest) -> str | None:
+    """Say what is wrong with the first damaged file of a table; None on an object store.
+
+    There all files would be downloaded for it.
+    """
+    if not store.is_local:
+        return None
+    files = (file for table in release.tables.values() for file in table.files)
+    keys = {layout.release_file(release.version, file.key): file.sha256 for file in files}
+    return next((fault for key, sha in keys.items() for fault in _fault(store, key, sha)), None)
 
 
 def _checksums(release: ReleaseManifest) -> Iterator[tuple[str, str]]:

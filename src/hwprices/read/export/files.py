@@ -20,6 +20,7 @@ from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.tables import DAMAGED
+from hwprices.read.verify import damaged_file
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def export(
         raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
     frames = {name: table(dataset, name, overlays) for name in names}
     if suffix == ".duckdb":
-        with _new_file(path):
+        with _new_file(path, dataset):
             _database(path, dataset, frames, discounted=overlays is not None)
         return path
     rows = {name: frame.collect() for name, frame in frames.items()}
-    with _new_file(path):
+    with _new_file(path, dataset):
         if suffix == ".xlsx":
             _workbook(path, rows)
         else:
@@ -129,20 +130,24 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 
 @contextmanager
-def _new_file(path: Path) -> Iterator[None]:
+def _new_file(path: Path, dataset: "Dataset") -> Iterator[None]:
     """Delete a file that could not be written whole: the next try would find it there.
 
     Raises:
         HwpricesError: it could not be written.
+        polars.exceptions.PolarsError, FileNotFoundError: a file of the release cannot be read.
     """
     try:
         yield
     except BaseException as error:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise cannot_write(path, error.strerror or error) from None
-        if isinstance(error, pl.exceptions.ComputeError):  # of polars, where the disk is full
+        is_full = isinstance(error, pl.exceptions.ComputeError)  # of polars, where the disk is full
+        # polars reads and writes at once, and says the same of a cut file as of a full disk
+        is_of_polars = is_full or (isinstance(error, OSError) and error.errno is None)
+        if is_of_polars and damaged_file(dataset.store, dataset.release):
+            raise
+        if isinstance(error, OSError) or is_full:
             raise cannot_write(path, error) from None
         raise
 

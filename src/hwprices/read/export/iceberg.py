@@ -53,7 +53,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: Sequence[str] = ()) -
     except BaseException as error:
         shutil.rmtree(target, ignore_errors=True)
         if isinstance(error, OSError):
-            raise cannot_write(target, error.strerror or error) from None
+            raise cannot_write(target, error) from None
         if isinstance(error, SQLAlchemyError):  # of the catalog, where the disk is full
             raise cannot_write(target, getattr(error, "orig", error)) from None
         raise

@@ -35,7 +35,7 @@ def write(dataset: Dataset, folder: Path) -> Written:
             target.parent.mkdir(parents=True, exist_ok=True)
             size += target.write_bytes(page.html.encode())
         except OSError as error:
-            raise cannot_write(target, error.strerror or error) from None
+            raise cannot_write(target, error) from None
         files += 1
     return Written(folder / "index.html", files, size)
 
