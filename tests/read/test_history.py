@@ -460,6 +460,7 @@ def test_lines_fit_the_screen(release, width):
     rows = ask(release, "gpu-1")
     lines = history.of_type(rows, width=width, chart=True, limit=5)
     assert max(map(len, lines[2:])) <= width
+    assert (width > 40) or any(line.endswith("…") for line in lines), "a line that is cut says so"
     assert any(bar in line for line in lines for bar in chart.BARS)
     device = ask(release, "h100")
     assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(

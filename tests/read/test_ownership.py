@@ -155,6 +155,17 @@ def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
     assert line.split()[-4:] == ["5,078", "h", "1.2", "years"]  # it was 1.159 years
 
 
+def test_a_narrow_terminal_keeps_when_a_machine_pays(release: Release) -> None:
+    """At 80 columns the price of the cloud and the answer were left out."""
+    console = Console(file=io.StringIO(), width=60)
+    console.print(render_break_even(break_even(with_commitments(release))))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    dgx = [line.split() for line in text.splitlines() if "DGX H100" in line]
+    assert [line[line.index("h") - 1] for line in dgx] == ["5,078", "2,229", "3,556"]
+    assert "left out for want of room: " in text
+    assert ", ," not in text, "the last column has no heading"
+
+
 def test_why_a_machine_is_not_compared_is_said(release: Release) -> None:
     shown = render(break_even(release))
     reasons = dict(break_even(release).select("device_id", "not_compared").iter_rows())

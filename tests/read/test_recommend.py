@@ -559,6 +559,17 @@ def test_the_commitments_beside_a_price_are_named(release: Release) -> None:
     assert f"1 year/h: committed use 1y ({rank})\n" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
+def test_a_narrow_terminal_keeps_what_machines_are_ranked_by(release: Release) -> None:
+    """The price of the work was left out before the number of machines."""
+    frame = recommend("llama-3.1-70b", dataset=release, where="cloud")
+    console = Console(file=io.StringIO(), width=50)
+    console.print(render_recommendation(frame, top=2))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    headings = next(line.split() for line in lines if line.startswith("   machine"))
+    assert headings[:2] == ["machine", "where"]
+    assert headings[-2:] == ["USD/M", "tok"], headings
+
+
 def test_the_assumptions_come_first(release: Release) -> None:
     frame = recommend("671B", dataset=release)
     assert "ask for deepseek-v3" in frame["assumed"][0]

@@ -117,7 +117,7 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
         ]
         if chart and end > begin:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
-        lines += [f"  {line}"[:width] for line in _interval_lines(one)]
+        lines += [_cut(f"  {line}", width) for line in _interval_lines(one)]
         lines.append("")
     return [*lines, *_rest(len(series), limit, "ways to buy it")]
 
@@ -207,9 +207,8 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
             until = f"{span['valid_to']:%Y-%m-%d}" if span["valid_to"] else "now       "
             amount = money(span["per_accelerator_hour"])
             where = f"{span['instance_type']} in {span['region']}"
-            lines.append(
-                f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"[:width]
-            )
+            line = f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"
+            lines.append(_cut(line, width))
         lines.append("")
     lines += _rest(len(series), limit, "providers and options")
     placeholders = rows.filter("placeholder")["price_id"].n_unique()

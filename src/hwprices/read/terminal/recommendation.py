@@ -217,6 +217,9 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
         ],
         title=f"To rent ({count}){marked}",
         right=["", "×", "USD/h", *headings],
+        wrap=["machine"],
+        # the first figure is the price of the work, by which machines are ranked
+        least=["rests on", *reversed(headings[1:]), "×", "USD/h", "where"],
     )
 
 
@@ -336,6 +339,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         title="Owning against renting on demand",
         right=[heading for heading in headings if heading.startswith(("USD", "gCO2e"))],
         wrap=["machine"],
+        least=["cheapest offer", "price of", "", "gCO2e/h", "USD", "USD/h owned"],
     )
     private = (Text(line, "dim") for line in _of_private_hosts(frame))
     return Group(drawn, *_against_commitments(frame, ownership), *private)
@@ -383,6 +387,7 @@ def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[
             title=f"Owning against commitments, paid for all hours; {used}",
             right=COMMITTED_HEADINGS[1:2],
             wrap=["machine"],
+            least=["cheapest offer", "", "commitment"],
         )
 
 

@@ -78,7 +78,7 @@ class FittingTable(Table):
         ]
         for column, original in zip(fewer.columns, kept, strict=True):
             column._cells = original._cells
-        names = ", ".join(name for name in self.headings if name in headings)
+        names = ", ".join(name for name in self.headings if name and name in headings)
         remark = f"left out for want of room: {names}"
         fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
         return fewer
