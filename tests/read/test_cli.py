@@ -410,6 +410,31 @@ def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path:
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None:
+    """Other commands take --version, which these two refused and took for --json misspelt."""
+    named = run(command, VERSION, root=root)
+    assert named.exit_code == 0
+    assert run(command, "--version", VERSION, root=root).stdout == named.stdout
+    assert run(command, VERSION, "--version", VERSION, root=root).exit_code == 0
+    unknown = run(command, "--version", "2020", root=root)
+    assert unknown.stderr.startswith(f"error: no release 2020 in {root}")
+    both = run(command, "2020", "--version", VERSION, root=root)
+    assert both.stderr == f"error: two releases are named: 2020 and {VERSION}. Name one.\n"
+
+
+def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:
+    """The line said that there was no release yet."""
+    manifest = copy / "releases" / VERSION / "manifest.json"
+    manifest.unlink()
+    result = run("show", root=copy)
+    assert result.exit_code == 2
+    assert " ".join(result.stderr.split()) == (
+        f"error: {manifest} is missing, and latest.json names this release."
+        " Publish again (make run)."
+    )
+
+
 def test_the_root_is_the_data_folder_of_a_parent(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

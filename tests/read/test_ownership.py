@@ -126,17 +126,23 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    "assumption",
+    ("assumption", "line"),
     [
-        {"utilisation": 0},
-        {"grid_gco2e_per_kwh": -5},
-        {"grid_gco2e_per_kwh": math.nan},
-        {"usd_per_kwh": math.inf},
+        ({"utilisation": 0}, "utilisation is 0. It is a number, above 0 and at most 1: 0.5 is"),
+        ({"utilisation": 50}, "utilisation is 50. It is a number, above 0 and at most 1: 0.5 is"),
+        ({"lifetime_years": 0}, "lifetime_years is 0. It is a number, above 0."),
+        ({"lifetime_years": math.inf}, "lifetime_years is inf."),
+        ({"grid_gco2e_per_kwh": -5}, "grid_gco2e_per_kwh is -5. It is a number, 0 or more."),
+        ({"grid_gco2e_per_kwh": math.nan}, "grid_gco2e_per_kwh is nan."),
+        ({"usd_per_kwh": math.inf}, "usd_per_kwh is inf."),
+        ({"pue": 0.9}, "pue is 0.9. It is a number, 1 or more."),
     ],
 )
-def test_impossible_assumptions_are_refused(assumption: dict[str, float]) -> None:
-    with pytest.raises(HwpricesError, match="utilisation above 0 and at most 1, usd_per_kwh and"):
+def test_impossible_assumptions_are_refused(assumption: dict[str, float], line: str) -> None:
+    """The line named every assumption, and not the one that was wrong."""
+    with pytest.raises(HwpricesError) as raised:
         Ownership(**assumption)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(line)
 
 
 def test_what_is_no_exchange_rate_is_refused() -> None:

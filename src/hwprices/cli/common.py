@@ -32,6 +32,10 @@ ReleaseArgument = Annotated[
     str,
     typer.Argument(help="Which release; `hwprices releases` lists them."),
 ]
+SameAsArgument = Annotated[
+    str,
+    typer.Option("--version", help="The same, as other commands have it.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 UsdPer = Annotated[
     list[str] | None,
@@ -47,6 +51,8 @@ Limit = Annotated[
     typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
 ]
 
+
+LATEST = "latest"
 
 GENERAL = "Options"  # heading of those without a panel
 
@@ -88,6 +94,17 @@ def open_dataset(root: str, version: str) -> "Dataset":
     # dataset.open makes the root absolute; the command's hints and errors name it as given
     _opened.append(Dataset(Store(resolve(root or default_root())), version))
     return _opened[-1]
+
+
+def either(argument: str, option: str) -> str:
+    """Give the release that is named as an argument or as an option; the latest without either.
+
+    Raises:
+        HwpricesError: both are given, and are not the same.
+    """
+    if option and argument not in (LATEST, option):
+        raise HwpricesError(f"two releases are named: {argument} and {option}", "Name one.")
+    return option or argument
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:

@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hwprices.cli.common import (
+    LATEST,
     AsCsv,
     AsJson,
     Limit,
     Release,
     ReleaseArgument,
     Root,
+    SameAsArgument,
     check_one_format,
     default_root,
+    either,
     open_dataset,
     print_csv,
     print_frame,
@@ -43,7 +46,8 @@ MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
 
 def show(
-    version: ReleaseArgument = "latest",
+    version: ReleaseArgument = LATEST,
+    version_option: SameAsArgument = "",
     root: Root = "",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -60,7 +64,7 @@ def show(
     from hwprices.read import summary
 
     check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset(root, either(version, version_option))
     if as_json:
         print_json(summary.to_json(dataset))
         return
@@ -154,7 +158,8 @@ def releases(
 
 
 def verify(
-    version: ReleaseArgument = "latest",
+    version: ReleaseArgument = LATEST,
+    version_option: SameAsArgument = "",
     root: Root = "",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -173,7 +178,7 @@ def verify(
     from hwprices.hidden_characters import escaped
 
     check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset(root, either(version, version_option))
     faults = dataset.verify()
     count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
     if as_json:

@@ -39,7 +39,7 @@ class Dataset:
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
         self.version = self._latest() if version == "latest" else version
-        self.release = read_manifest(store, self.version)
+        self.release = read_manifest(store, self.version, is_latest=version == "latest")
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:

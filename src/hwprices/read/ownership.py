@@ -15,6 +15,8 @@ from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
 
+SHARE = "above 0 and at most 1: 0.5 is half of all hours, 1 a machine that never idles"
+
 
 @dataclass(frozen=True)
 class Ownership:
@@ -47,15 +49,17 @@ class Ownership:
     def __post_init__(self) -> None:
         check_fields(self)
         read_rates(self.usd_per)  # refuses what is no rate
-        used = 0 < self.lifetime_years < math.inf and 0 < self.utilisation <= 1
         grid = self.grid_gco2e_per_kwh or 0.0
-        powered = all(0 <= figure < math.inf for figure in (self.usd_per_kwh, grid))
-        if not (used and powered and 1 <= self.pue < math.inf):
-            raise HwpricesError(
-                "owning needs lifetime_years above 0, utilisation above 0 and at most 1, "
-                "usd_per_kwh and grid_gco2e_per_kwh from 0, pue from 1",
-                "Correct the value; utilisation 1 is a machine that never idles.",
-            )
+        rules = [
+            ("lifetime_years", self.lifetime_years, self.lifetime_years > 0, "above 0"),
+            ("utilisation", self.utilisation, 0 < self.utilisation <= 1, SHARE),
+            ("usd_per_kwh", self.usd_per_kwh, self.usd_per_kwh >= 0, "0 or more"),
+            ("pue", self.pue, self.pue >= 1, "1 or more"),
+            ("grid_gco2e_per_kwh", grid, grid >= 0, "0 or more"),
+        ]
+        for name, value, holds, takes in rules:
+            if not (holds and math.isfinite(value)):
+                raise HwpricesError(f"{name} is {value:g}", f"It is a number, {takes}.")
 
     @property
     def rates(self) -> Rates:

@@ -27,8 +27,8 @@ def versions(store: Store) -> list[str]:
     return sorted(version for version in of_manifests if version and layout.is_version(version))
 
 
-def read_manifest(store: Store, version: str) -> "ReleaseManifest":
-    """Read the manifest of a release.
+def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "ReleaseManifest":
+    """Read the manifest of a release. ``is_latest``: it is the one that ``latest_version`` names.
 
     Raises:
         HwpricesError: there is no such release, its manifest is damaged or has a value that it may
@@ -46,6 +46,11 @@ def read_manifest(store: Store, version: str) -> "ReleaseManifest":
             if available
             else "There are none yet: run the refresh flow (make run)."
         )
+        if is_latest:
+            raise HwpricesError(
+                f"{store.uri(key)} is missing, and {layout.LATEST_RELEASE} names this release",
+                f"Give --version. {hint}" if available else "Publish again (make run).",
+            )
         raise HwpricesError(f"no release {version} in {store.root}", hint)
     file = f"the manifest {store.uri(key)}"
     remedy = "Open another release, or publish again."
