@@ -96,6 +96,8 @@ def query(
     from hwprices.read.sql import clear_errors
 
     check_one_format(as_json, as_csv)
+    if not sql.strip():
+        raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     with clear_errors(dataset.tables):
