@@ -533,6 +533,19 @@ def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
     assert "block storage 0.65 Gbit/s · block storage at most 18,750 IOPS" in screen
 
 
+def test_a_narrow_comparison_leaves_out_machines_and_cuts_no_figure(data: Dataset) -> None:
+    """At 60 columns 0.8048 was "0.80…" and g6.xlarge "g6.x…"."""
+    names = ("g6.xlarge", "g2-standard-4", P5, A3)
+    compared = drawing.render_comparison(data.compare(*names))
+    screen = drawn(compared, 60)
+    assert screen.splitlines()[0].split() == ["g6.xlarge", "g2-standard-4"]
+    assert f"left out for want of room: {P5}, {A3}" in " ".join(screen.split())
+    assert "0.8048" in screen
+    assert "…" not in screen.replace("EUR=…", "")
+    wide = drawn(compared, 200).splitlines()
+    assert wide[0].split() == list(names)
+
+
 def test_a_release_older_than_a_column_is_read(data: Dataset) -> None:
     class Older(Dataset):
         def scan(self, table: str) -> pl.LazyFrame:

@@ -179,7 +179,8 @@ def test_values_may_be_written_as_people_write_them(data: Dataset) -> None:
             (Decimal(50), Decimal("62.5"), "rule 1"),
             (Decimal("90.1"), Decimal("90.1"), None),
         ]
-    assert priced(data, "8xh100 europe 1y", rule % ("commitment", "3y"))[0][2] is None
+    with pytest.warns(HwpricesWarning, match="has together: option commitment, term 36"):
+        assert priced(data, "8xh100 europe 1y", rule % ("commitment", "3y"))[0][2] is None
 
 
 def test_the_best_commitment_is_that_of_own_discounts(data: Dataset) -> None:

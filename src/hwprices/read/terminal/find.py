@@ -385,7 +385,15 @@ def render_comparison(
     captions = [STALE_CAPTION] if has_stale else []
     if any(str(row[1]).strip() == PAYS_FROM for row in rows):
         captions.append(PAYS_FROM_CAPTION)
-    drawn = table(["", "", *names], rows, right=names, least=(), caption="\n".join(captions))
+    drawn = table(
+        ["", "", *names],
+        rows,
+        right=names,
+        # a figure that is cut may be read as another; the first two machines stay
+        least=names[:1:-1] if len(set(names)) == len(names) else (),
+        breaks_first=True,
+        caption="\n".join(captions),
+    )
     return Group(drawn, *(Text(note, "yellow") for note in notes))
 
 

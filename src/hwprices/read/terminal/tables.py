@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -45,23 +45,28 @@ class FittingTable(Table):
 
     ``least``: headings of columns that may be left out, the first one first. What was left out is
     said below the table. Where that is not enough, text is broken into lines and figures are kept
-    whole, as long as they have room.
+    whole, as long as they have room. ``breaks_first``: text is broken before a column is left out.
     """
 
     least: tuple[str, ...] = ()
+    breaks_first = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        hidden: list[str] = []
-        drawn = self
-        for heading in self.least:
-            if drawn.width_needed <= options.max_width:
-                break
-            hidden.append(heading)
-            drawn = self.without(hidden)
-        if drawn.width_needed > options.max_width:
-            narrow = drawn.with_broken_text()
-            drawn = narrow if narrow.width_needed <= options.max_width else drawn
+        forms = self._forms()
+        smallest = self.without(self.least) if self.least else self
+        fits = (form for form in forms if form.width_needed <= options.max_width)
+        drawn = next(fits, smallest)
         yield from super(FittingTable, drawn).__rich_console__(console, options)
+
+    def _forms(self) -> Iterator["FittingTable"]:
+        """Give the table whole, and then with less and less."""
+        form = self
+        for count in range(len(self.least) + 1):
+            form = self.without(self.least[:count]) if count else self
+            yield form
+            if self.breaks_first:
+                yield form.with_broken_text()
+        yield form.with_broken_text()
 
     @property
     def width_needed(self) -> int:
@@ -123,12 +128,14 @@ def table(
     wrap: Collection[str] = (),
     caption: str = "",
     least: Sequence[str] | None = None,
+    breaks_first: bool = False,
 ) -> Table:
     """Make a table without lines.
 
     ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be
     broken into lines; the others keep each value in one line. ``least`` names the columns to leave
     out in a narrow terminal, the first one first; without it from the last column to the third.
+    ``breaks_first``: text is broken into lines before a column is left out.
     """
     drawn = FittingTable(
         title=title or None,
@@ -142,6 +149,7 @@ def table(
         padding=(0, 2, 0, 0),
     )
     drawn.least = tuple(reversed(headings[2:])) if least is None else tuple(least)
+    drawn.breaks_first = breaks_first
     for heading in headings:
         drawn.add_column(
             heading,
