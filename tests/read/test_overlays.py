@@ -311,7 +311,17 @@ def test_rules_for_another_dataset_are_not_all_listed(data: Dataset) -> None:
     with pytest.warns(HwpricesWarning) as caught:
         data.find("8xh100", overlays=rules.parse(text, day=date(2026, 8, 1)))
     assert len(caught) == 9
-    assert str(caught[-1].message).startswith("22 more such lines are left out")
+    assert str(caught[-1].message).startswith("more such rules are not named")
+
+
+@pytest.mark.parametrize("wildcard", ["", "*"])
+def test_a_rule_may_list_many_types(data: Dataset, wildcard: str) -> None:
+    """The regular expression of a long list was refused with an error of polars."""
+    others = ", ".join(f'"standard_d{n}as_v7{wildcard}"' for n in range(20_000))
+    text = f"- match: {{type: [{others}, a3-highgpu-8g]}}\n  discount: 20%"
+    with pytest.warns(HwpricesWarning):
+        rows = data.find("8xh100 europe 1y", overlays=rules.parse(text, day=date(2026, 8, 1)))
+    assert rows["effective_hourly"].to_list() == [Decimal(50)]
 
 
 def test_the_command_warns_in_one_line_beside_its_answer(market: Path, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def matches(rule: Rule) -> pl.Expr:
     the option ``commitment`` also ``term_months``.
     """
     conditions = [
-        any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
+        _any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
         | _is_commitment(name, patterns)
         for name, patterns in rule.match.items()
     ]
@@ -197,12 +197,37 @@ def _is_commitment(name: str, patterns: tuple[str, ...]) -> pl.Expr:
     return pl.col("term_months") > 0 if asks else pl.lit(False)
 
 
-def any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
-    """Write that a text is one of the patterns, whatever the case."""
-    spelled = "|".join(f"(?:{fnmatch.translate(pattern.lower())})" for pattern in patterns)
+def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
+    """Write that a text is one of the patterns, whatever the case.
+
+    Plain texts are looked up: of a list of a thousand types a regular expression would be too long.
+    """
+    value = value.str.to_lowercase()
+    plain = [pattern.lower() for pattern in patterns if not has_wildcard(pattern)]
+    wild = [pattern.lower() for pattern in patterns if has_wildcard(pattern)]
+    parts = [_like(value, wild[first : first + AT_ONCE]) for first in range(0, len(wild), AT_ONCE)]
+    return pl.any_horizontal(value.is_in(plain), *parts)
+
+
+AT_ONCE = 200
+"""Patterns of one regular expression; the engine refuses those that need more than 10 MB."""
+
+
+def _like(value: pl.Expr, patterns: list[str]) -> pl.Expr:
+    """Write that a text in lower case is like one of the patterns."""
+    spelled = "|".join(f"(?:{fnmatch.translate(pattern)})" for pattern in patterns)
     # fnmatch writes for Python; the regular expressions of polars have no \Z and no atomic groups
     rust = spelled.replace(r"\Z", "$").replace(r"\z", "$").replace("(?>", "(?:")
-    return value.str.to_lowercase().str.contains(f"^(?:{rust})$")
+    return value.str.contains(f"^(?:{rust})$")
+
+
+def has_wildcard(text: str) -> bool:
+    """Tell whether a text stands for others too.
+
+    >>> has_wildcard("us-*"), has_wildcard("p5.48xlarge")
+    (True, False)
+    """
+    return any(sign in text for sign in "*?[")
 
 
 def summary(overlays: Overlays) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ release does not have: a type that is sold since yesterday, or a cloud that anot
 they are warnings.
 """
 
+import fnmatch
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from decimal import Decimal
 import polars as pl
 
 from hwprices.errors import HwpricesWarning
+from hwprices.hidden_characters import escaped
 from hwprices.read.find import places, words
 from hwprices.read.find.suggestions import did_you_mean, near
 from hwprices.read.find.vocabulary import Vocabulary
@@ -47,13 +49,12 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None
         overlays: the rules and the day.
         names: those of the release, where they are at hand.
     """
-    lines = list(unmatched(dataset, overlays, names or Vocabulary(dataset)))
-    more = len(lines) - MAX_WARNINGS
-    for line in lines[:MAX_WARNINGS]:
-        warnings.warn(line, HwpricesWarning, stacklevel=3)
-    if more > 0:
-        line = f"{more} more such lines are left out: are the rules for another dataset?"
-        warnings.warn(line, HwpricesWarning, stacklevel=3)
+    for count, line in enumerate(unmatched(dataset, overlays, names or Vocabulary(dataset))):
+        if count == MAX_WARNINGS:
+            text = "more such rules are not named: are they for another dataset?"
+            warnings.warn(text, HwpricesWarning, stacklevel=3)
+            return
+        warnings.warn(escaped(line), HwpricesWarning, stacklevel=3)
 
 
 def unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary) -> Iterator[str]:
@@ -104,11 +105,13 @@ def _unknown(rule: Rule, machines: pl.DataFrame) -> Iterator[tuple[str, str, boo
     """Find the texts of a rule that no price has: key, text, and whether its key has no other."""
     for key in OF_RELEASE:
         texts = rule.match.get(key, ())
-        values = machines[MATCH_COLUMNS[key]].unique().to_frame()
+        values = machines[MATCH_COLUMNS[key]].drop_nulls().unique().str.to_lowercase().to_list()
+        exact = set(values)
         missing = [
             text
             for text in texts
-            if values.filter(apply.any_of(pl.col(MATCH_COLUMNS[key]), (text,))).is_empty()
+            if text.lower() not in exact
+            and not (apply.has_wildcard(text) and fnmatch.filter(values, text.lower()))
         ]
         for text in missing:
             yield key, text, len(missing) == len(texts)
