@@ -231,14 +231,15 @@ def decode(folder: str) -> int:
 def normalise(folder: str) -> int:
     """Read the pages into all tables; returns the number of prices."""
     parts = get("azure").normalise(landed(folder))
-    heights = {part.table: part.frame.lazy().collect().height for part in parts}
-    return heights["prices"]
+    rows = [(part.table, part.frame.lazy().collect().height) for part in parts]
+    return sum(height for table, height in rows if table == "prices")
 
 
 def read_with(reader: str, folder: str) -> int:
     """Read every page into a frame of its items; returns their number."""
     if reader == "columns":
-        return azure_items.read_items(landed(folder)).rows.height
+        pages = landed(folder)
+        return azure_items.read_items(pages, azure_items.price_units(pages)).rows.height
     parse = parse_with_polars if reader == "polars" else azure_items.decode_items
     return sum(parse(body).height for body in bodies(folder))
 

@@ -14,9 +14,8 @@ from hwprices.errors import HwpricesError, first_line
 from hwprices.settings import OBJECT_STORES
 
 STARTUP_LIMIT = 300
-"""Seconds after which a server that does not answer is given up. With a new database it takes 30 s
-on 2 cores (docs/performance.md), and took 110 s on 2 cores that four other programs used; Prefect's
-own limit is 20 s."""
+"""Seconds after which a server that does not answer is given up. With a new database it took 10 to
+34 s on 2 cores, and 110 s on 2 cores that four other programs used; Prefect's own limit is 20 s."""
 
 ALLOCATOR = f"narenas:{os.cpu_count() or 1},dirty_decay_ms:5000,muzzy_decay_ms:0"
 """Options of jemalloc, which manages polars' memory on Linux: one pool for each core in place of

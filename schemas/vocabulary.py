@@ -220,6 +220,7 @@ QUARANTINE_REASONS = Vocabulary(
     "quarantine_reasons",
     {
         "ambiguous_sku": "Two SKUs price one part differently, or one SKU has two descriptions.",
+        "another_region": "The item is of another region than the one that was asked for.",
         "duplicate_key": "Several rows have the same key; none of them is published.",
         "impossible_figure": "The machine has a figure that no machine has.",
         "no_currency": "The item names no currency.",

@@ -17,6 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from hwprices.landing.pages import Landing
 from hwprices.providers import Pages, get
 
@@ -75,8 +77,8 @@ def sample_prices() -> dict[tuple[str, str], Decimal]:
     landing = Landing(PROJECT / "data" / "sample")
     run = landing.latest_run("azure")
     assert run is not None
-    (part,) = [p for p in get("azure").normalise(Pages(run, landing)) if p.table == "prices"]
-    prices = part.frame.lazy().collect()
+    parts = [p for p in get("azure").normalise(Pages(run, landing)) if p.table == "prices"]
+    prices = pl.concat(part.frame.lazy() for part in parts).collect()
     linux = prices.filter(os="linux", purchase_option="on_demand", currency="USD")
     rows = linux.select("region", "instance_type", "hourly").iter_rows()
     return {(region, size): price for region, size, price in rows}

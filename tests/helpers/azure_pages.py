@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -182,10 +183,32 @@ class Landed:
         return Pages(Run("r", "azure", "live", NOW, "test", tuple(self.results)), self.landing)
 
     def parts(self) -> dict[str, Part]:
-        return {part.table: part for part in get("azure").normalise(self.pages())}
+        return tables(self.pages())
 
     def prices(self) -> pl.DataFrame:
         return frame(self.parts()["prices"])
+
+
+def tables(pages: Pages) -> dict[str, Part]:
+    """Normalise a run: table → all its rows, refused rows and counts."""
+    parts: dict[str, list[Part]] = {}
+    for part in get("azure").normalise(pages):
+        parts.setdefault(part.table, []).append(part)
+    return {table: _together(of_table) for table, of_table in parts.items()}
+
+
+def _together(parts: list[Part]) -> Part:
+    """Put the parts of a table together, those of prices by region."""
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part.counts)
+    refused_rows = [part.refused for part in parts if part.refused is not None]
+    return Part(
+        parts[0].table,
+        pl.concat([frame(part) for part in parts]),
+        refused=pl.concat(refused_rows) if refused_rows else None,
+        counts=counts,
+    )
 
 
 def frame(part: Part) -> pl.DataFrame:
@@ -211,7 +234,7 @@ def sample_parts() -> dict[str, Part]:
     landing = Landing(SAMPLE)
     run = landing.latest_run("azure")
     assert run is not None
-    return {part.table: part for part in get("azure").normalise(Pages(run, landing))}
+    return tables(Pages(run, landing))
 
 
 @cache

@@ -13,7 +13,7 @@ from tests.helpers.aws_pages import (
     quotes,
     savings_plans,
 )
-from tests.helpers.azure_pages import RETAIL, Landed, answer, item, sku
+from tests.helpers.azure_pages import RETAIL, Landed, answer, item, sku, tables
 from tests.helpers.azure_pages import context as azure_context
 from tests.helpers.gcp_pages import RETRIEVED_AT as NOW
 from tests.helpers.gcp_pages import URL, machine_type, n2_skus
@@ -202,7 +202,7 @@ def test_a_hostile_page_of_azure_prices_costs_no_other_price(tmp_path: Path, nam
     landed = Landed(tmp_path).retail([item(0.1)]).skus(sku("Standard_D2s_v3"))
     landed.add("retail_consumption_usd", "westeurope", RETAIL_PAGES[name])
     pages = landed.pages()
-    parts = {part.table: part for part in get("azure").normalise(pages)}
+    parts = tables(pages)
     prices = parts["prices"].frame.lazy().collect()
     assert set(prices["region"]) == {"eastus"}
     refused = parts["prices"].refused

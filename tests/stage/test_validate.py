@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from tests.helpers import make
 from tests.helpers.nightly import NIGHTLY
 
@@ -110,3 +111,38 @@ def test_equal_refused_rows_are_counted_once():
 def test_a_duplicate_key_in_a_table_of_the_project_is_an_error():
     with pytest.raises(HwpricesError, match="duplicate_key"):
         validate.check(make.prices({}, {}), Prices)
+
+
+@settings(max_examples=100 if NIGHTLY else 30)
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["m5.large", "c5.large", "r5.large"]),
+                st.sampled_from([{}, *BAD.values()]),
+            ),
+            max_size=4,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_frames_that_are_checked_together_come_out_as_checked_alone(parts):
+    """Also empty ones, and rows that would have equal keys if they were in one frame."""
+    frames = [
+        make.prices(*({"instance_type": name, **change} for name, change in rows))
+        if rows
+        else make.prices({}).clear()
+        for rows in parts
+    ]
+    together = validate.split_each(frames, Prices, {})
+    for frame, outcome in zip(frames, together, strict=True):
+        alone = validate.split(frame, Prices, {})
+        assert_frame_equal(outcome.good, alone.good)
+        assert_frame_equal(outcome.refused, alone.refused)
+
+
+def test_a_frame_of_another_shape_is_an_error_among_others_too():
+    frames = [make.prices({}), make.prices({}).drop("currency")]
+    with pytest.raises(HwpricesError, match="does not fit the table prices"):
+        validate.split_each(frames, Prices, {})

@@ -235,8 +235,9 @@ class Part:
     table and region there is at most one part.
 
     ``source``: what the rows are read from, where a later run may take them over; ``facts`` are
-    frames that later parts need of this one. ``earlier`` has the rows where they are taken over:
-    then the frame is empty.
+    frames that later parts need of this one. ``holds_until``: when pages of the same content would
+    begin to give other rows, because a price begins or ends; None means never. ``earlier`` has the
+    rows where they are taken over: then the frame is empty.
     """
 
     table: str
@@ -246,6 +247,7 @@ class Part:
     counts: Mapping[str, int] = field(default_factory=dict)
     source: Source | None = None
     facts: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    holds_until: datetime | None = None
     earlier: Earlier | None = None
 
     def collected(self) -> "Part":

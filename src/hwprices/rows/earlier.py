@@ -25,8 +25,8 @@ class Source:
 
     ``pages`` come in an order that is the same in every run. ``about`` is what else decides, such
     as the regions that have a page of their own. The time at which a page was fetched may decide
-    nothing but ``observed_at``, which is the time of one of the pages: no price may be left out
-    because it is not in force at that time.
+    ``observed_at``, which is the time of one of the pages, and which prices are in force: for these
+    ``Part.holds_until`` says until when they stay.
     """
 
     table: str
@@ -60,6 +60,7 @@ class Earlier:
         facts: what the provider said that later parts need of it.
         counts: vendor rows left out on purpose, by what they are.
         with_amount: number of its prices that have an amount.
+        holds_until: as in ``Part``.
     """
 
     run_id: str
@@ -69,6 +70,7 @@ class Earlier:
     facts: Mapping[str, pl.DataFrame]
     counts: Mapping[str, int] = field(default_factory=dict)
     with_amount: int = 0
+    holds_until: datetime | None = None
 
 
 def times_now(
@@ -77,9 +79,12 @@ def times_now(
     """Map the times at which pages were fetched then to those of the same pages now.
 
     None where the order of the pages is another one: a row that has the first or the last time of
-    several pages would have that of another page.
+    several pages would have that of another page. None too where a page is older now: a price may
+    not have begun yet, or not have ended.
     """
     pairs = sorted(set(zip(then, now, strict=True)))
+    if any(before > after for before, after in pairs):
+        return None
     befores, afters = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     is_same_order = len(set(befores)) == len(set(afters)) == len(pairs) and afters == sorted(afters)
     return dict(pairs) if is_same_order else None

@@ -55,6 +55,19 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     return result
 
 
+def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
+    """Divide a frame by the texts of a column. Rows keep their order and are not copied.
+
+    For frames in which equal texts stand in few long runs: each run is cut out on its own.
+    """
+    runs: dict[str, list[pl.DataFrame]] = {}
+    start = 0
+    for length, value in frame[column].rle().struct.unnest().iter_rows():
+        runs.setdefault(value, []).append(frame.slice(start, length))
+        start += length
+    return {value: pl.concat(parts) for value, parts in runs.items()}
+
+
 def independent(rows: pl.DataFrame) -> pl.DataFrame:
     """Copy rows, so that they do not hold the texts of the larger frame they were taken from.
 

@@ -34,7 +34,7 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, beside the folder of the provider."""
 
-LIBRARIES = ("polars", "polars-hash", "msgspec", "defusedxml", "pandera")
+LIBRARIES = ("polars", "polars-hash", "msgspec", "arro3-io", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
 
 

@@ -1,7 +1,8 @@
 """Keep what a part was made of beside its tables, and take it over in a later run.
 
 A part is taken over from the tables in force if its pages are the same and so is the reading: the
-program, its libraries, the sheets and the corrections. The rows are those that normalising would
+program, its libraries, the sheets and the corrections, and if no price has begun or ended since.
+The rows are those that normalising would
 give again, byte for byte, with the time at which the pages were fetched now.
 """
 
@@ -49,6 +50,7 @@ class PartRecord:
         kept: what is kept of it beside the tables, name to the SHA-256 of the file.
         counts: vendor rows left out on purpose, by what they are.
         with_amount: number of its prices that have an amount.
+        holds_until: when the same pages begin to give other rows; None means never.
         reused_from: the run that normalised it, empty if it is this one.
     """
 
@@ -60,6 +62,7 @@ class PartRecord:
     kept: Mapping[str, str]
     counts: Mapping[str, int] = field(default_factory=dict)
     with_amount: int = 0
+    holds_until: datetime | None = None
     reused_from: str = ""
 
 
@@ -85,6 +88,7 @@ def keep(store: Store, directory: str, part: Part, source: Source, result: Resul
         kept=kept,
         counts=dict(part.counts),
         with_amount=result.with_amount,
+        holds_until=part.earlier.holds_until if part.earlier else part.holds_until,
         reused_from=part.earlier.run_id if part.earlier else "",
     )
 
@@ -113,7 +117,8 @@ class EarlierParts:
             return None
         for record in self.parts:
             if (record.table, record.region) == (source.table, source.region):
-                return self._take(record, source) if record.source == source.digest else None
+                is_same = record.source == source.digest and _still_holds(record, source)
+                return self._take(record, source) if is_same else None
         return None
 
     def _take(self, record: PartRecord, source: Source) -> Earlier | None:
@@ -135,6 +140,7 @@ class EarlierParts:
             facts=facts,
             counts=record.counts,
             with_amount=record.with_amount,
+            holds_until=record.holds_until,
         )
 
     def _table_file(self, file: TableFile, times: Mapping[datetime, datetime]) -> bytes | None:
@@ -153,6 +159,12 @@ class EarlierParts:
     def _verified(self, key: str, sha256: str) -> bytes | None:
         data = self.store.get(f"{self.directory}/{key}")
         return data if data and hashlib.sha256(data).hexdigest() == sha256 else None
+
+
+def _still_holds(record: PartRecord, source: Source) -> bool:
+    """Tell whether the pages give the same rows at the time at which they were fetched now."""
+    until = record.holds_until
+    return until is None or all(time < until for time in source.times)
 
 
 def _seen_now(file: TableFile, data: bytes, times: Mapping[datetime, datetime]) -> TableFile:

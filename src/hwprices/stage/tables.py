@@ -17,11 +17,16 @@ from hwprices.storage import layout
 from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
+CHECKED_TOGETHER = 100_000
+"""Rows of small parts of a table that are checked together. Of a larger part, checking takes long
+beside what it takes for no rows at all, and the parts are kept in memory meanwhile."""
+
 
 class StagedTables:
     """The tables of one run while they are being written below its staging directory.
 
-    Give every part to ``add``, then call ``finish`` once.
+    Give every part to ``add``, then call ``finish`` once. Small parts of one table that come one
+    after the other are checked together.
     """
 
     def __init__(self, store: Store, directory: str, run: Run) -> None:
@@ -41,6 +46,8 @@ class StagedTables:
         self._refused: list[pl.DataFrame] = []
         self._good_rows: Counter[str] = Counter()
         self._prices_with_amount = 0
+        self._waiting: list[tuple[Part, bool]] = []
+        """Parts of one table that are not checked yet, and whether they can be reused."""
 
     @property
     def files(self) -> tuple[TableFile, ...]:
@@ -55,12 +62,13 @@ class StagedTables:
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
         """Check the rows of a part and write the good ones, or take over an earlier run's.
 
-        The rows of the part are computed already (``Part.collected``). With ``can_be_reused`` a
-        part that has a source is kept for later runs.
+        Both may happen later, with the parts that follow. The rows of the part are computed already
+        (``Part.collected``). With ``can_be_reused`` a part that has a source is kept for later
+        runs.
 
         Raises:
-            HwpricesError: a correction is stale, the part is not of its table, the table and
-                region have a part already, or the file cannot be written.
+            HwpricesError: the table and region have a part already; a correction is stale, this
+                part or one before it is not of its table, or a file cannot be written.
         """
         key = layout.table_file(part.table, self._provider, part.region)
         if key in self._keys:
@@ -69,9 +77,50 @@ class StagedTables:
                 "Join them in the provider's normalise: the second would replace the first.",
             )
         self._keys.add(key)
-        result = self._take_over(part.earlier) if part.earlier else self._check(part)
-        self._refused.append(result.refused)
         self.accounted.update(part.counts)
+        if part.earlier:
+            self._keep(part, self._take_over(part.earlier), can_be_reused)
+            return
+        is_another_table = any(waiting.table != part.table for waiting, _ in self._waiting)
+        if is_another_table or self._waiting_rows + _rows(part).height > CHECKED_TOGETHER:
+            self._check_waiting()
+        self._waiting.append((part, can_be_reused))
+        if self._waiting_rows > CHECKED_TOGETHER:
+            self._check_waiting()
+
+    @property
+    def _waiting_rows(self) -> int:
+        return sum(_rows(part).height for part, _ in self._waiting)
+
+    def _check_waiting(self) -> None:
+        """Check the parts that wait, and write their good rows."""
+        if not self._waiting:
+            return
+        table = self._waiting[0][0].table
+        frames = [_rows(part) for part, _ in self._waiting]
+        if table == "instance_types":
+            frames = [
+                corrections.apply(frame, self._provider, self._corrections) for frame in frames
+            ]
+        splits = validate.split_each(frames, TABLES[table], self._sources)
+        del frames
+        for (part, can_be_reused), split in zip(self._waiting, splits, strict=True):
+            self._keep(part, self._write_good(part, split), can_be_reused)
+        self._waiting.clear()
+
+    def _write_good(self, part: Part, split: validate.Split) -> Result:
+        """Write the good rows of a part that was checked."""
+        refused = [split.refused] if part.refused is None else [part.refused, split.refused]
+        is_prices = part.table == "prices"
+        return Result(
+            file=self._write(part.table, split.good, part.region) if split.good.height else None,
+            refused=pl.concat(refused),
+            with_amount=split.good["effective_hourly"].count() if is_prices else 0,
+        )
+
+    def _keep(self, part: Part, result: Result, can_be_reused: bool) -> None:
+        """Take account of a part that was written or taken over."""
+        self._refused.append(result.refused)
         self._prices_with_amount += result.with_amount
         if result.file:
             self._good_rows[part.table] += result.file.rows
@@ -81,14 +130,15 @@ class StagedTables:
             self.parts.append(kept)
 
     def finish(self) -> None:
-        """Write the quarantine table, then judge whether too many rows were refused.
+        """Check the parts that wait, write the quarantine table, then judge the refused rows.
 
         In this order: the refused rows of a run that fails are kept to be looked at.
 
         Raises:
-            HwpricesError: more than ``validate.MAX_REFUSED_SHARE`` of a table's rows were refused,
-                or a refused row does not fit the quarantine table.
+            HwpricesError: as ``add``; more than ``validate.MAX_REFUSED_SHARE`` of a table's rows
+                were refused, or a refused row does not fit the quarantine table.
         """
+        self._check_waiting()
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
             validate.check_refused(refused)
@@ -99,20 +149,6 @@ class StagedTables:
             if share > validate.MAX_REFUSED_SHARE:
                 raise _too_many_refused(self._provider, table, share, refused)
 
-    def _check(self, part: Part) -> Result:
-        frame = part.frame
-        assert isinstance(frame, pl.DataFrame), "call Part.collected first"
-        if part.table == "instance_types":
-            frame = corrections.apply(frame, self._provider, self._corrections)
-        split = validate.split(frame, TABLES[part.table], self._sources)
-        refused = [split.refused] if part.refused is None else [part.refused, split.refused]
-        is_prices = part.table == "prices"
-        return Result(
-            file=self._write(part.table, split.good, part.region) if split.good.height else None,
-            refused=pl.concat(refused),
-            with_amount=split.good["effective_hourly"].count() if is_prices else 0,
-        )
-
     def _take_over(self, earlier: Earlier) -> Result:
         if earlier.file:
             self._store.put(f"{self._directory}/{earlier.file.key}", earlier.data)
@@ -122,6 +158,12 @@ class StagedTables:
         return parquet.write(
             self._store, self._directory, table, rows, provider=self._provider, region=region
         )
+
+
+def _rows(part: Part) -> pl.DataFrame:
+    """Give the rows of a part, which are computed."""
+    assert isinstance(part.frame, pl.DataFrame), "call Part.collected first"
+    return part.frame
 
 
 def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:

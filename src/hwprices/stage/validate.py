@@ -1,6 +1,6 @@
 """Split rows into those that fit their table and those that do not, each with the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandera.polars as pa
@@ -39,7 +39,39 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
             not in a row.
     """
-    failed = _failed_checks(frame, model)
+    return _split(frame, _failed_checks(frame, model), model, sources)
+
+
+def split_each(
+    parts: Sequence[pl.DataFrame], model: type[Table], sources: Mapping[str, str]
+) -> list[Split]:
+    """Check several frames of a table, each as ``split`` does.
+
+    The rules of the model are applied to all of them at once, which takes pandera as long as one
+    small frame: 45 ms, beside which 3,000 rows take 2 ms.
+
+    Raises:
+        HwpricesError: as ``split``.
+    """
+    schemas = {tuple(frame.schema.items()) for frame in parts}
+    if len(schemas) != 1:  # one of them is not of the table, and split says what is wrong with it
+        return [split(frame, model, sources) for frame in parts]
+    failed = _failed_checks(pl.concat(parts), model)
+    outcomes = []
+    start = 0
+    for frame in parts:
+        end = start + frame.height
+        own = failed.filter(pl.col("index").is_between(start, end, closed="left"))
+        own = own.with_columns(pl.col("index") - start)
+        outcomes.append(_split(frame, own, model, sources))
+        start = end
+    return outcomes
+
+
+def _split(
+    frame: pl.DataFrame, failed: pl.DataFrame, model: type[Table], sources: Mapping[str, str]
+) -> Split:
+    """Split rows of which some failed a rule of the model (``_failed_checks``)."""
     texts = sorting.distinct_texts(frame)
     ordered = sorting.sort(frame.with_row_index("index"), columns.key(model), texts)
     reasons = pl.concat(

@@ -19,6 +19,7 @@ from tests.helpers.azure_pages import (
     location,
     refused,
     sku,
+    tables,
 )
 from tests.helpers.stub_server import Reply, Request, StubServer
 
@@ -138,10 +139,7 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     with Collector("azure", common) as collector:
         results = [collector.fetch(unit) for unit in collector.plan()]
         run = collector.record(NOW.replace(day=day), results)
-    parts = {
-        part.table: part for part in AZURE.normalise(Pages(run, Landing(f"{common.root}/raw")))
-    }
-    return LiveRun(run, parts)
+    return LiveRun(run, tables(Pages(run, Landing(f"{common.root}/raw"))))
 
 
 def test_a_live_run_with_an_account(

@@ -19,6 +19,7 @@ from tests.helpers.azure_pages import (
     answer,
     frame,
     item,
+    tables,
 )
 
 from hwprices.providers import get
@@ -28,6 +29,7 @@ from hwprices.providers.azure.prices.items import (
     Answer,
     decimal_text,
     decode_items,
+    price_units,
     read_columns,
     read_items,
 )
@@ -58,7 +60,7 @@ def test_money_is_exact_whatever_it_looks_like(tmp_path: Path) -> None:
 def test_a_refused_amount_is_shown_as_the_vendor_wrote_it(tmp_path: Path, text: str) -> None:
     body = json.dumps(answer([item(0)])).replace('"retailPrice": 0,', f'"retailPrice": {text},')
     pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body.encode()).pages()
-    parts = {part.table: part for part in get("azure").normalise(pages)}
+    parts = tables(pages)
     refused = parts["prices"].refused
     assert refused is not None
     assert json.loads(refused["row"].item())["retailPrice"] == text
@@ -94,7 +96,7 @@ def test_a_page_that_cannot_be_read_costs_its_unit_alone(tmp_path: Path, wrong: 
     pages[wrong] = broken
     landed.results.insert(3, replace(three[0], pages=tuple(pages)))
     run = landed.pages()
-    items = read_items(run)
+    items = read_items(run, price_units(run))
     assert [page.key for page in run.unreadable] == [page.key for page in pages]
     assert items.rows["page"].to_list() == [0, 1, 2, 6, 7, 8]
     assert items.pages.height == 9

@@ -213,9 +213,9 @@ def test_a_size_that_the_region_does_not_offer_is_flagged(tmp_path: Path) -> Non
         [
             item(0.096),
             item(0.2, armSkuName="Standard_D4s_v3"),
-            item(0.1, armRegionName="polandcentral"),
         ]
     )
+    landed.retail([item(0.1, armRegionName="polandcentral")], region="polandcentral")
     flags = {
         (r["region"], r["instance_type"]): r["flags"] for r in landed.prices().iter_rows(named=True)
     }
@@ -259,3 +259,23 @@ def test_an_unknown_savings_plan_is_refused_and_its_item_kept(tmp_path: Path) ->
     part = Landed(tmp_path).retail([item(0.096, savingsPlan=plans)]).parts()["prices"]
     assert sorted(frame(part)["purchase_option"].to_list()) == ["on_demand", "savings_plan"]
     assert refused(part) == ["unknown_savings_plan"]
+
+
+def test_an_item_of_another_region_than_the_one_asked_for_is_refused(tmp_path: Path) -> None:
+    """It is read with the pages of its own region, which may be unchanged and not read again."""
+    landed = Landed(tmp_path)
+    landed.retail([item(0.1), item(0.2, armRegionName="westus", meterId="w")])
+    landed.retail([item(0.3, armRegionName="westus", meterId="w")], region="westus")
+    prices = landed.prices()
+    assert sorted(prices.select("region", "hourly").rows()) == [
+        ("eastus", Decimal("0.1")),
+        ("westus", Decimal("0.3")),
+    ]
+    assert refused(landed.parts()["prices"]) == ["another_region"]
+
+
+def test_pages_of_a_region_in_two_cases_are_pages_of_one_region(tmp_path: Path) -> None:
+    landed = Landed(tmp_path).retail([item(0.1)])
+    landed.retail([item(0.1, armRegionName="EastUS")], region="EastUS")
+    assert landed.prices()["region"].to_list() == ["eastus"]
+    assert landed.parts()["prices"].counts == {"out_of_scope:same_price_again": 1}

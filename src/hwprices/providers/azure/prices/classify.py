@@ -5,8 +5,10 @@ one of three: chosen, out of scope for a reason that is counted, or refused for 
 to quarantine.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import polars as pl
 
@@ -58,14 +60,17 @@ Rule = tuple[pl.Expr, str]
 class ClassifiedItems:
     """Items by what became of them.
 
-    ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region and
-    the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``. ``refused`` has
-    the columns of ``all_items``, reason and message. ``out_of_scope`` is reason → number of items.
+    ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region,
+    page_region and the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``,
+    in the order of the items. ``refused`` has the columns of ``all_items``, reason and message.
+    ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
+    first of its items begins or ends to be in force; regions without such items are absent.
     """
 
     chosen: pl.DataFrame
     refused: pl.DataFrame
-    out_of_scope: Mapping[str, int]
+    out_of_scope: Mapping[str, Mapping[str, int]]
+    next_changes: Mapping[str, datetime]
     all_items: pl.DataFrame
 
 
@@ -76,19 +81,14 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
     """
     classified = _with_facts(items, spelling)
     is_scope, is_price = pl.col("out_of_scope").is_null(), pl.col("reason").is_null()
-    outside = classified.select("out_of_scope").drop_nulls()
+    outside = classified.select("page_region", "out_of_scope").drop_nulls()
     wrong = classified.lazy().filter(is_scope & ~is_price).with_columns(message=_message())
     candidates = classified.lazy().filter(is_scope & is_price).select(CHOSEN).collect()
     placeholders = _spot_placeholders(candidates)
     if placeholders.height:
         candidates = candidates.join(placeholders.select("row"), on="row", how="anti")
     by_key = _one_per_key(candidates)
-    counts = (
-        pl.concat([outside, by_key.passed_over.select("out_of_scope")])
-        .group_by("out_of_scope")
-        .len()
-        .sort("out_of_scope")
-    )
+    passed_over = by_key.passed_over.select(pl.col("region").alias("page_region"), "out_of_scope")
     refused = pl.concat(
         frame.lazy().select("row", "reason", "message").collect()
         for frame in (wrong, placeholders, by_key.refused)
@@ -96,13 +96,29 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
     return ClassifiedItems(
         by_key.chosen,
         refused.join(classified.drop("reason"), on="row", how="left", maintain_order="left"),
-        dict(counts.iter_rows()),
-        classified,
+        _counts_by_region(pl.concat([outside, passed_over])),
+        _next_changes(classified),
+        classified.drop("next_change"),
     )
 
 
+def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
+    """Count items that are out of scope: region → reason → number."""
+    counts: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    columns = ["page_region", "out_of_scope"]
+    for region, reason, number in outside.group_by(columns).len().sort(columns).iter_rows():
+        counts[region][reason] = number
+    return counts
+
+
+def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
+    """Find for each region when the first of its items begins or ends to be in force."""
+    first = items.group_by("page_region").agg(pl.col("next_change").min())
+    return dict(first.drop_nulls().iter_rows())
+
+
 def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns of ``KEY``, price, the origin columns and the reasons.
+    """Add the columns of ``KEY``, price, the columns of ``Items.pages``, next_change and reasons.
 
     ``out_of_scope`` says why an item is left out, ``reason`` why it is refused; they are null where
     it is a price.
@@ -128,7 +144,16 @@ def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
                 "out_of_scope"
             ),
             _first_reason(_refusal_rules()).alias("reason"),
+            _next_change().alias("next_change"),
         )
+    )
+
+
+def _next_change() -> pl.Expr:
+    """Find when an item begins or ends to be in force; null where it does neither from now on."""
+    changes = [time(pl.col(day)) for day in DATES]
+    return pl.min_horizontal(
+        pl.when(change > pl.col("observed_at")).then(change) for change in changes
     )
 
 
@@ -263,6 +288,8 @@ def _refusal_rules() -> list[Rule]:
         ((option == "on_demand") & is_placeholder, "placeholder"),
         # Whether it is in force cannot be told.
         *((pl.col(day).is_not_null() & time(pl.col(day)).is_null(), "no_date") for day in DATES),
+        # The prices of each region are read from its own pages, of which some may be unchanged.
+        (pl.col("region") != pl.col("page_region"), "another_region"),
     ]
 
 
@@ -330,7 +357,6 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     repeated = rows.filter(is_repeated).with_columns(_NO_REASON)
     if not repeated.height:
         return _ByKey(rows, repeated, repeated)
-    single = rows.filter(~is_repeated)
     primary = pl.col("isPrimaryMeterRegion").fill_null(False)
     secondary = (~pl.col("isPrimaryMeterRegion")).fill_null(False)
     is_secondary = secondary & primary.any().over(KEY)
@@ -342,8 +368,10 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     agreed = left.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
     is_first = pl.int_range(pl.len()).over(KEY) == 0
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
+    # Filtered, not put together of the two kinds, so that rows of a region stay side by side.
+    is_chosen = ~is_repeated | pl.col("row").is_in(agreed.filter(is_first)["row"].implode())
     return _ByKey(
-        pl.concat([single, agreed.filter(is_first).select(CHOSEN)]),
+        rows.filter(is_chosen),
         _refuse_duplicates(left.filter(disagree)),
         pl.concat([not_primary, again]),
     )

@@ -7,7 +7,7 @@ came.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hwprices.landing import strict_json
-from hwprices.landing.pages import Page
+from hwprices.landing.pages import Page, UnitResult
 from hwprices.providers import PARSER_FAILURES, Pages
 from hwprices.providers.azure import kinds
 from hwprices.rows import json_columns
@@ -151,23 +151,41 @@ _DECODER = msgspec.json.Decoder(Answer, float_hook=str)
 
 @dataclass(frozen=True)
 class Items:
-    """Items of all price pages.
+    """Items of price pages, region by region.
 
-    ``rows`` has ``COLUMNS`` and page. ``pages`` has page and the origin columns of that page.
+    ``rows`` has ``COLUMNS`` and page. ``pages`` has page, the origin columns of that page, and
+    page_region: the region whose prices were asked for, in lower case.
     """
 
     rows: pl.DataFrame
     pages: pl.DataFrame
 
 
-def read_items(pages: Pages) -> Items:
-    """Read every item of every price page. None is left out.
+def price_units(pages: Pages) -> dict[str, list[UnitResult]]:
+    """List the units that have pages with prices by region in lower case, sorted by kind.
+
+    A region whose name comes in two cases is one: Azure writes some names in several.
+    """
+    units: dict[str, list[UnitResult]] = {}
+    for result in sorted(pages.run.results, key=lambda result: result.unit.kind):
+        if kinds.is_retail(result.unit.kind) and result.pages:
+            units.setdefault(result.unit.region.lower(), []).append(result)
+    return units
+
+
+def read_items(pages: Pages, regions: Collection[str]) -> Items:
+    """Read every item of every price page of these regions (in lower case). None is left out.
 
     Raises:
         HwpricesError: a landed page is altered.
     """
-    results = [r for r in pages.run.results if kinds.is_retail(r.unit.kind)]
-    units = [result.pages for result in sorted(results, key=lambda result: result.unit.kind)]
+    results = [
+        (region, result)
+        for region, of_region in sorted(price_units(pages).items())
+        if region in regions
+        for result in of_region
+    ]
+    units = [result.pages for _, result in results]
     numbered = list(enumerate(page for unit_pages in units for page in unit_pages))
     chunks = [numbered[i : i + PAGES_AT_ONCE] for i in range(0, len(numbered), PAGES_AT_ONCE)]
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
@@ -178,7 +196,9 @@ def read_items(pages: Pages) -> Items:
     if failures:
         unusable = _leave_out(pages, units, failures)
         rows = rows.filter(~pl.col("page").is_in(unusable))
-    return Items(rows, origins([page for _, page in numbered]))
+    page_regions = [region for region, result in results for _ in result.pages]
+    origin = origins([page for _, page in numbered])
+    return Items(rows, origin.with_columns(pl.Series("page_region", page_regions, dtype=pl.String)))
 
 
 def _read_pages(

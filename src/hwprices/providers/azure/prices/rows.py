@@ -12,6 +12,9 @@
 """
 
 import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 import polars as pl
 
@@ -29,9 +32,11 @@ from hwprices.providers.azure.prices.items import (
     decimal_text,
     time,
 )
-from hwprices.rows import quarantine
+from hwprices.rows import frames, quarantine
 from hwprices.rows.origin import ORIGIN
-from hwprices.rows.prices import PriceRows, rows_without_id, with_ids
+from hwprices.rows.prices import rows_without_id, with_ids
+from hwprices.schemas.price import Prices
+from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
 
 HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved"]
@@ -50,14 +55,43 @@ MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
 """What has one on-demand price at most, and one spot price."""
 
 
-def rows_of_items(items: Items, availability: pl.DataFrame) -> PriceRows:
-    """Make price rows of all items.
+@dataclass(frozen=True)
+class RegionPrices:
+    """The prices of a region.
 
-    ``availability`` has region and instance_type of what is offered.
+    ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
+    ``counts`` says how many items were left out on purpose, by reason. ``holds_until`` is when the
+    first item begins or ends to be in force; None if none does.
+    """
+
+    rows: pl.DataFrame
+    refused: pl.DataFrame
+    counts: Mapping[str, int]
+    holds_until: datetime | None
+
+
+def prices_by_region(items: Items, availability: pl.DataFrame) -> dict[str, RegionPrices]:
+    """Make price rows of all items: region that was asked for → its prices.
+
+    ``availability`` has region and instance_type of what is offered. A region whose pages have no
+    items is there too.
     """
     classified = classify_items(items, _spelling(availability))
-    counts = {f"out_of_scope:{why}": number for why, number in classified.out_of_scope.items()}
-    return PriceRows(_rows(classified.chosen, availability), _refused(classified), counts)
+    rows = frames.by_value(_rows(classified.chosen, availability), "region")
+    refused = _refused(classified)
+    return {
+        region: RegionPrices(
+            rows.get(region, frames.empty(Prices)),
+            refused.get(region, frames.empty(Quarantine)),
+            _counts(classified.out_of_scope.get(region, {})),
+            classified.next_changes.get(region),
+        )
+        for region in items.pages["page_region"].unique()
+    }
+
+
+def _counts(out_of_scope: Mapping[str, int]) -> dict[str, int]:
+    return {f"out_of_scope:{reason}": number for reason, number in out_of_scope.items()}
 
 
 def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
@@ -74,8 +108,11 @@ def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
-    """Make rows of the prices table from ``ClassifiedItems.chosen``."""
+def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of the prices table from ``ClassifiedItems.chosen``.
+
+    They come in some eight runs, one for each way to buy, each in the order of ``chosen``.
+    """
     items = (
         chosen.lazy()
         .rename({"skuId": "sku_id", "meterId": "sku_price_id"})
@@ -94,7 +131,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.LazyFrame:
     )
     benefit = {"os": "windows", "license_model": "byol", "basis": "derived"}
     listed = [*_list_prices(items), *_list_prices(_with_hybrid_benefit(items), **benefit)]
-    return with_ids(pl.concat(listed).collect()).lazy()
+    return with_ids(pl.concat(listed).collect())
 
 
 def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
@@ -242,18 +279,25 @@ def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
     )
 
 
-def _refused(classified: ClassifiedItems) -> pl.DataFrame:
+def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
     """Make quarantine rows of refused items and of savings plans that are not understood.
 
-    The item is kept as the vendor wrote it.
+    The item is kept as the vendor wrote it. The rows are divided by the region that was asked for.
     """
     members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
-    columns = ["provider", "region", *members, *ORIGIN, "reason", "message"]
-    frames = [classified.refused, _unknown_plans(classified)]
-    items = pl.concat([frame.select(columns) for frame in frames])
-    return quarantine.refused(
-        items.lazy(), table="prices", reason=pl.col("reason"), message=pl.col("message")
+    columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "page_region"]
+    kinds = [classified.refused, _unknown_plans(classified)]
+    items = pl.concat([kind.select(columns) for kind in kinds]).sort(
+        "page_region", maintain_order=True
+    )
+    rows = quarantine.refused(
+        items.drop("page_region").lazy(),
+        table="prices",
+        reason=pl.col("reason"),
+        message=pl.col("message"),
     ).collect()
+    divided = frames.by_value(rows.with_columns(items["page_region"]), "page_region")
+    return {region: part.drop("page_region") for region, part in divided.items()}
 
 
 def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
