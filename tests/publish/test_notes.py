@@ -60,10 +60,14 @@ def test_the_notes_say_what_is_new():
     text = markdown.notes(notes())
     assert "- Prices: 3 gone, 1 cheaper." in text
     assert "- Machine types: 1 gone." in text
-    assert "linux: 55.04 to 44 USD/h (-20.1 %)" in text
+    move = "- AWS p5.48xlarge in p5.48xlarge, on demand, linux: 55.04 to 44 USD/h (-20.1 %)"
+    assert move in text
+    assert move in markdown.changelog_entry(notes())
     assert "| AWS | on demand | 2,557 | live, seen 2026-10-01 |" in text
-    assert "| aws | duplicate\\_key | 2 |" in text
-    assert "12 checks passed." in text
+    assert "| AWS | duplicate\\_key | 2 |" in text
+    assert "12 checks passed, 1 did not." in text
+    ids = [line for line in text.splitlines() if "aws" in line]
+    assert ids == ["- Not collected: aws/p5.48xlarge. Left as before: 7 prices."]  # a unit's name
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -39,9 +39,9 @@ def notes(release: ReleaseNotes) -> str:
                 "",
                 *_summary(release),
                 *_providers(release),
-                *_moves(release.moves),
-                *_types_or_regions("Machine types", release.instance_types),
-                *_types_or_regions("Regions", release.regions),
+                *_moves(release),
+                *_types_or_regions(release, "Machine types", release.instance_types),
+                *_types_or_regions(release, "Regions", release.regions),
                 *_collection(release),
                 *_restated(release),
                 *_refused(release),
@@ -55,7 +55,7 @@ def notes(release: ReleaseNotes) -> str:
 def changelog_entry(release: ReleaseNotes) -> str:
     """Write what the changelog says of a release."""
     lines = [f"## {release.version}", "", *_summary(release)]
-    lines += [f"- {_move(move)}" for move in release.moves[:3]]
+    lines += [f"- {_move(release, move)}" for move in release.moves[:3]]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -81,35 +81,42 @@ def _state(provider: ProviderNote) -> str:
     return escaped(f"{provider.origin}, {seen}{kept}")
 
 
-def _moves(moves: Sequence[Move]) -> list[str]:
-    if not moves:
+def _title(release: ReleaseNotes, provider: str) -> str:
+    """Return a provider's name for people; its id if it is not in the release."""
+    note = release.providers.get(provider)
+    return escaped(note.title if note else provider)
+
+
+def _moves(release: ReleaseNotes) -> list[str]:
+    if not release.moves:
         return []
-    return ["## Largest moves", "", *(f"- {_move(move)}" for move in moves), ""]
+    lines = (f"- {_move(release, move)}" for move in release.moves)
+    return ["## Largest moves", "", *lines, ""]
 
 
-def _move(move: Move) -> str:
+def _move(release: ReleaseNotes, move: Move) -> str:
     term = f" {move.term_months // 12} y" if move.term_months else ""
     option = f"{move.purchase_option.replace('_', ' ')}{term}"
-    what = f"{move.provider} {move.instance_type} in {move.region}, {option}, {move.os}"
+    what = escaped(f"{move.instance_type} in {move.region}, {option}, {move.os}")
     amounts = f"{move.old} to {move.new} {move.currency}/h"
-    return f"{escaped(what)}: {amounts} ({move.percent:+.1f} %)"
+    return f"{_title(release, move.provider)} {what}: {amounts} ({move.percent:+.1f} %)"
 
 
-def _types_or_regions(title: str, rows: Sequence[Sold]) -> list[str]:
+def _types_or_regions(release: ReleaseNotes, title: str, rows: Sequence[Sold]) -> list[str]:
     lines = []
     groups = dict.fromkeys((row.provider, row.change) for row in rows)
     for provider, change in groups:
         names = [row.name for row in rows if (row.provider, row.change) == (provider, change)]
         shown = ", ".join(escaped(name) for name in names[:MAX_NAMES])
         more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-        lines.append(f"- {escaped(provider)}, {WORDS[change]}: {shown}{more}.")
+        lines.append(f"- {_title(release, provider)}, {WORDS[change]}: {shown}{more}.")
     return [f"## {title}", "", *lines, ""] if lines else []
 
 
 def _collection(release: ReleaseNotes) -> list[str]:
     rows = [
         [
-            escaped(row.provider),
+            _title(release, row.provider),
             escaped(row.unit or "all of it"),
             WORDS[row.change],
             f"{row.prices:,}",
@@ -133,7 +140,7 @@ def _restated(release: ReleaseNotes) -> list[str]:
         for row in release.restated
     ]
     lines += [
-        f"- {escaped(name)}: what changed is unclear where vendor and program both changed:"
+        f"- {_title(release, name)}: what changed is unclear where vendor and program both changed:"
         f" {escaped(problem)}"
         for name, problem in release.problems.items()
     ]
@@ -145,8 +152,8 @@ def _restated(release: ReleaseNotes) -> list[str]:
 
 def _refused(release: ReleaseNotes) -> list[str]:
     rows = [
-        [escaped(name), escaped(reason), f"{count:,}"]
-        for name, provider in release.providers.items()
+        [escaped(provider.title), escaped(reason), f"{count:,}"]
+        for provider in release.providers.values()
         for reason, count in provider.quarantined.items()
     ]
     head = ["provider", "reason", "rows"]
@@ -155,9 +162,10 @@ def _refused(release: ReleaseNotes) -> list[str]:
 
 def _gate(release: ReleaseNotes) -> list[str]:
     passed = sum(provider.checks_passed for provider in release.providers.values())
-    lines = [f"{passed} checks passed.", ""]
+    others = f", {len(release.gate)} did not" if release.gate else ""
+    lines = [f"{passed} checks passed{others}.", ""]
     rows = [
-        [escaped(row.provider), escaped(row.check), row.outcome, escaped(row.detail)]
+        [_title(release, row.provider), escaped(row.check), row.outcome, escaped(row.detail)]
         for row in release.gate
     ]
     if rows:
