@@ -21,6 +21,7 @@ from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import status
+from hwprices.read.wording import counted
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
 from hwprices.storage.store import Store
@@ -95,7 +96,7 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     """Fetch units side by side and report progress; return the results sorted by unit name."""
     name = collector.provider.name
     logger = get_run_logger()
-    logger.info("%d units to fetch", len(units))
+    logger.info("%s to fetch", counted(len(units), "unit"))
     progress.report(name, "fetch", done=0, total=len(units))
     limit = _shared_limit(collector)
     futures = {fetch.submit(collector, unit, limit): unit for unit in units}
@@ -107,7 +108,7 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
         results.append(result)
         progress.report(name, "fetch", done=len(results), total=len(units))
     ok = sum(result.status == "ok" for result in results)
-    logger.info("%d of %d units fetched", ok, len(units))
+    logger.info("%d of %s fetched", ok, counted(len(units), "unit"))
     return sorted(results, key=lambda result: result.unit.name)
 
 

@@ -45,17 +45,29 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
     return ending
 
 
-class _NoTraceback(logging.Filter):
-    """Leave out the traceback of a HwpricesError: its line has been logged."""
+REPEATED = ("Engine execution exited with unexpected exception", "Task run failed with state: ")
+"""How the lines begin that Prefect writes of what a flow raised and of what a task returned."""
+
+
+class _WithoutRepetition(logging.Filter):
+    """Leave out what Prefect logs of a HwpricesError, whose line has been logged already.
+
+    That is the traceback, and the lines REPEATED. Tasks return a failed state where a HwpricesError
+    stopped them and raise everything else, so that no other error is left out.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.exc_info and isinstance(record.exc_info[1], HwpricesError):
-            record.exc_info = None
-        return True
+        if record.exc_info is None:
+            return True
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if not isinstance(error, HwpricesError | None):
+            return True
+        record.exc_info = None
+        return not record.getMessage().startswith(REPEATED)
 
 
-# A process that runs a deployment logs once more what its flow ended with.
-logging.getLogger("prefect.flow_runs").addFilter(_NoTraceback())
+for _name in ("prefect.flow_runs", "prefect.task_runs"):
+    logging.getLogger(_name).addFilter(_WithoutRepetition())
 
 
 def failed(error: HwpricesError, name: str = "Failed") -> State[Any]:

@@ -17,6 +17,7 @@ from hwprices.publish.prune import Policy, prune
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
 from hwprices.read.report import report
+from hwprices.read.wording import counted
 from hwprices.settings import load
 from hwprices.storage.store import Store
 
@@ -100,12 +101,11 @@ def delete_old(root: str | None) -> None:
     except HwpricesError as error:
         get_run_logger().warning("nothing was pruned: %s", error)
         return
-    if pruned.releases or pruned.runs:
-        get_run_logger().info(
-            "deleted releases %s and the pages of %d old collections",
-            ", ".join(pruned.releases) or "none",
-            len(pruned.runs),
-        )
+    deleted = [f"release {version}" for version in pruned.releases]
+    if pruned.runs:
+        deleted.append(f"the pages of {counted(len(pruned.runs), 'old collection')}")
+    if deleted:
+        get_run_logger().info("deleted: %s", ", ".join(deleted))
 
 
 def ended(published: Published) -> Published | State[HeldBackError]:
@@ -164,8 +164,9 @@ def _log(published: Published, headline: str) -> None:
     logger = get_run_logger()
     for result in published.results:
         if result.outcome != "pass":
-            text = "%s: %s %s: %s"
-            logger.warning(text, result.provider, result.check, result.outcome, result.detail)
+            text = "%s, %s (%s): %s"
+            owner = reports.title(result.provider)
+            logger.warning(text, owner, result.check, result.outcome, result.detail)
     if published.new:
         rows = published.release.tables["prices"].rows
         logger.info("%s prices of %d providers", f"{rows:,}", len(published.release.providers))

@@ -24,8 +24,10 @@ from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
 from hwprices.flows.endings import in_one_line
 from hwprices.flows.publish import HeldBackError, ended, publish
-from hwprices.publish.release import Published
+from hwprices.providers import SkippedError
+from hwprices.publish.release import NothingStagedError, Published
 from hwprices.settings import load
+from hwprices.stage.stage import Staged
 from hwprices.storage.store import Store
 
 
@@ -37,7 +39,7 @@ class ProvidersFailedError(HwpricesError):
     """
 
     def __init__(self, failed: dict[str, str], published: Published | None) -> None:
-        super().__init__("; ".join(failed.values()))
+        super().__init__("; ".join(line.rstrip(".") for line in failed.values()))
         self.failed = failed
         self.published = published
 
@@ -96,14 +98,22 @@ def _collect(
     regions: list[str] | None,
     kinds: list[str] | None,
 ) -> dict[str, str]:
-    """Collect one provider after the other; return a line for each that failed."""
+    """Collect one provider after the other; return a line for each that failed.
+
+    What came of each is logged at once: the collections have logs of their own, but who watches
+    this run would else see nothing for an hour.
+    """
     failed: dict[str, str] = {}
+    logger = get_run_logger()
     for name in names:
         try:
-            collect(name, source, root, regions, kinds)
+            collected = cast(Staged | SkippedError, collect(name, source, root, regions, kinds))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others are collected
             failed[name] = reports.failure(name, error)
+            logger.error("%s", failed[name])
             progress.finish(name, "failed")
+        else:
+            logger.info("%s", reports.outcome_line(collected))
     return failed
 
 
@@ -138,5 +148,7 @@ def _publish(
     except HwpricesError as error:
         if not failed:
             raise
+        if isinstance(error, NothingStagedError):
+            return None  # because all that were asked failed, as their lines say
         failed["publish"] = f"publish: {error}"
         return None

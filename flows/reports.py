@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
+from hwprices.providers import SkippedError
 from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
+from hwprices.read.wording import counted
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.provider_status import ProviderStatus
@@ -48,6 +50,19 @@ def staged_line(staged: Staged) -> str:
     refused = sum(staged.quarantined.values())
     line = f"{staged.rows('prices'):,} prices of {staged.rows('instance_types'):,} machine types"
     return f"{line} staged" + (f", {refused:,} rows refused" if refused else "")
+
+
+def outcome_line(collected: Staged | SkippedError) -> str:
+    """Say in a line that begins with the provider what came of a collection that did not fail."""
+    if isinstance(collected, SkippedError):
+        return str(collected)
+    line = f"{title(collected.provider)}: {staged_line(collected)}"
+    troubles = ", ".join(
+        f"{counted(count, 'unit')} {status}"
+        for status in ("failed", "carried")
+        if (count := collected.units.get(status))
+    )
+    return f"{line} ({troubles})" if troubles else line
 
 
 def _unit_counts(units: Mapping[str, int]) -> str:
@@ -165,7 +180,7 @@ def _gate(outcome: Published) -> list[str]:
     if not rows:
         return ["", f"All {len(outcome.results):,} checks of the gate passed."]
     passed = len(outcome.results) - len(rows)
-    heading = f"## The gate: {len(rows)} checks did not pass, {passed:,} did"
+    heading = f"## The gate: {counted(len(rows), 'check')} did not pass, {passed:,} did"
     return ["", heading, *_table(["provider", "check", "outcome", "what it saw"], rows)]
 
 

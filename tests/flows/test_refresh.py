@@ -333,8 +333,15 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     assert lines.index("4 units to fetch") < lines.index("4 of 4 units fetched")
     assert any(line.startswith("30,520 prices of ") for line in lines)
     headline = f"new release {version}"
-    assert headline in log_lines(prefect_server, main_run["id"], headline)
+    main_lines = log_lines(prefect_server, main_run["id"], headline)
+    assert headline in main_lines
     assert headline in release.output
+    # what came of each provider, as soon as it is known
+    for name in providers.names():
+        title = providers.get(name).about.title
+        [line] = [each for each in main_lines if each.startswith(f"{title}: ")]
+        assert " prices of " in line
+        assert main_lines.index(line) < main_lines.index(headline)
 
 
 def test_a_deployment_does_not_run_twice_at_once(prefect_server: Server, release: Release) -> None:
@@ -360,7 +367,7 @@ def test_a_failed_run_says_why_in_one_line(prefect_server: Server, tmp_path: Pat
     assert next(line for line in lines if "nowhere-1" in line).startswith("scaleway: ")
     assert not any("Traceback" in line for line in lines)
     page = artifact(prefect_server, run, "refresh")
-    assert page["description"] == "failed: Scaleway, publish; nothing published"
+    assert page["description"] == "failed: Scaleway; nothing published"
     assert "nowhere-1" in page["data"]
 
 

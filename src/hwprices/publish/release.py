@@ -79,8 +79,10 @@ def publish(
         with_database: write hwprices.duckdb too, which takes longer than the tables themselves.
 
     Raises:
-        HwpricesError: nothing is staged, another publisher is at work or was faster, the root
-            cannot be written, or an accepted name is not one of a provider and a check.
+        NothingStagedError: nothing is staged, and there is no release.
+        HwpricesError: another publisher is at work or was faster, the root cannot be written, the
+            gate stopped the first release, or an accepted name is not one of a provider and a
+            check.
     """
     check_names(accepted)
     with pointer.lock(store), _readable(store):
@@ -174,6 +176,10 @@ def _published(version: str) -> Iterator[None]:
         ) from error
 
 
+class NothingStagedError(HwpricesError):
+    """There are no tables to publish: nothing has been collected with success yet."""
+
+
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:
     stopped = [f"{r.provider}: {r.check}: {r.detail}" for r in results if r.outcome == "stop"]
     if stopped:
@@ -181,7 +187,7 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
             f"the gate stopped the first release: {'; '.join(stopped)}",
             "docs/gates.md says what each check means and how to let it through.",
         )
-    return HwpricesError(
+    return NothingStagedError(
         f"nothing is staged below {store.uri(layout.STAGED)}",
         "Collect first: hwprices refresh, or the collect flow.",
     )

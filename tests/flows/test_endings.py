@@ -1,0 +1,71 @@
+"""What Prefect logs of errors of ours, and what the last line of a run says of several."""
+
+import logging
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from hwprices.errors import FetchError, HwpricesError
+from hwprices.stage.stage import Staged
+
+ENGINE = "Engine execution exited with unexpected exception"
+TASK = "Task run failed with state: Failed(message='no answer', type=FAILED)"
+
+
+def logged(name: str, message: str, error: Exception | None, *, with_error: bool) -> Any:
+    """Filter what Prefect logs of an error; return the record as handlers get it, or None."""
+    from hwprices.flows import endings  # adds the filters
+
+    assert endings.REPEATED
+    traceback = (type(error), error, None) if error else (None, None, None)
+    record = logging.makeLogRecord({"msg": message, "exc_info": traceback if with_error else None})
+    return record if logging.getLogger(name).filter(record) else None
+
+
+@pytest.mark.parametrize("error", [HwpricesError("no answer"), FetchError("no answer")])
+def test_the_line_of_an_error_of_ours_is_not_followed_by_what_prefect_says_of_it(
+    error: Exception,
+) -> None:
+    """ "Unexpected exception" was the last line of each run that said why it failed."""
+    assert logged("prefect.flow_runs", ENGINE, error, with_error=True) is None
+    record = logged("prefect.flow_runs", "another line", error, with_error=True)
+    assert record.exc_info is None
+
+
+def test_a_task_that_returns_a_failed_state_has_one_line() -> None:
+    """Prefect wrote the state and its data, and below it "NoneType: None"."""
+    assert logged("prefect.task_runs", TASK, None, with_error=True) is None
+
+
+@pytest.mark.parametrize("name", ["prefect.flow_runs", "prefect.task_runs"])
+def test_a_mistake_of_the_program_keeps_its_traceback(name: str) -> None:
+    record = logged(name, ENGINE, KeyError("price"), with_error=True)
+    assert isinstance(record.exc_info[1], KeyError)
+    assert logged(name, ENGINE, None, with_error=False).getMessage() == ENGINE
+
+
+def test_failures_are_joined_without_two_stops() -> None:
+    from hwprices.flows.refresh import ProvidersFailedError
+
+    lines = {"aws": "aws: no answer. Try again.", "gcp": "gcp: no key. Set one."}
+    error = ProvidersFailedError(lines, None)
+    assert str(error) == "aws: no answer. Try again; gcp: no key. Set one"
+
+
+@pytest.mark.parametrize(
+    ("units", "line"),
+    [
+        ({"ok": 4, "not_requested": 2}, "AWS: 7 prices of 3 machine types staged"),
+        (
+            {"ok": 4, "failed": 1, "carried": 2},
+            "AWS: 7 prices of 3 machine types staged (1 unit failed, 2 units carried)",
+        ),
+    ],
+)
+def test_a_collection_in_one_line(units: dict[str, int], line: str) -> None:
+    from hwprices.flows import reports
+
+    counts = {"prices": 7, "instance_types": 3}
+    staged = SimpleNamespace(provider="aws", units=units, quarantined={}, rows=counts.get)
+    assert reports.outcome_line(cast(Staged, staged)) == line
