@@ -6,7 +6,6 @@ are there as they are. The settings of the flows, HWPRICES_ROOT among them, are 
 worker's environment.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -73,7 +72,7 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
         template = ["--base-job-template", str(job_template or own_file(JOB_TEMPLATE))]
     make_work_pool(setup.pool_type, *template)
     make_deployments(plan(has_root=False, folder=setup.folder))
-    _make_automations(own_file(AUTOMATIONS))
+    make_automations()
     print("Done. Scheduled runs write where HWPRICES_ROOT says in the worker's environment.")
 
 
@@ -135,12 +134,13 @@ def own_file(path: str) -> Path:
     )
 
 
-def _make_automations(file: Path) -> None:
-    """Make the automations of a file that the server does not have yet, by their names."""
-    for automation in yaml.safe_load(file.read_text())["automations"]:
-        inspect = [*PREFECT, "--no-prompt", "automation", "inspect", automation["name"]]
-        if subprocess.run(inspect, check=False, capture_output=True).returncode:
-            _prefect("automation", "create", "--from-json", json.dumps(automation))
+def make_automations() -> None:
+    """Make the automations that the server does not have yet, by their names.
+
+    Raises:
+        HwpricesError: the file is missing, or Prefect refuses.
+    """
+    _run([sys.executable, "-m", "hwprices.flows.automations", str(own_file(AUTOMATIONS))])
 
 
 def _prefect(*arguments: str) -> None:
@@ -149,13 +149,19 @@ def _prefect(*arguments: str) -> None:
     Raises:
         HwpricesError: it failed.
     """
-    command = [*PREFECT, "--no-prompt", *arguments]
+    _run([*PREFECT, "--no-prompt", *arguments])
+
+
+def _run(command: list[str]) -> None:
+    """Run a command of Python's ``-m``, and show what it prints only if it fails.
+
+    Raises:
+        HwpricesError: it failed.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
-        raise HwpricesError(
-            f"prefect {' '.join(arguments)} failed", "Its own output above says why."
-        )
+        raise HwpricesError(f"{' '.join(command[2:])} failed", "Its own output above says why.")
 
 
 def _wait_for_server() -> None:

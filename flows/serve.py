@@ -1,8 +1,9 @@
 """The command ``hwprices serve``: run the schedules of prefect.yaml on this machine.
 
-Starts a Prefect server, makes a process work pool and the deployments, and starts a worker. The
-flows run in the working directory, and write where HWPRICES_ROOT says, else into data/live. Ctrl-C
-and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at work too.
+Starts a Prefect server, makes a process work pool, the deployments and the automations, and starts
+a worker. The flows run in the working directory, and write where HWPRICES_ROOT says, else into
+data/live. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at
+work too.
 """
 
 import contextlib
@@ -31,6 +32,10 @@ READY_SECONDS = 600
 STOP_SECONDS = 30
 """How long the worker with its flows, and then the server, may take to end before they are killed.
 Docker waits 10 s by default and systemd 90 s; a flow that is killed leaves no half release."""
+
+WORKER_SECONDS = 3
+"""How long a worker may take to end after its flows. Prefect 3.8's never ends if a flow ends just
+then: what waits for the flow's cancellation takes the end of the worker for its own."""
 
 ROOT = "HWPRICES_ROOT"
 """Where it is set, scheduled runs write there, and not into the root that prefect.yaml names."""
@@ -62,9 +67,10 @@ def main() -> None:
 def _serve(url: str, port: str) -> None:
     with _running("server", "start", "--host", HOST, "--port", port) as server:
         _wait_for_server(url, server)
-        print("Making the work pool and the deployments …", flush=True)
+        print("Making the work pool, the deployments and the automations …", flush=True)
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
+        deployments.make_automations()
         with _running("worker", "start", "--pool", POOL) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()
@@ -117,9 +123,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
     deadline = time.monotonic() + STOP_SECONDS
     groups = _groups(process)
+    flows = groups - {process.pid}
     _signal(groups, signal.SIGTERM)
     while _signal(groups, STILL_THERE) and time.monotonic() < deadline:
         process.poll()  # a process that ended counts until somebody has asked for its status
+        if flows and not _signal(flows, STILL_THERE):
+            flows = set()
+            deadline = min(deadline, time.monotonic() + WORKER_SECONDS)
         time.sleep(0.1)
     _signal(groups, signal.SIGKILL)
     process.wait()

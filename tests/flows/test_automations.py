@@ -2,6 +2,8 @@
 
 import json
 import time
+import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import yaml
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
+from tests.helpers.processes import wait_until
 
 from hwprices.flows import deployments
 
@@ -23,15 +26,16 @@ pytestmark = [
 
 NO_REFRESH = "hwprices: no refresh in 26 hours"
 FAILED = "hwprices: a refresh failed, or the gate held a provider back"
+KILLED = "hwprices: a run was killed"
 
 
 @pytest.fixture(scope="module")
 def automations(prefect_server: Server, project: Path) -> dict[str, dict[str, Any]]:
-    """Make the automations with the command that their file names; return them by name."""
-    file = str(project / "deploy/prefect/automations.yaml")
-    done = prefect_server.prefect("automation", "create", "--from-file", file)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {each["name"]: each for each in prefect_server.filter("automations")}
+    """Take what ``hwprices serve`` has made; return the automations by name."""
+    made = {each["name"]: each for each in prefect_server.filter("automations")}
+    file = project / "deploy/prefect/automations.yaml"
+    assert set(made) == {each["name"] for each in yaml.safe_load(file.read_text())["automations"]}
+    return made
 
 
 def firings(server: Server, automation_id: object) -> int:
@@ -89,6 +93,59 @@ def test_a_run_that_did_not_end_well_is_noticed(
     assert fires(prefect_server, automation_id, before)
 
 
+def test_a_run_that_was_killed_is_marked_as_crashed(
+    prefect_server: Server, automations: dict[str, dict[str, Any]]
+) -> None:
+    """The same automation with ten seconds, and runs that gave one sign of life each.
+
+    One of them ends, and stays as it ended; the other would be shown as running for good.
+    """
+    automation = automations[KILLED]
+    assert automation["trigger"]["within"] == 600
+    trigger = {**automation["trigger"], "within": 10}
+    del trigger["id"]
+    body = {"name": "short life", "trigger": trigger, "actions": automation["actions"]}
+    made = post(prefect_server, "automations/", body)
+    flow = post(prefect_server, "flows/", {"name": "collect"})
+    killed, ended = (post(prefect_server, "flow_runs/", {"flow_id": flow["id"]}) for _ in "ab")
+    for run in (killed, ended):
+        set_state(prefect_server, run, "RUNNING")
+        sign_of_life(prefect_server, run, flow)
+    set_state(prefect_server, ended, "COMPLETED")
+    wait_until(lambda: state_type(prefect_server, killed) == "CRASHED")
+    assert state_type(prefect_server, killed) == "CRASHED"
+    assert state_type(prefect_server, ended) == "COMPLETED"
+    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+
+
+def set_state(server: Server, run: dict[str, Any], type_: str) -> None:
+    body = {"state": {"type": type_, "name": type_.capitalize()}, "force": True}
+    post(server, f"flow_runs/{run['id']}/set_state", body)
+
+
+def state_type(server: Server, run: dict[str, Any]) -> Any:
+    of_run = {"id": {"any_": [run["id"]]}}
+    return server.filter("flow_runs", flow_runs=of_run)[0]["state_type"]
+
+
+def sign_of_life(server: Server, run: dict[str, Any], flow: dict[str, Any]) -> None:
+    """Send the event that the process of a run sends every three minutes."""
+    related = {
+        "prefect.resource.id": f"prefect.flow.{flow['id']}",
+        "prefect.resource.role": "flow",
+        "prefect.resource.name": flow["name"],
+    }
+    event = {
+        "id": str(uuid.uuid4()),
+        "occurred": datetime.now(UTC).isoformat(),
+        "event": "prefect.flow-run.heartbeat",
+        "resource": {"prefect.resource.id": f"prefect.flow-run.{run['id']}"},
+        "related": [related],
+    }
+    answer = httpx.post(f"{server.api}/events", json=[event], timeout=30)
+    assert answer.is_success, answer.text
+
+
 @pytest.mark.usefixtures("automations")
 def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     prefect_server: Server, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -116,4 +173,4 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
     assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
     names = [each["name"] for each in prefect_server.filter("automations")]
-    assert sorted(name for name in names if name in (NO_REFRESH, FAILED)) == [FAILED, NO_REFRESH]
+    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH])

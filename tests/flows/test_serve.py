@@ -70,9 +70,11 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
     monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
     monkeypatch.setattr(deployments, "make_deployments", made.append)
+    monkeypatch.setattr(deployments, "make_automations", lambda: made.append("automations"))
     with pytest.raises(HwpricesError, match="worker ended"):
         serve._serve("http://127.0.0.1:4200", "4200")
-    [plan] = made
+    plan, automations = made
+    assert automations == "automations"
     assert all(("root" in each["parameters"]) == has_root for each in plan["deployments"])
     assert "pull" not in plan
 
@@ -147,6 +149,32 @@ def test_what_a_worker_started_ends_with_it(
     # A process that is killed is at work until the machine has time to end it.
     family = {process.pid, *map(int, children)}
     assert processes.wait_until(lambda: family.isdisjoint(of.pid for of in processes.running()))
+
+
+WORKER_THAT_STAYS = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: None)  # SIG_IGN would be the child's too
+code = "import time; time.sleep(300)"
+child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+print(child.pid, flush=True)
+child.wait()
+time.sleep(300)
+"""
+"""A worker that stays after its flow has ended, as Prefect's does."""
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_worker_that_stays_after_its_flows_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It took half a minute to end, and ``docker stop`` waits ten seconds."""
+    monkeypatch.setattr(serve, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
+    monkeypatch.setattr(serve, "STOP_SECONDS", 120)
+    with serve._running() as process:
+        assert processes.wait_until(lambda: bool(capfd.readouterr().out))
+        began = time.monotonic()
+    assert time.monotonic() - began < 60
+    assert process.poll() is not None
 
 
 def test_a_port_that_is_taken_is_said_at_once(
