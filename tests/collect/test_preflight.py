@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,12 +157,34 @@ def test_the_last_line_says_whether_a_run_can_begin(
     arguments = ["preflight", "--provider", "scaleway", "--root", str(tmp_path)]
     for url, exit_code, line in (
         (server.url, 0, "Nothing failed: a live run can begin."),
-        ("http://127.0.0.1:9", 1, "Failed checks: Scaleway (1)"),
+        (
+            "http://127.0.0.1:9",
+            1,
+            "A live run can begin, but may fail for: Scaleway (1 check)."
+            " Mend what failed, or name the other providers with --provider.",
+        ),
     ):
         monkeypatch.setenv("HWPRICES_SCALEWAY_URL", url)
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == exit_code
         assert result.output.rstrip().endswith(line)
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / "file")])
+    last = "A live run cannot begin. Failed: Where releases go (1 check), Scaleway (1 check)."
+    assert result.output.rstrip().endswith(last)
+
+
+def test_an_unknown_provider_is_said_before_anything_is_checked(tmp_path: Path) -> None:
+    arguments = ["preflight", "--provider", "nope", "--root", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no provider 'nope'" in result.stderr
+
+
+def test_a_root_that_was_not_there_is_not_there_afterwards(tmp_path: Path) -> None:
+    checks = checks_of("Where releases go", tmp_path / "not" / "yet", "lambda")
+    assert checks["write"].outcome == "ok"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_root_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
@@ -182,6 +205,24 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     check = checks_of("Where releases go", tmp_path, "azure")["space"]
     assert check.outcome == "absent"
     assert "1,000,000,000 GB" in check.detail
+    monkeypatch.setattr(preflight, "LEAST_BYTES", 10**17)
+    assert checks_of("Where releases go", tmp_path, "azure")["space"].outcome == "failed"
+
+
+@pytest.mark.parametrize("root", ["folder", "s3"])
+def test_the_folder_for_temporary_files_is_looked_at(
+    root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages and the DuckDB file are made there, also where the root is an object store."""
+    monkeypatch.setattr(preflight, "SCRATCH_BYTES", 10**18)
+    with s3(monkeypatch, "preflight"):
+        where = str(tmp_path) if root == "folder" else "s3://preflight/data"
+        checks = {check.what: check for check in preflight._check_root(where)}
+    check = checks["temporary files"]
+    assert check.outcome == "absent"
+    assert tempfile.gettempdir() in check.detail
+    assert "TMPDIR" in check.remedy
+    assert ("space" in checks) == (root == "folder")
 
 
 def test_a_server_that_redirects_to_no_url_is_one_check(aws: StubServer, tmp_path: Path) -> None:

@@ -24,10 +24,10 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = False) -> None:
     """Check what a live run will need, before it starts.
 
-    Looks for misspelt settings, at the root (rights, free space), at each vendor's endpoints, at
-    the credentials that each vendor's SDK finds and at the rights they have. Says what each adds to
-    the dataset, and how to mend what is missing. Collects nothing, and shows no credential. Needs
-    hwprices[pipeline].
+    Looks for misspelt settings, at the root (rights, free space), at the folder for temporary
+    files, at each vendor's endpoints, at the credentials that each vendor's SDK finds and at the
+    rights they have. Says what each adds to the dataset, and how to mend what is missing. Collects
+    nothing, leaves nothing behind, and shows no credential. Needs hwprices[pipeline].
 
     Ends with exit status 1 if something failed. A missing account is no failure: the run then
     uses what the vendors give without one.
@@ -63,13 +63,23 @@ def _failures(subject: "Subject") -> int:
 
 
 def _summary(subjects: "list[Subject]") -> "Text":
-    """Say in a line whether a run can begin, or what failed."""
+    """Say in a line whether a run can begin, and for which providers it may fail."""
     from rich.text import Text
 
-    failed = [f"{each.title} ({_failures(each)})" for each in subjects if _failures(each)]
-    if failed:
-        return Text(f"\nFailed checks: {', '.join(failed)}", STYLES["failed"])
-    return Text("\nNothing failed: a live run can begin.", STYLES["ok"])
+    from hwprices.collect.preflight import ROOT_TITLE
+    from hwprices.read.wording import counted
+
+    failures = {each.title: _failures(each) for each in subjects if _failures(each)}
+    if not failures:
+        return Text("\nNothing failed: a live run can begin.", STYLES["ok"])
+    named = ", ".join(f"{title} ({counted(count, 'check')})" for title, count in failures.items())
+    if ROOT_TITLE in failures:
+        return Text(f"\nA live run cannot begin. Failed: {named}.", STYLES["failed"])
+    return Text(
+        f"\nA live run can begin, but may fail for: {named}."
+        " Mend what failed, or name the other providers with --provider.",
+        STYLES["failed"],
+    )
 
 
 def _render(subject: "Subject") -> "Group":

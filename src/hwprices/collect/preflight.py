@@ -5,8 +5,10 @@ folder. Each endpoint and each call is tried once.
 """
 
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +30,17 @@ ROOM_BYTES = 20_000_000_000
 """Free space that a first live run of all providers should find: four times the 5 GB that it is
 estimated to leave. docs/operations.md, "Size of a live run", adds them up."""
 
+SCRATCH_BYTES = 5_000_000_000
+"""The same of the folder for temporary files. The DuckDB file of a release is made there, of three
+full-size clouds 1.5 GB, and with an object store copies of the tables that it is made of; and pages
+while they are received."""
+
+LEAST_BYTES = 1_000_000_000
+"""With less than this no run of all providers comes through."""
+
+ROOT_TITLE = "Where releases go"
+"""The subject without which no run can begin."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -38,13 +51,18 @@ class Subject:
 
 
 def check_all(settings: Settings, names: Sequence[str]) -> Iterator[Subject]:
-    """Check misspelt settings and the root, then each provider of ``names``, as they are done."""
+    """Check misspelt settings and the root, then each provider of ``names``, as they are done.
+
+    Raises:
+        HwpricesError: a name is no provider's.
+    """
+    chosen = [providers.get(name) for name in names]
     if unknown := unknown_variables():
-        checks = (Check(name, "absent", "is no setting", remedy) for name, remedy in unknown)
+        detail = "no setting has this name, so that it has no effect"
+        checks = (Check(name, "absent", detail, remedy) for name, remedy in unknown)
         yield Subject("Settings", tuple(checks))
-    yield Subject("Where releases go", tuple(_check_root(settings.root)))
-    for name in names:
-        provider = providers.get(name)
+    yield Subject(ROOT_TITLE, tuple(_check_root(settings.root)))
+    for provider in chosen:
         yield Subject(provider.about.title, tuple(_check_provider(provider, settings)))
 
 
@@ -52,8 +70,11 @@ def _check_root(root: str) -> Iterator[Check]:
     store = Store(root)
     try:
         if store.is_local:
-            Path(store.root).expanduser().mkdir(parents=True, exist_ok=True)
-        store.check_writable()
+            with _folder(Path(store.root).expanduser()) as folder:
+                store.check_writable()
+                free = shutil.disk_usage(folder).free
+        else:
+            store.check_writable()
     except HwpricesError as error:
         yield Check("write", "failed", error.message, error.remedy)
         return
@@ -62,20 +83,51 @@ def _check_root(root: str) -> Iterator[Check]:
         return
     yield Check("write", "ok", f"files can be written below {store.root}")
     if store.is_local:
-        free = shutil.disk_usage(Path(store.root).expanduser()).free
-        yield _check_room(free)
+        yield _check_room(
+            "space",
+            free,
+            ROOM_BYTES,
+            "Choose another --root, or collect fewer regions or providers.",
+        )
+    yield _check_scratch()
 
 
-def _check_room(free_bytes: int) -> Check:
-    have, need = (f"{value / 1e9:,.0f} GB" for value in (free_bytes, ROOM_BYTES))
-    if free_bytes >= ROOM_BYTES:
-        return Check("space", "ok", f"{have} free")
-    return Check(
-        "space",
-        "absent",
-        f"{have} free; a first live run of all providers may need {need}",
-        "Choose another --root, or collect fewer regions or providers.",
-    )
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """Make a folder, and those above it, until the block ends: a check leaves nothing behind."""
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield path
+    finally:
+        for each in made:
+            with suppress(OSError):  # somebody else has begun to use it
+                each.rmdir()
+
+
+def _check_scratch() -> Check:
+    """Check the folder for temporary files: TMPDIR, or the system's."""
+    remedy = "Let TMPDIR name a folder on a larger disk."
+    try:
+        with scratch_directory() as folder:
+            free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Check("temporary files", "failed", str(error), remedy)
+    return _check_room("temporary files", free, SCRATCH_BYTES, remedy, tempfile.gettempdir())
+
+
+def _check_room(what: str, free_bytes: int, need_bytes: int, remedy: str, place: str = "") -> Check:
+    """Compare the free space with what a first live run of all providers may need."""
+    detail = f"{_gigabytes(free_bytes)} free" + (f" in {place}" if place else "")
+    if free_bytes >= need_bytes:
+        return Check(what, "ok", detail)
+    detail += f"; a first live run of all providers may need {_gigabytes(need_bytes)}"
+    return Check(what, "failed" if free_bytes < LEAST_BYTES else "absent", detail, remedy)
+
+
+def _gigabytes(size: int) -> str:
+    decimals = 1 if size < 10_000_000_000 else 0
+    return f"{size / 1e9:,.{decimals}f} GB"
 
 
 def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
