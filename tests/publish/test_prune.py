@@ -14,7 +14,7 @@ from tests.helpers import make
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.publish import gate_history, release
-from hwprices.publish.prune import Policy, prune
+from hwprices.publish.prune import Policy, plan, prune
 from hwprices.read.releases import read_manifest, versions
 from hwprices.storage import layout, manifests
 from hwprices.storage.release_manifest import CheckResult
@@ -38,6 +38,16 @@ def manifest(tmp_path_factory):
     return release.publish(store, now=lambda: NOW).release
 
 
+def prune_as_planned(store, policy, **clock):
+    """Prune, after asking what will be deleted: that is what is deleted, and nothing before."""
+    before = set(store.keys(""))
+    planned = plan(store, policy, **clock)
+    assert set(store.keys("")) == before
+    pruned = prune(store, policy, **clock)
+    assert planned == pruned
+    return pruned
+
+
 def version(time):
     return time.strftime("%Y%m%dT%H%M%SZ")
 
@@ -57,11 +67,11 @@ def test_of_a_year_of_daily_releases_a_month_stays_and_the_first_of_each_month(t
     times = [NOW - number * DAY for number in reversed(range(365))]
     for time in times:
         put(store, manifest, time)
-    prune(store, Policy(), now=NOW)
+    prune_as_planned(store, Policy(), now=NOW)
     firsts = {version(time) for time in times if time.day == 1}
     last_month = {version(time) for time in times if NOW - time <= gate_history.MONTH}
     assert set(versions(store)) == firsts | last_month | {version(times[0])}
-    assert prune(store, Policy(), now=NOW).releases == ()
+    assert prune_as_planned(store, Policy(), now=NOW).releases == ()
 
 
 def test_hourly_releases_leave_one_a_day_for_the_gate_to_compare_with(tmp_path, manifest):
@@ -69,7 +79,7 @@ def test_hourly_releases_leave_one_a_day_for_the_gate_to_compare_with(tmp_path, 
     times = [NOW - timedelta(hours=number) for number in reversed(range(40 * 24))]
     for time in times:
         put(store, manifest, time)
-    prune(store, Policy(releases=5), now=NOW)
+    prune_as_planned(store, Policy(releases=5), now=NOW)
     since = NOW - gate_history.MONTH
     days = [version(time) for time in times if time >= since and (time.hour == 0 or time == since)]
     assert len(days) == 32
@@ -88,10 +98,10 @@ def test_a_release_that_somebody_let_through_stays_for_a_month(tmp_path, manifes
         put(store, manifest, accepted + timedelta(hours=hours), outcome=outcome)
     put(store, manifest, NOW)
     policy = Policy(releases=1)
-    prune(store, policy, now=NOW + timedelta(hours=2))
+    prune_as_planned(store, policy, now=NOW + timedelta(hours=2))
     first, let_through = (version(accepted + timedelta(hours=hours)) for hours in (1, 2))
     assert versions(store) == [first, let_through, version(NOW)]
-    prune(store, policy, now=NOW + 40 * DAY)
+    prune_as_planned(store, policy, now=NOW + 40 * DAY)
     assert versions(store) == [first, version(NOW)]
 
 
@@ -103,7 +113,9 @@ def test_a_release_that_was_in_force_until_an_hour_ago_stays(tmp_path, manifest)
         put(store, manifest, NOW - timedelta(minutes=ago))
 
     def left(after):
-        prune(store, Policy(releases=1, is_thinned=False), now=NOW + timedelta(minutes=after))
+        prune_as_planned(
+            store, Policy(releases=1, is_thinned=False), now=NOW + timedelta(minutes=after)
+        )
         kept = versions(store)
         return [ago for ago in minutes if version(NOW - timedelta(minutes=ago)) in kept]
 
@@ -121,7 +133,7 @@ def test_the_release_in_force_stays_also_where_it_is_not_the_newest(tmp_path, ma
     times = [NOW - 3 * DAY, NOW - 2 * DAY, NOW - DAY]
     for time in (*times, times[0]):  # pointed back at the first
         put(store, manifest, time)
-    prune(store, Policy(releases=1, is_thinned=False), now=NOW)
+    prune_as_planned(store, Policy(releases=1, is_thinned=False), now=NOW)
     assert versions(store) == [version(times[0]), version(times[2])]
 
 
@@ -146,7 +158,7 @@ def test_unfinished_staging_stays_for_a_day(tmp_path, manifest):
         for run, age in (("r1", DAY / 2), ("r2", DAY * 2))
     )
     first = write_unfinished(store, "staged/aws/r1/zones/aws/all.parquet", DAY * 2)
-    assert prune(store, Policy(), now=NOW).leftovers == 1
+    assert prune_as_planned(store, Policy(), now=NOW).leftovers == 1
     assert (young.exists(), first.exists(), old.exists()) == (True, True, False)
     assert store.exists(f"{staged.directory}/manifest.json")
 
@@ -163,7 +175,7 @@ def test_unfinished_releases_stay_for_a_day_where_no_lock_shows_who_works(
         write_unfinished(store, f"releases/{version(NOW + age)}/offers.parquet", age)
         for age in (DAY / 2, DAY * 2)
     )
-    deleted = prune(store, Policy(), now=NOW).releases
+    deleted = prune_as_planned(store, Policy(), now=NOW).releases
     assert (young.exists(), old.exists()) == (not is_local, False)
     assert len(deleted) == 1 + is_local
     assert versions(store) == [version(NOW)]
@@ -199,7 +211,7 @@ def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manife
     for path in pages.values():
         os.utime(path, (old, old))
     os.utime(pages["r5"])  # a run at work has just found it there
-    pruned = prune(store, Policy(runs=1))
+    pruned = prune_as_planned(store, Policy(runs=1))
     assert pruned.runs == ("aws/r5", "aws/r4", "aws/r3")
     assert {run for run, path in pages.items() if not path.exists()} == {"r3"}
     assert Landing(layout.landing_root(store.root)).runs("aws") == ["r0", "r1", "r2", "r6"]
@@ -229,7 +241,7 @@ def test_files_and_folders_of_others_stay(tmp_path, manifest):
         path.write_text("x")
         for one in (path, path.parent):
             os.utime(one, ((NOW - 2 * DAY).timestamp(),) * 2)
-    pruned = prune(store, Policy(), now=NOW)
+    pruned = prune_as_planned(store, Policy(), now=NOW)
     assert (pruned.leftovers, pruned.scratch) == (2, 1)
     assert [path for path in leftovers if path.exists()] == []
     assert all(path.exists() for path in kept)
@@ -238,5 +250,5 @@ def test_files_and_folders_of_others_stay(tmp_path, manifest):
 def test_a_root_without_data_is_an_error(tmp_path):
     """A mistyped root in a timer would delete nothing for years, while the disk fills."""
     with pytest.raises(HwpricesError, match="holds no release, page or staged table"):
-        prune(Store(tmp_path / "typo"), Policy())
+        prune_as_planned(Store(tmp_path / "typo"), Policy())
     assert not (tmp_path / "typo").exists()

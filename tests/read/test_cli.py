@@ -460,10 +460,22 @@ def test_prune_asks_before_it_deletes(copy: Path) -> None:
     remains = copy / "releases/left-over/x.parquet"
     remains.parent.mkdir()
     remains.write_text("of an interrupted publication")
-    assert run("prune", root=copy).exit_code != 0, "no answer on stdin"
+    asked = run("prune", root=copy)
+    assert asked.exit_code != 0, "no answer on stdin"
+    assert "would delete 1 release: left-over" in asked.stdout
+    tried = run("prune", "--dry-run", "--yes", root=copy)
+    assert tried.exit_code == 0
+    assert tried.stdout.splitlines() == asked.stdout.splitlines()[:2]
+    assert f"1 release kept: {VERSION}" in tried.stdout
     assert remains.exists()
-    assert "left-over" in run("prune", "--yes", root=copy).stdout
+    assert "deleted 1 release: left-over" in run("prune", "--yes", root=copy).stdout
     assert not remains.exists()
+
+
+def test_prune_does_not_ask_where_there_is_nothing_to_delete(copy: Path) -> None:
+    done = run("prune", root=copy)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] == "nothing to delete"
 
 
 def test_help_lists_every_command_with_a_complete_sentence() -> None:

@@ -28,9 +28,18 @@ Thinned = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be deleted, and delete nothing.")
+]
 
 
-def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = False) -> None:
+def prune(
+    keep: Keep = None,
+    thin: Thinned = True,
+    root: Root = "",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
     """Delete old releases and what only they were made of.
 
     What stays: the newest releases, the first of each day of the last month, the first of each
@@ -40,48 +49,62 @@ def prune(keep: Keep = None, thin: Thinned = True, root: Root = "", yes: Yes = F
 
     What goes besides: what runs left behind that failed or were killed. May run beside a collection
     and beside readers: the last release stays for an hour after the next one came, and leftovers
-    for a day. Asks first, and prints what it deleted. After each publication the same is done
-    without asking; HWPRICES_KEEP_RELEASES=0 turns that off.
+    for a day. Says what it would delete and asks, unless there is nothing. After each publication
+    the same is done without asking; HWPRICES_KEEP_RELEASES=0 turns that off.
 
-    Example:
+    Examples:
 
         hwprices prune --keep 10
+
+        hwprices prune --dry-run
     """
-    from hwprices.publish.prune import RELEASES, Policy
+    from hwprices.publish.prune import RELEASES, Policy, plan
     from hwprices.publish.prune import prune as prune_root
     from hwprices.settings import load
     from hwprices.storage.store import Store
 
     place, settings = root or default_root(), load()
+    store = Store(place)
     count = keep or settings.keep_releases or RELEASES
-    older = "thinned out" if thin else "deleted"
-    if not yes:
-        if sys.stdin is None:  # closed, as by a scheduler
-            raise HwpricesError("prune asks first, and standard input is closed", "Give --yes.")
-        typer.confirm(
-            f"Keep the newest {count} releases in {place}? Older ones are {older}", abort=True
-        )
     policy = Policy(count, is_thinned=thin, runs=settings.keep_runs)
-    _print_pruned(prune_root(Store(place), policy))
+    if yes and not dry_run:
+        _print_pruned(prune_root(store, policy), "deleted")
+        return
+    planned = plan(store, policy)
+    _print_pruned(planned, "would delete")
+    if dry_run or not _deletes(planned):
+        return
+    if sys.stdin is None:  # closed, as by a scheduler
+        raise HwpricesError("prune asks first, and standard input is closed", "Give --yes.")
+    typer.confirm(f"Delete this below {place}?", abort=True)
+    _print_pruned(prune_root(store, policy), "deleted")
 
 
-def _print_pruned(pruned: "Pruned") -> None:
-    """Print what was deleted."""
+def _deletes(pruned: "Pruned") -> bool:
+    return bool(pruned.releases or pruned.runs or pruned.leftovers or pruned.scratch)
+
+
+def _print_pruned(pruned: "Pruned", verb: str) -> None:
+    """Print what was deleted or would be, and which releases stay."""
     from hwprices.hidden_characters import escaped
     from hwprices.read.wording import counted
 
     if pruned.releases:
-        typer.echo(f"deleted {len(pruned.releases)}: {escaped(', '.join(pruned.releases))}")
+        named = escaped(", ".join(pruned.releases))
+        typer.echo(f"{verb} {counted(len(pruned.releases), 'release')}: {named}")
     if pruned.runs:
-        typer.echo(f"deleted the pages of {counted(len(pruned.runs), 'old collection')}")
+        typer.echo(f"{verb} the pages of {counted(len(pruned.runs), 'old collection')}")
     if pruned.leftovers:
         files = counted(pruned.leftovers, "file")
-        typer.echo(f"deleted {files} that no release or collection needs")
+        typer.echo(f"{verb} {files} that no release or collection needs")
     if pruned.scratch:
         folders = counted(pruned.scratch, "temporary folder")
-        typer.echo(f"deleted {folders} of runs that were killed")
-    if not (pruned.releases or pruned.runs or pruned.leftovers or pruned.scratch):
+        typer.echo(f"{verb} {folders} of runs that were killed")
+    if not _deletes(pruned):
         typer.echo("nothing to delete")
+    if pruned.kept:
+        of_time = f"{pruned.kept[0]} to {pruned.kept[-1]}" if pruned.kept[1:] else pruned.kept[0]
+        typer.echo(f"{counted(len(pruned.kept), 'release')} kept: {of_time}")
 
 
 def refresh(context: typer.Context) -> None:
@@ -101,7 +124,8 @@ def refresh(context: typer.Context) -> None:
 def serve() -> None:
     """Run the pipeline by its schedules, until Ctrl-C.
 
-    Starts a Prefect server, the deployments and a worker on this machine; needs hwprices[pipeline].
+    Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
+    hwprices[pipeline].
 
     Example:
 

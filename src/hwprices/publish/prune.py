@@ -6,7 +6,7 @@ Safe beside a run and beside a reader: what may still be written or read is left
 import itertools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -55,17 +55,19 @@ _AT_THE_TOP = re.compile(r"(?:\.?(?:latest|status)\.json|\.writable)[.#]\d+")
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was deleted.
+    """What was deleted, or what would be.
 
     ``releases``: versions, whole or not. ``runs``: collections whose pages nobody needs any more,
     as ``<provider>/<run>``. ``leftovers``: how many files besides that no manifest names.
     ``scratch``: how many directories of killed processes in the folder for temporary files.
+    ``kept``: the versions that stay.
     """
 
     releases: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     leftovers: int = 0
     scratch: int = 0
+    kept: tuple[str, ...] = ()
 
 
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
@@ -85,22 +87,61 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
             or the root cannot be written.
     """
     at = now or datetime.now(UTC)
+    _check_has_data(store)
+    with pointer.lock(store):
+        releases = _old_releases(store, policy, at)
+        for version in releases:  # its manifest first: then it is no release
+            store.delete(layout.release_manifest(version))
+            store.delete_below(layout.release_directory(version))
+        runs = _old_runs(store, policy)
+        for provider, run in runs:
+            store.delete(f"{layout.RAW}/{layout.run_manifest(provider, run)}")
+    deleted = sum(_delete_old(store, key, at) for key in _leftovers(store, at))
+    for provider in _providers(store, layout.STAGED):
+        stage.prune(store, provider, policy.runs)
+    return Pruned(
+        tuple(releases),
+        tuple(map("/".join, runs)),
+        deleted,
+        scratch.delete_left(at, LEFTOVER_AGE),
+        tuple(versions(store)),
+    )
+
+
+def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
+    """Say what ``prune`` would delete, and delete nothing. The root need not be writable.
+
+    Raises:
+        HwpricesError: the root holds no data, or a manifest is damaged.
+    """
+    at = now or datetime.now(UTC)
+    _check_has_data(store)
+    releases = _old_releases(store, policy, at)
+    runs = _old_runs(store, policy, releases)
+    leftovers = [key for key in _leftovers(store, at, runs) if store.are_old([key], at)]
+    return Pruned(
+        tuple(releases),
+        tuple(map("/".join, runs)),
+        len(leftovers),
+        len(scratch.left(at, LEFTOVER_AGE)),
+        tuple(version for version in versions(store) if version not in releases),
+    )
+
+
+def _check_has_data(store: Store) -> None:
     if not has_data(store):
         raise HwpricesError(
             f"{store.root} holds no release, page or staged table", "Give the root of a dataset."
         )
-    with pointer.lock(store):
-        releases = _prune_releases(store, policy, at)
-        runs = _prune_runs(store, policy)
-    leftovers = {
+
+
+def _leftovers(store: Store, at: datetime, gone: Collection[tuple[str, str]] = ()) -> set[str]:
+    """List files that no manifest names, also those of collections that will be ``gone``."""
+    return {
         *_temporary_files(store, at),
         *_unfinished_staging(store, at),
-        *_pages_of_no_run(store),
+        *_pages_of_no_run(store, gone),
     }
-    deleted = sum(_delete_old(store, key, at) for key in leftovers)
-    for provider in _providers(store, layout.STAGED):
-        stage.prune(store, provider, policy.runs)
-    return Pruned(releases, runs, deleted, scratch.delete_left(at, LEFTOVER_AGE))
 
 
 def _delete_old(store: Store, key: str, at: datetime) -> bool:
@@ -111,8 +152,8 @@ def _delete_old(store: Store, key: str, at: datetime) -> bool:
     return True
 
 
-def _prune_releases(store: Store, policy: Policy, at: datetime) -> tuple[str, ...]:
-    """Delete old and unfinished releases, each one's manifest first: then it is no release."""
+def _old_releases(store: Store, policy: Policy, at: datetime) -> list[str]:
+    """List the versions of old and of unfinished releases."""
     complete = versions(store)
     kept = {*complete[-policy.releases :], latest_version(store)}
     young = (at - READERS).strftime("%Y%m%dT%H%M%SZ")
@@ -126,14 +167,11 @@ def _prune_releases(store: Store, policy: Policy, at: datetime) -> tuple[str, ..
         version = layout.release_version(key)
         if version is not None and version not in kept:
             keys.setdefault(version, []).append(key)
-    deleted = []
-    for version, own in sorted(keys.items()):
-        if version not in complete and not store.is_local and not store.are_old(own, at):
-            continue
-        store.delete(layout.release_manifest(version))
-        store.delete_below(layout.release_directory(version))
-        deleted.append(version)
-    return tuple(deleted)
+    return [
+        version
+        for version, own in sorted(keys.items())
+        if version in complete or store.is_local or store.are_old(own, at)
+    ]
 
 
 _MONTH, _DAY = len("202608"), len("20260801")
@@ -166,28 +204,29 @@ def _compared_with(store: Store, old: set[str], at: datetime) -> set[str]:
     }
 
 
-def _prune_runs(store: Store, policy: Policy) -> tuple[str, ...]:
-    """Delete the manifests of old collections; then no run names their pages.
+def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[tuple[str, str]]:
+    """List old collections, without whose manifests no run names their pages.
 
-    The newest of each origin stay: the next run carries failed units over from one of them.
+    The newest of each origin stay: the next run carries failed units over from one of them. So do
+    those of releases, but of the versions ``gone``.
     """
     landing = Landing(layout.landing_root(store.root))
-    needed = _runs_of_releases(store) | _staged_runs(store)
-    deleted = []
+    needed = _runs_of_releases(store, gone) | _staged_runs(store)
+    old = []
     for provider in _providers(store, layout.RAW):
         newest: dict[str, int] = {}
         for name in reversed(landing.runs(provider)):
             origin = landing.run(provider, name).origin
             newest[origin] = newest.get(origin, 0) + 1
             if newest[origin] > policy.runs and (provider, name) not in needed:
-                store.delete(f"{layout.RAW}/{layout.run_manifest(provider, name)}")
-                deleted.append(f"{provider}/{name}")
-    return tuple(deleted)
+                old.append((provider, name))
+    return old
 
 
-def _runs_of_releases(store: Store) -> set[tuple[str, str]]:
-    """Name the collections of which the releases that are there were made."""
-    releases = (read_manifest(store, version) for version in versions(store))
+def _runs_of_releases(store: Store, gone: Collection[str]) -> set[tuple[str, str]]:
+    """Name the collections of which the releases that are there, and not ``gone``, were made."""
+    kept = (version for version in versions(store) if version not in gone)
+    releases = (read_manifest(store, version) for version in kept)
     return {(name, entry.run_id) for one in releases for name, entry in one.providers.items()}
 
 
@@ -220,20 +259,24 @@ def _unfinished_staging(store: Store, at: datetime) -> list[str]:
     return unfinished
 
 
-def _pages_of_no_run(store: Store) -> list[str]:
-    """List landed pages that no run's manifest names: an old run's, or of one that was killed."""
+def _pages_of_no_run(store: Store, gone: Collection[tuple[str, str]]) -> list[str]:
+    """List landed pages that no run's manifest names: an old run's, or of one that was killed.
+
+    The manifests of the runs ``gone`` do not count.
+    """
     landing = Landing(layout.landing_root(store.root))
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
-        names = _keys_of_runs(landing, provider)
+        names = _keys_of_runs(landing, provider, gone)
         pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
         orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
     return orphans
 
 
-def _keys_of_runs(landing: Landing, provider: str) -> set[str]:
-    """List the keys of all pages that a provider's runs name."""
-    runs = (landing.run(provider, run_id) for run_id in landing.runs(provider))
+def _keys_of_runs(landing: Landing, provider: str, gone: Collection[tuple[str, str]]) -> set[str]:
+    """List the keys of all pages that a provider's runs name, but for those ``gone``."""
+    kept = (run_id for run_id in landing.runs(provider) if (provider, run_id) not in gone)
+    runs = (landing.run(provider, run_id) for run_id in kept)
     return {page.key for run in runs for result in run.results for page in result.pages}
 
 

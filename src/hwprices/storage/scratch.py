@@ -27,10 +27,22 @@ def scratch_directory() -> tempfile.TemporaryDirectory[str]:
 def delete_left(at: datetime, age: timedelta) -> int:
     """Delete this user's directories of processes that have ended; return their number.
 
-    ``at`` is now. A directory younger than ``age`` stays: in a folder that containers share, the
-    number of another container's process says nothing.
+    See ``left`` for ``at`` and ``age``.
     """
-    deleted = 0
+    found = left(at, age)
+    for path in found:
+        with suppress(OSError):
+            shutil.rmtree(path)
+    return len(found)
+
+
+def left(at: datetime, age: timedelta) -> list[Path]:
+    """List this user's directories of processes that have ended.
+
+    ``at`` is now. A directory younger than ``age`` is left out: in a folder that containers share,
+    the number of another container's process says nothing.
+    """
+    found: list[Path] = []
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         name = _NAME.fullmatch(path.name)
         if name is None or _is_running(int(name[1])):
@@ -40,9 +52,8 @@ def delete_left(at: datetime, age: timedelta) -> int:
             is_own = state.st_uid == os.getuid() if hasattr(os, "getuid") else True
             is_old = at - datetime.fromtimestamp(state.st_mtime, UTC) > age
             if is_own and is_old and path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-                deleted += 1
-    return deleted
+                found.append(path)
+    return found
 
 
 def _is_running(process: int) -> bool:
