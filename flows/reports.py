@@ -11,6 +11,7 @@ from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
+from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
 from hwprices.read.history import news
 from hwprices.read.wording import counted
@@ -85,19 +86,29 @@ def failure(provider: str, error: object) -> str:
 
 
 def held_back(outcome: Published) -> str:
-    """Name the providers that the gate held back, with the checks: ``held back: AWS (…)``."""
-    reasons = outcome.status.providers
-    named = [f"{title(name)} ({reasons[name].reason})" for name in outcome.held_back]
+    """Name the providers that the gate held back, and what stopped each."""
+    stopped = outcome.held_back.items()
+    named = [f"{title(name)} ({reason_of(stops)})" for name, stops in stopped]
     return f"held back: {'; '.join(named)}"
 
 
 def headline(outcome: Published | None, failed: Mapping[str, str] | None = None) -> str:
-    """Say what came of a run in one line, what needs a person first."""
+    """Say what came of a run in a short line, what needs a person first.
+
+    A provider that failed in this run is not named once more for older tables that the gate holds
+    back.
+    """
+    failed = failed or {}
     parts = [f"failed: {', '.join(map(title, failed))}"] if failed else []
     if outcome is None:
         return "; ".join([*parts, "nothing published"])
-    if outcome.held_back:
-        parts.append(held_back(outcome))
+    held = [
+        f"{title(name)} ({', '.join(stop.check for stop in stops)})"
+        for name, stops in outcome.held_back.items()
+        if name not in failed
+    ]
+    if held:
+        parts.append(f"held back: {', '.join(held)}")
     if outcome.new:
         parts.append(f"new release {outcome.version}")
     elif parts:

@@ -69,3 +69,31 @@ def test_a_collection_in_one_line(units: dict[str, int], line: str) -> None:
     counts = {"prices": 7, "instance_types": 3}
     staged = SimpleNamespace(provider="aws", units=units, quarantined={}, rows=counts.get)
     assert reports.outcome_line(cast(Staged, staged)) == line
+
+
+def outcome(*, new: bool) -> Any:
+    """What publishing gave, where the gate held two providers back."""
+    stop = SimpleNamespace(check="sample_over_live", detail="the figures are live")
+    return SimpleNamespace(version="V", new=new, held_back={"aws": [stop], "ovh": [stop, stop]})
+
+
+def test_the_headline_is_short_and_names_each_provider_once() -> None:
+    """OVHcloud failed in this run; what the gate holds back are tables of an older one."""
+    from hwprices.flows import reports
+
+    line = reports.headline(outcome(new=False), {"ovh": "ovh: no answer"})
+    assert line == "failed: OVHcloud; held back: AWS (sample_over_live); release V stays"
+    assert reports.headline(outcome(new=True)) == (
+        "held back: AWS (sample_over_live), OVHcloud (sample_over_live, sample_over_live);"
+        " new release V"
+    )
+
+
+def test_the_state_says_what_the_gate_saw() -> None:
+    """Also of a provider that failed since, whose entry of the status has another reason."""
+    from hwprices.flows import reports
+
+    reason = "sample_over_live: the figures are live"
+    assert reports.held_back(outcome(new=False)) == (
+        f"held back: AWS ({reason}); OVHcloud ({reason}; {reason})"
+    )

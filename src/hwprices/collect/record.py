@@ -80,7 +80,8 @@ def record(
 def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesError:
     first = next((result for result in results if result.reason), None)
     example = f"; {first.unit.name}: {first.reason}" if first else ""
-    return HwpricesError(f"{provider}: none of {len(results)} units could be fetched{example}")
+    units = f"{len(results)} unit{'s' * (len(results) != 1)}"
+    return HwpricesError(f"{provider}: none of {units} could be fetched{example}")
 
 
 def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:

@@ -168,7 +168,7 @@ def _judged(
     return replace(
         entry,
         outcome="held_back" if stops else _outcome(entry, staged, publication),
-        reason=_reason(stops),
+        reason=reason_of(stops),
         checks=tuple(result.check for result in stops),
         last_try=began,
         origin=staged.origin,
@@ -210,7 +210,7 @@ def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
     return {file.key: file.content_sha256 for file in files}
 
 
-def _reason(stops: Collection[CheckResult]) -> str:
+def reason_of(stops: Collection[CheckResult]) -> str:
     """Return the first checks that stopped, in one line."""
     written = [f"{result.check}: {result.detail}" for result in stops][:REASONS]
     rest = len(stops) - len(written)
