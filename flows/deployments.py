@@ -6,6 +6,7 @@ are there as they are. The settings of the flows, HWPRICES_ROOT among them, are 
 worker's environment.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -66,6 +67,7 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
     """
     setup = SETUPS[setup_name]
     _wait_for_server()
+    _check_pool_type(setup)
     print("Making the work pool, the deployments and the automations …", flush=True)
     template: list[str] = []
     if setup.pool_type == "kubernetes":
@@ -98,10 +100,10 @@ def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
 
 
 def make_work_pool(pool_type: str, *options: str) -> None:
-    """Make the work pool, or give it these options if it is there.
+    """Make the work pool, or give it these options if it is there; its type stays as it is then.
 
     Raises:
-        HwpricesError: Prefect refuses, as where the pool is of another type.
+        HwpricesError: Prefect refuses.
     """
     _prefect("work-pool", "create", "--type", pool_type, *options, "--overwrite", POOL)
 
@@ -143,6 +145,25 @@ def make_automations() -> None:
     _run([sys.executable, "-m", "hwprices.flows.automations", str(own_file(AUTOMATIONS))])
 
 
+def _check_pool_type(setup: Setup) -> None:
+    """Refuse a work pool of another set-up: Prefect would take the options and leave the type.
+
+    Raises:
+        HwpricesError: the server has the pool, of another type.
+    """
+    inspect = [*PREFECT, "--no-prompt", "work-pool", "inspect", "--output", "json", POOL]
+    done = subprocess.run(inspect, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return  # there is none yet, or Prefect will say what is wrong when it makes one
+    found = json.loads(done.stdout)["type"]
+    if found != setup.pool_type:
+        raise HwpricesError(
+            f"the work pool {POOL} of the server is of the type {found}, and this set-up needs"
+            f" {setup.pool_type}",
+            f"Stop its workers, delete it (prefect work-pool delete {POOL}), and try again.",
+        )
+
+
 def _prefect(*arguments: str) -> None:
     """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
 
@@ -165,10 +186,10 @@ def _run(command: list[str]) -> None:
 
 
 def _wait_for_server() -> None:
-    """Wait until the server of PREFECT_API_URL answers anything.
+    """Wait until the server of PREFECT_API_URL answers.
 
     Raises:
-        HwpricesError: the variable is not set, or nothing answers.
+        HwpricesError: the variable is not set, nothing answers, or what answers is no such server.
     """
     url = os.environ.get("PREFECT_API_URL")
     if not url:
@@ -178,15 +199,30 @@ def _wait_for_server() -> None:
         )
     print(f"Waiting for Prefect's server at {url} …", flush=True)
     deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            httpx.get(f"{url.rstrip('/')}/health", timeout=10)
-        except httpx.HTTPError as error:
-            if time.monotonic() > deadline:
-                raise HwpricesError(
-                    f"Prefect's server at {url} does not answer: {type(error).__name__}",
-                    "Start it, or correct PREFECT_API_URL.",
-                ) from None
-            time.sleep(1)
-        else:
-            return
+    while (problem := _problem_of(url)) and time.monotonic() < deadline:
+        time.sleep(1)
+    if problem:
+        raise HwpricesError(
+            f"Prefect's server at {url} does not answer: {problem}",
+            "Start it, or correct PREFECT_API_URL.",
+        )
+
+
+def _problem_of(url: str) -> str:
+    """Say why a Prefect server cannot be used yet; nothing if it can, perhaps with a login.
+
+    Raises:
+        HwpricesError: something else answers there.
+    """
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
+    except httpx.HTTPError as error:
+        return type(error).__name__
+    if answer.is_server_error:  # a proxy, before the server has started
+        return f"status {answer.status_code}"
+    if answer.is_success or answer.status_code in (401, 403):
+        return ""
+    raise HwpricesError(
+        f"what answers at {url} is not the API of a Prefect server (status {answer.status_code})",
+        "Correct PREFECT_API_URL; it usually ends in /api.",
+    )

@@ -14,6 +14,7 @@ from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
 from tests.helpers.processes import wait_until
 
+from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
 
 # A test may first have to start Prefect's server: up to minutes, by load.
@@ -164,6 +165,8 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
         monkeypatch.setenv(name, value)
     deployments.deploy("kubernetes")
     deployments.deploy("kubernetes")  # once more, as after an update
+    with pytest.raises(HwpricesError, match="cluster of the server is of the type kubernetes"):
+        deployments.deploy("systemd")
     [made] = [each for each in prefect_server.filter("deployments") if each["name"] == "in-a-pod"]
     assert made["parameters"] == {"source": "live"}
     folder = {"directory": "/srv/hwprices"}

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers import processes
+from tests.helpers.stub_server import Reply, StubServer
 from typer.testing import CliRunner
 
 from hwprices import providers
@@ -88,6 +89,28 @@ def test_deploy_needs_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deployments, "WAIT_SECONDS", 0)
     with pytest.raises(HwpricesError, match="does not answer: ConnectError"):
         deployments.deploy("ecs")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, r"is not the API of a Prefect server \(status 404\)\. .* usually ends in /api"),
+        (502, "does not answer: status 502"),
+        (401, "work-pool create .* failed"),  # the login is for Prefect's own commands to make
+    ],
+)
+def test_deploy_says_what_answers_in_place_of_a_server(
+    status: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address without /api gave "Not Found" and the failure of a command of Prefect."""
+    server = StubServer().start()
+    server.on("/*", Reply(b"", status=status))
+    monkeypatch.setenv("PREFECT_API_URL", server.url)
+    monkeypatch.setattr(deployments, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(deployments, "PREFECT", [sys.executable, "-c", "raise SystemExit(1)"])
+    with pytest.raises(HwpricesError, match=message):
+        deployments.deploy("systemd")
+    server.stop()
 
 
 def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None:
