@@ -174,13 +174,27 @@ def variable(model: type[Settings], name: str) -> str:
     return f"HWPRICES_{name.upper()}"
 
 
+ONLY_WITH = "only_with"
+"""In ``json_schema_extra`` of an endpoint: the setting without which the endpoint is not asked."""
+
+
 def own_endpoints(settings: Settings) -> list[str]:
-    """List the URLs that are settings of a provider's own, in the order of its class."""
+    """List the URLs of a provider's own that these settings lead to, in the order of its class.
+
+    One that is asked only with another setting (ONLY_WITH) is left out where that is not given.
+    """
     return [
         str(getattr(settings, name))
         for name, field in type(settings).model_fields.items()
-        if name not in Settings.model_fields and _ENDPOINT in field.metadata
+        if name not in Settings.model_fields
+        and _ENDPOINT in field.metadata
+        and _is_asked(settings, field.json_schema_extra)
     ]
+
+
+def _is_asked(settings: Settings, extra: object) -> bool:
+    needed = extra.get(ONLY_WITH) if isinstance(extra, dict) else None
+    return needed is None or bool(getattr(settings, str(needed)))
 
 
 def describe(model: type[Settings] = Settings) -> list[tuple[str, str, str]]:

@@ -107,6 +107,38 @@ def test_without_an_account_what_is_missing_is_no_failure(
     assert "AZURE_SUBSCRIPTION_ID" in result.output
 
 
+@pytest.mark.parametrize(
+    ("provider", "title", "account", "needless"),
+    [
+        ("azure", "Azure", "AZURE_SUBSCRIPTION_ID", ["AZURE_ARM"]),
+        ("gcp", "Google Cloud", "HWPRICES_GCP_PROJECT", ["GCP_COMPUTE", "GCP_TPU"]),
+    ],
+)
+def test_an_endpoint_that_is_asked_with_an_account_only_is_not_checked_without(
+    provider: str,
+    title: str,
+    account: str,
+    needless: list[str],
+    server: StubServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind a strict firewall it does not answer, and no run would ask it."""
+    monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", server.url)
+    monkeypatch.setenv("HWPRICES_GCP_BILLING_URL", server.url)
+    dead = {f"HWPRICES_{name}_URL": f"http://127.0.0.1:9/{name}" for name in needless}
+    for name, url in dead.items():
+        monkeypatch.setenv(name, url)
+    server.on("/*", Reply.json({"skus": []}))
+    monkeypatch.delenv(account, raising=False)
+    without = checks_of(title, tmp_path, provider)
+    assert set(dead.values()) & set(without) == set()
+    assert {check.outcome for check in without.values()} == {"ok", "absent"}
+    monkeypatch.setenv(account, "an-account")
+    checks = checks_of(title, tmp_path, provider)
+    assert {checks[url].outcome for url in dead.values()} == {"failed"}
+
+
 @pytest.mark.parametrize(("key", "outcome"), [("good", "ok"), ("bad", "failed")])
 def test_googles_catalog_is_read_with_what_there_is(
     key: str, outcome: str, server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import NoDecode
 
 from hwprices import settings
-from hwprices.settings import Endpoint
+from hwprices.settings import ONLY_WITH, Endpoint
 
 
 class Settings(settings.Settings):
@@ -16,7 +16,9 @@ class Settings(settings.Settings):
         default="https://prices.azure.com/api/retail/prices", description="Azure Retail Prices."
     )
     azure_arm_url: Endpoint = Field(
-        default="https://management.azure.com", description="Azure Resource Manager."
+        default="https://management.azure.com",
+        description="Azure Resource Manager.",
+        json_schema_extra={ONLY_WITH: "azure_subscription_id"},
     )
     azure_subscription_id: str | None = Field(
         default=None,

@@ -3,7 +3,7 @@
 from pydantic import Field, SecretStr
 
 from hwprices import settings
-from hwprices.settings import Endpoint
+from hwprices.settings import ONLY_WITH, Endpoint
 
 
 class Settings(settings.Settings):
@@ -13,10 +13,14 @@ class Settings(settings.Settings):
         default="https://cloudbilling.googleapis.com", description="GCP Cloud Billing Catalog."
     )
     gcp_compute_url: Endpoint = Field(
-        default="https://compute.googleapis.com", description="GCP Compute Engine API."
+        default="https://compute.googleapis.com",
+        description="GCP Compute Engine API.",
+        json_schema_extra={ONLY_WITH: "gcp_project"},
     )
     gcp_tpu_url: Endpoint = Field(
-        default="https://tpu.googleapis.com", description="GCP Cloud TPU API."
+        default="https://tpu.googleapis.com",
+        description="GCP Cloud TPU API.",
+        json_schema_extra={ONLY_WITH: "gcp_project"},
     )
     gcp_api_key: SecretStr | None = Field(
         default=None,
