@@ -250,6 +250,19 @@ class Part:
     holds_until: datetime | None = None
     earlier: Earlier | None = None
 
+    @classmethod
+    def taken_over(cls, source: Source, earlier: Earlier, empty: pl.DataFrame) -> "Part":
+        """Make the part of rows that an earlier run staged. ``empty`` is a frame of its table."""
+        return cls(
+            source.table,
+            empty,
+            source.region,
+            counts=earlier.counts,
+            source=source,
+            facts=earlier.facts,
+            earlier=earlier,
+        )
+
     def collected(self) -> "Part":
         """Return the part with its rows computed.
 

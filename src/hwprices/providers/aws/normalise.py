@@ -66,15 +66,7 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
     """
     source = _source(pages, region, own_files)
     if (earlier := pages.earlier(source)) is not None:
-        return Part(
-            "prices",
-            frames.empty(Prices),
-            region,
-            counts=earlier.counts,
-            source=source,
-            facts=earlier.facts,
-            earlier=earlier,
-        )
+        return Part.taken_over(source, earlier, frames.empty(Prices))
     with ThreadPoolExecutor(1) as beside:
         # The savings plans are decoded in a thread of their own while polars reads the price list.
         plans = [

@@ -66,26 +66,18 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
     parts = []
     for region, source in sources.items():
         if (taken_over := earlier[region]) is not None:
-            part = Part(
-                "prices",
-                frames.empty(Prices),
-                region,
-                counts=taken_over.counts,
-                source=source,
-                facts=taken_over.facts,
-                earlier=taken_over,
-            )
-        else:
-            part = Part(
-                "prices",
-                read[region].rows,
-                region,
-                refused=read[region].refused,
-                counts=read[region].counts,
-                source=source,
-                facts={PRICED: priced_pages.filter(page_region=region).select("raw_sha256")},
-                holds_until=read[region].holds_until,
-            )
+            parts.append(Part.taken_over(source, taken_over, frames.empty(Prices)))
+            continue
+        part = Part(
+            "prices",
+            read[region].rows,
+            region,
+            refused=read[region].refused,
+            counts=read[region].counts,
+            source=source,
+            facts={PRICED: priced_pages.filter(page_region=region).select("raw_sha256")},
+            holds_until=read[region].holds_until,
+        )
         parts.append(part)
     return parts
 
