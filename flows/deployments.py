@@ -155,11 +155,11 @@ def _check_pool_type(setup: Setup) -> None:
     done = subprocess.run(inspect, capture_output=True, text=True, check=False)
     if done.returncode:
         return  # there is none yet, or Prefect will say what is wrong when it makes one
-    found = json.loads(done.stdout)["type"]
-    if found != setup.pool_type:
+    present_type = json.loads(done.stdout)["type"]
+    if present_type != setup.pool_type:
         raise HwpricesError(
-            f"the work pool {POOL} of the server is of the type {found}, and this set-up needs"
-            f" {setup.pool_type}",
+            f"the work pool {POOL} of the server is of the type {present_type}, and this set-up"
+            f" needs {setup.pool_type}",
             f"Stop its workers, delete it (prefect work-pool delete {POOL}), and try again.",
         )
 

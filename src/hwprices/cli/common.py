@@ -32,9 +32,9 @@ ReleaseArgument = Annotated[
     str,
     typer.Argument(help="Which release; `hwprices releases` lists them."),
 ]
-SameAsArgument = Annotated[
+ReleaseOption = Annotated[
     str,
-    typer.Option("--version", help="The same, as other commands have it.", show_default=False),
+    typer.Option("--version", help="Which release, as an option.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 UsdPer = Annotated[

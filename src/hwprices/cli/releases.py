@@ -11,8 +11,8 @@ from hwprices.cli.common import (
     Limit,
     Release,
     ReleaseArgument,
+    ReleaseOption,
     Root,
-    SameAsArgument,
     check_one_format,
     default_root,
     either,
@@ -47,7 +47,7 @@ MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
 
 def show(
     version: ReleaseArgument = LATEST,
-    version_option: SameAsArgument = "",
+    version_option: ReleaseOption = "",
     root: Root = "",
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -161,7 +161,7 @@ def releases(
 
 def verify(
     version: ReleaseArgument = LATEST,
-    version_option: SameAsArgument = "",
+    version_option: ReleaseOption = "",
     root: Root = "",
     as_json: AsJson = False,
     as_csv: AsCsv = False,

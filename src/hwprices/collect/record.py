@@ -7,6 +7,7 @@ from importlib.metadata import version as installed_version
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult, carry_over
+from hwprices.read.wording import counted
 from hwprices.storage.manifests import Origin
 
 RUN_ID = "%Y%m%dT%H%M%S.%fZ"
@@ -80,7 +81,7 @@ def record(
 def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesError:
     first = next((result for result in results if result.reason), None)
     example = f"; {first.unit.name}: {first.reason}" if first else ""
-    units = f"{len(results)} unit{'s' * (len(results) != 1)}"
+    units = counted(len(results), "unit")
     return HwpricesError(f"{provider}: none of {units} could be fetched{example}")
 
 

@@ -260,6 +260,7 @@ class Part:
             counts=earlier.counts,
             source=source,
             facts=earlier.facts,
+            holds_until=earlier.holds_until,
             earlier=earlier,
         )
 

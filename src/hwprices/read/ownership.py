@@ -250,7 +250,8 @@ def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
 
 def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
     """Give the years in which a machine is used for the hours of ``_hours_to_break_even``."""
-    for hours in _hours_to_break_even(ownership):
+    for term in ("", *(f"{years}y_" for years in COMMITTED_YEARS)):
+        hours = f"break_even_{term}hours"
         years = pl.col(hours) / (HOURS_PER_YEAR * ownership.utilisation)
         yield years.alias(hours.replace("hours", "years"))
 

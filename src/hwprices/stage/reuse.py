@@ -1,9 +1,9 @@
 """Keep what a part was made of beside its tables, and take it over in a later run.
 
-A part is taken over from the tables in force if its pages are the same and so is the reading: the
-program, its libraries, the sheets and the corrections, and if no price has begun or ended since.
-The rows are those that normalising would
-give again, byte for byte, with the time at which the pages were fetched now.
+A part is taken over from the tables in force if its pages are the same, if the program, its
+libraries, the sheets and the corrections are, and if no price has begun or ended since. The rows
+are those that normalising would give again, byte for byte, with the time at which the pages were
+fetched now.
 """
 
 import hashlib
@@ -88,7 +88,7 @@ def keep(store: Store, directory: str, part: Part, source: Source, result: Resul
         kept=kept,
         counts=dict(part.counts),
         with_amount=result.with_amount,
-        holds_until=part.earlier.holds_until if part.earlier else part.holds_until,
+        holds_until=part.holds_until,
         reused_from=part.earlier.run_id if part.earlier else "",
     )
 

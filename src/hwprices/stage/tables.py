@@ -18,8 +18,9 @@ from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
 CHECKED_TOGETHER = 100_000
-"""Rows of small parts of a table that are checked together. Of a larger part, checking takes long
-beside what it takes for no rows at all, and the parts are kept in memory meanwhile."""
+"""Most rows that are checked together, of several small parts. A check takes 45 ms however few rows
+there are, and 100,000 rows take longer than that: more at once would save little, and the parts are
+in memory until they are checked."""
 
 
 class StagedTables:

@@ -29,11 +29,12 @@ def delete_left(at: datetime, age: timedelta) -> int:
 
     See ``left`` for ``at`` and ``age``.
     """
-    found = left(at, age)
-    for path in found:
+    deleted = 0
+    for path in left(at, age):
         with suppress(OSError):
             shutil.rmtree(path)
-    return len(found)
+            deleted += 1
+    return deleted
 
 
 def left(at: datetime, age: timedelta) -> list[Path]:
@@ -42,7 +43,7 @@ def left(at: datetime, age: timedelta) -> list[Path]:
     ``at`` is now. A directory younger than ``age`` is left out: in a folder that containers share,
     the number of another container's process says nothing.
     """
-    found: list[Path] = []
+    directories: list[Path] = []
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         name = _NAME.fullmatch(path.name)
         if name is None or _is_running(int(name[1])):
@@ -52,8 +53,8 @@ def left(at: datetime, age: timedelta) -> list[Path]:
             is_own = state.st_uid == os.getuid() if hasattr(os, "getuid") else True
             is_old = at - datetime.fromtimestamp(state.st_mtime, UTC) > age
             if is_own and is_old and path.is_dir() and not path.is_symlink():
-                found.append(path)
-    return found
+                directories.append(path)
+    return directories
 
 
 def _is_running(process: int) -> bool:

@@ -197,6 +197,11 @@ def _is_commitment(name: str, patterns: tuple[str, ...]) -> pl.Expr:
     return pl.col("term_months") > 0 if asks else pl.lit(False)
 
 
+PATTERNS_AT_ONCE = 200
+"""Patterns that are put into one regular expression. Compiled, it may take 10 MB at most:
+https://docs.rs/regex/latest/regex/struct.RegexBuilder.html#method.size_limit"""
+
+
 def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
     """Write that a text is one of the patterns, whatever the case.
 
@@ -205,12 +210,9 @@ def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
     value = value.str.to_lowercase()
     plain = [pattern.lower() for pattern in patterns if not has_wildcard(pattern)]
     wild = [pattern.lower() for pattern in patterns if has_wildcard(pattern)]
-    parts = [_like(value, wild[first : first + AT_ONCE]) for first in range(0, len(wild), AT_ONCE)]
+    starts = range(0, len(wild), PATTERNS_AT_ONCE)
+    parts = [_like(value, wild[start : start + PATTERNS_AT_ONCE]) for start in starts]
     return pl.any_horizontal(value.is_in(plain), *parts)
-
-
-AT_ONCE = 200
-"""Patterns of one regular expression; the engine refuses those that need more than 10 MB."""
 
 
 def _like(value: pl.Expr, patterns: list[str]) -> pl.Expr:

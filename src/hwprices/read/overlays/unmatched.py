@@ -74,9 +74,10 @@ def unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary) -> Iterato
                 f" {LABELS.get(key, key)} {text!r}{nothing}." + (f" {hint}" if hint else "")
             )
         if not unknown and (asked := _not_together(rule, machines, purchases)):
+            together = "together: " if "," in asked else ""
             yield (
                 f"{overlays.file}:{rule.line}: {rule.name}: no price of this release has"
-                f" {'together: ' * (',' in asked)}{asked}; the rule changes nothing."
+                f" {together}{asked}; the rule changes nothing."
             )
 
 
