@@ -5,7 +5,6 @@ one of three: chosen, out of scope for a reason that is counted, or refused for 
 to quarantine.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -104,10 +103,10 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
 
 def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
     """Count items that are out of scope: region → reason → number."""
-    counts: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    counts: dict[str, dict[str, int]] = {}
     columns = ["page_region", "out_of_scope"]
     for region, reason, number in outside.group_by(columns).len().sort(columns).iter_rows():
-        counts[region][reason] = number
+        counts.setdefault(region, {})[reason] = number
     return counts
 
 
