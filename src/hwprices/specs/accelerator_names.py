@@ -14,6 +14,9 @@ from hwprices.errors import HwpricesError
 from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 
+ANY_TYPE = ".*"
+"""The pattern of a rule that gives none."""
+
 
 @dataclass(frozen=True)
 class Match:
@@ -36,12 +39,13 @@ class _Rule:
     """One line of a sheet of names.
 
     ``specificity``: of how many columns the rule is made. ``fits`` is called with the machine type,
-    and its result is truthy where the rule holds for it: 100 rules are tried on 1,000 types.
+    and its result is truthy where ``pattern`` is the whole of it.
     """
 
     line: int
     vendor_name: str | None
     specificity: int
+    pattern: str
     fits: Callable[[str], object]
     match: Match
 
@@ -65,7 +69,15 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
         return [rule for rule in rules if rule.vendor_name in (None, name)]
 
     @cache
+    def one_fits(vendor_name: str | None) -> Callable[[str], object]:
+        # Most machines have no accelerator: one search tells, in place of one for each rule.
+        patterns = (f"(?:{rule.pattern})" for rule in rules_for(vendor_name))
+        return re.compile("|".join(patterns)).fullmatch
+
+    @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
+        if not one_fits(vendor_name)(instance_type):
+            return None
         matching = [rule for rule in rules_for(vendor_name) if rule.fits(instance_type)]
         rank = max((rule.specificity for rule in matching), default=0)
         best = [rule for rule in matching if rule.specificity == rank]
@@ -111,13 +123,10 @@ def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozens
         line,
         None if name is None else name.strip(),
         (name is not None) + (pattern is not None),
-        _fits_all if pattern is None else _compiled(file_line, pattern).fullmatch,
+        pattern or ANY_TYPE,
+        _compiled(file_line, pattern or ANY_TYPE).fullmatch,
         Match(row["accelerator_id"], row["count"], row["memory_gib"]),
     )
-
-
-def _fits_all(_instance_type: str) -> bool:
-    return True
 
 
 def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:

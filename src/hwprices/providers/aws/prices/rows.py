@@ -65,13 +65,13 @@ class Terms:
 
 
 def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
-    """Split sku_price_id, which begins with sku_id and offer_term_code, to keep it in less memory.
+    """Split sku_price_id, which begins with sku_id, to keep it in less memory.
 
-    Gives rate_code, what follows these two, and other_price_id, the whole where it does not begin
-    so. The other of the two is null.
+    Gives rate_code, what follows the SKU (the codes of the offer's term and of the rate, which are
+    few), and other_price_id, the whole where it does not begin so. The other of the two is null.
     """
     whole = pl.col("sku_price_id")
-    rest = whole.str.strip_prefix(_price_id_prefix())
+    rest = whole.str.strip_prefix(pl.col("sku_id"))
     begins_so = (rest.str.len_bytes() < whole.str.len_bytes()).fill_null(False)
     return (
         pl.when(begins_so).then(rest).cast(pl.Categorical).alias("rate_code"),
@@ -81,14 +81,8 @@ def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
 
 def _sku_price_id() -> pl.Expr:
     """Put sku_price_id together again."""
-    split = pl.concat_str(_price_id_prefix(), pl.col("rate_code").cast(pl.String))
+    split = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     return pl.coalesce("other_price_id", split).alias("sku_price_id")
-
-
-def _price_id_prefix() -> pl.Expr:
-    """Write what a sku_price_id begins with: ``sku_id.offer_term_code.``."""
-    parts = pl.col("sku_id", "offer_term_code").cast(pl.String)
-    return pl.concat_str(parts, pl.lit(""), separator=".")
 
 
 def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page) -> PriceRows:
@@ -110,7 +104,7 @@ def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page)
     unpaired = terms.unpaired.join(valid.drop("reason", "message"), on="combination", how="left")
     unreadable = _lines_of(lines, refused).join(refused, on="combination", how="left")
     return PriceRows(
-        _rows(pl.concat([plain, terms.rows]).lazy(), valid.lazy(), page),
+        _rows(pl.concat([plain, terms.rows]), valid.lazy(), page),
         _refused(pl.concat([unreadable, unpaired], how="diagonal").lazy(), page),
         {"merged:upfront": terms.merged} if terms.merged else {},
     )
@@ -163,17 +157,17 @@ def _problem(reason: str, message: str) -> list[pl.Expr]:
     return [pl.lit(reason).alias("reason"), pl.lit(message).alias("message")]
 
 
-def _rows(lines: pl.LazyFrame, combinations: pl.LazyFrame, page: Page) -> pl.LazyFrame:
-    date = pl.col("effective_date").cast(pl.String)
-    stated = lines.join(_keys(combinations), on="combination", how="left").with_columns(
+def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.LazyFrame:
+    stated = lines.lazy().join(_keys(combinations), on="combination", how="left").with_columns(
         *origin(page),
         _sku_price_id(),
         pl.col("sku_id", "instance_type").cast(pl.String),
-        effective_from=read_date(date),
+        effective_from=_effective_from(lines["effective_date"]),
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
     is_zero = (pl.col("price") == 0) & ~has_fee
-    is_unreadable_date = date.is_not_null() & (date != "") & pl.col("effective_from").is_null()
+    has_date = (pl.col("effective_date") != "").fill_null(False)
+    is_unreadable_date = has_date & pl.col("effective_from").is_null()
     values = stated.with_columns(
         upfront=pl.when(has_fee).then(pl.col("upfront")),
         hourly=pl.when((pl.col("price") > 0) | has_fee).then(pl.col("price")),
@@ -228,6 +222,13 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
         key_before_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
         key_after_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
     )
+
+
+def _effective_from(dates: pl.Series) -> pl.Expr:
+    """Read the column effective_date, of which ``dates`` are the values: each of them once."""
+    distinct = dates.unique()
+    read = distinct.cast(pl.String).to_frame().select(read_date(pl.col("effective_date")))
+    return pl.col("effective_date").replace_strict(distinct, read.to_series())
 
 
 def read_date(text: pl.Expr) -> pl.Expr:
