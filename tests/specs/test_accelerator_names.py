@@ -75,12 +75,26 @@ def test_two_equal_answers_are_one(sheet: Path) -> None:
     assert match("T4", "g4dn.xlarge") == accelerator_names.Match("nvidia-t4", None, None)
 
 
+def test_alternatives_of_a_pattern_are_its_own(sheet: Path) -> None:
+    match = accelerator_names.accelerator_matcher(
+        "cloud", write(sheet, r",g4\..*|g5,nvidia-t4,,", r"L4,(g6|gr6)f?\..*,nvidia-l4,,")
+    )
+    fitting = ["g4.large", "g5", "g6.large", "gr6f.large", "g5.large", "xg5", "m5.large"]
+    accelerators = [one and one.accelerator_id for one in (match("L4", name) for name in fitting)]
+    assert accelerators == ["nvidia-t4"] * 2 + ["nvidia-l4"] * 2 + [None] * 3
+    assert match(None, "g6.large") is None
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
         ("X,,nvidia-x,,", "'nvidia-x' has no row in accelerators.csv"),
         (",,nvidia-t4,,", "neither vendor_name nor instance_type_pattern"),
         (",g4(,nvidia-t4,,", "is not a regular expression"),
+        (",g4)(,nvidia-t4,,", "is not a regular expression"),
+        (",(?i)g4,nvidia-t4,,", "is not a regular expression"),
+        (",(?P<size>g4),nvidia-t4,,", "names a group or refers to one"),
+        (r",(g)4\1,nvidia-t4,,", "names a group or refers to one"),
         ("T4,,nvidia-t4,one,", "column count: 'one' is not a number"),
     ],
 )

@@ -14,8 +14,11 @@ from hwprices.errors import HwpricesError
 from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 
-ANY_TYPE = ".*"
+ANY_TYPE = "(?s:.*)"
 """The pattern of a rule that gives none."""
+
+GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
+"""Named groups, and references to groups. They would mean others where patterns are joined."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
 
     @cache
     def one_fits(vendor_name: str | None) -> Callable[[str], object]:
-        # Most machines have no accelerator: one search tells, in place of one for each rule.
+        # Most machines have no accelerator. One search for all patterns tells, not one for each.
         patterns = (f"(?:{rule.pattern})" for rule in rules_for(vendor_name))
         return re.compile("|".join(patterns)).fullmatch
 
@@ -131,8 +134,17 @@ def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozens
 
 def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
+        compiled = re.compile(pattern)
+        re.compile(
+            f"(?:{pattern})"
+        )  # as it stands among others: no flag for the whole may be in it
     except re.error as error:
         raise HwpricesError(
             f"{file_line}: {pattern!r} is not a regular expression ({error})", "Correct it."
         ) from error
+    if GROUP_REFERENCE.search(pattern):
+        raise HwpricesError(
+            f"{file_line}: {pattern!r} names a group or refers to one",
+            "Write what the group stands for, or make several lines of it.",
+        )
+    return compiled

@@ -387,6 +387,43 @@ def test_two_fees_for_one_term_are_refused_and_the_other_terms_stay(landed):
     assert one(pages.table("prices"))["term_months"] == 36
 
 
+def test_fees_find_their_rates_in_any_order(landed):
+    """In the file's order they are paired without a join, in another order with one."""
+    terms = [made for term in RECORDED_M5_LARGE for made in reserved(*term)]
+    fees = [made for made in terms if made["Unit"] == "Quantity"]
+    rates = [made for made in terms if made["Unit"] != "Quantity"]
+    prices = [
+        landed(*lines).table("prices").drop("raw_sha256").sort("price_id")
+        for lines in (
+            terms,
+            [*fees, *rates],
+            [*reversed(fees), *rates],
+            [*rates, *fees[::2], *fees[1::2]],
+        )
+    ]
+    assert prices[0]["upfront"].null_count() == 4  # those without upfront
+    for other in prices[1:]:
+        assert_frame_equal(other, prices[0])
+
+
+def test_two_terms_of_two_fees_each_are_refused_in_any_order(landed):
+    """Rates and fees have the same terms in the same order, but which fee is whose is unknown."""
+    rate, fee = reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252")
+    lines = [rate, fee, {**rate, "PricePerUnit": "0.03"}, {**fee, "PricePerUnit": "253"}]
+    pages = landed(*lines)
+    assert pages.table("prices").is_empty()
+    assert sorted(pages.refused()["reason"]) == ["double_upfront"] * 2 + ["missing_upfront"] * 2
+
+
+def test_a_fee_and_a_rate_without_sku_are_not_paired(tmp_path):
+    """A cell without quotes is null: it is not known that both are of one SKU."""
+    rate, fee = reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252", SKU="")
+    content = price_list([rate, fee]).replace(b'\n"",', b"\n,")
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", content)
+    assert pages.table("prices").is_empty()
+    assert sorted(pages.refused()["reason"]) == ["missing_hourly", "missing_upfront"]
+
+
 @pytest.mark.parametrize(
     ("date", "day", "flags"),
     [

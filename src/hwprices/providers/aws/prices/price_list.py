@@ -220,41 +220,48 @@ def _read_lines(compact: pl.LazyFrame) -> _Lines:
     lines_read = 0
     for batch in compact.collect_batches(chunk_size=BATCH, engine="streaming"):
         # in one chunk: else each step below would first copy all columns into chunks that match
-        numbered, new = _numbered(batch.rechunk().with_row_index("line", lines_read), combinations)
+        numbered, new, own_counts = _numbered(batch.rechunk(), lines_read, combinations)
         lines_read += batch.height
         prices.vstack(numbered.select(rows.LINE), in_place=True)
         on_demand.vstack(numbered.filter("on_demand").select(ON_DEMAND), in_place=True)
         combinations.vstack(new, in_place=True)
-        counts.vstack(numbered.group_by("combination").agg(lines=pl.len()), in_place=True)
+        counts.vstack(own_counts, in_place=True)
     counted = counts.group_by("combination").agg(pl.col("lines").sum())
     combinations = combinations.join(counted, on="combination", maintain_order="left")
     return _Lines(prices, on_demand, combinations)
 
 
-def _numbered(batch: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _numbered(
+    batch: pl.DataFrame, lines_before: int, known: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Number the lines of a batch by combination.
 
     Args:
-        batch: lines, with their number ``line``.
+        batch: lines, in one chunk.
+        lines_before: how many lines the file has before them.
         known: combinations of the lines before: ``combination`` and classify.COMBINATION.
 
     Returns:
-        the batch with ``combination``, and the combinations that are not known, as ``known``.
+        the batch with ``combination``, the combinations that are not known, as ``known``, and how
+        many lines have each combination (``combination``, ``lines``).
     """
-    first_line = pl.col("line").first().over(classify.COMBINATION)
-    lines = batch.with_columns(combination=first_line)
-    own = lines.filter(pl.col("line") == pl.col("combination")).select(known.columns)
-    own = own.join(
-        known.rename({"combination": "known"}),
-        on=classify.COMBINATION,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
+    place = pl.col("place")
+    lines = batch.with_row_index("place").with_columns(
+        first=place.first().over(classify.COMBINATION)
     )
-    new = own.filter(pl.col("known").is_null()).select(known.columns)
-    number = own.select(pl.coalesce("known", "combination")).to_series()
-    renumbered = pl.col("combination").replace_strict(own["combination"], number)
-    return lines.with_columns(renumbered), new
+    own = lines.group_by("first", maintain_order=True).agg(lines=pl.len())
+    words = lines.select(classify.COMBINATION)[own["first"]]
+    own = own.hstack(words).join(
+        known, on=classify.COMBINATION, how="left", nulls_equal=True, maintain_order="left"
+    )
+    is_new = own["combination"].is_null()
+    own = own.with_columns(pl.coalesce("combination", pl.col("first") + lines_before))
+    number = pl.col("first").replace_strict(own["first"], own["combination"])
+    return (
+        lines.select(pl.exclude("place", "first"), combination=number),
+        own.filter(is_new).select(known.columns),
+        own.select("combination", "lines"),
+    )
 
 
 def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:

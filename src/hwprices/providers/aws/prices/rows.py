@@ -117,14 +117,30 @@ def _lines_of(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
 
 def _join_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) -> Terms:
     """Join the hourly and the upfront line of each term."""
+    unpaired = hourly.clear().with_columns(_problem("", ""))
+    if _are_in_the_same_order(hourly, fees):
+        return Terms(hourly.with_columns(upfront=fees["price"]), unpaired, fees.height)
     numbered = fees.with_row_index("fee")
     upfront = numbered.select(*TERM, "fee", upfront="price")
     joined = hourly.lazy().join(upfront.lazy(), on=TERM, how="left").collect()
     has_fee = joined["fee"].null_count() == 0
     if has_fee and hourly.height == joined.height == fees.height == joined["fee"].n_unique():
-        unpaired = hourly.clear().with_columns(_problem("", ""))
         return Terms(joined.drop("fee"), unpaired, fees.height)
     return _join_uneven_fees(hourly, fees, valid)
+
+
+def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
+    """Tell whether both have the same terms, each once, in the same order.
+
+    So it is where a file lists the lines of a term one below the other, and then no join is needed.
+    """
+    numbers = pl.col(TERM).to_physical().cast(pl.UInt64)
+    terms = fees.select(numbers)
+    if not terms.equals(hourly.select(numbers), null_equal=False):
+        return False
+    sku, offer_term = terms
+    both = sku * 2**32 + offer_term  # categories are numbered in 32 bits
+    return both.n_unique() == fees.height
 
 
 def _join_uneven_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) -> Terms:
@@ -158,11 +174,15 @@ def _problem(reason: str, message: str) -> list[pl.Expr]:
 
 
 def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.LazyFrame:
-    stated = lines.lazy().join(_keys(combinations), on="combination", how="left").with_columns(
-        *origin(page),
-        _sku_price_id(),
-        pl.col("sku_id", "instance_type").cast(pl.String),
-        effective_from=_effective_from(lines["effective_date"]),
+    stated = (
+        lines.lazy()
+        .join(_keys(combinations), on="combination", how="left")
+        .with_columns(
+            *origin(page),
+            _sku_price_id(),
+            pl.col("sku_id", "instance_type").cast(pl.String),
+            effective_from=_effective_from(lines["effective_date"]),
+        )
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
     is_zero = (pl.col("price") == 0) & ~has_fee
