@@ -135,9 +135,7 @@ def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozens
 def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
-        re.compile(
-            f"(?:{pattern})"
-        )  # as it stands among others: no flag for the whole may be in it
+        re.compile(f"(?:{pattern})")  # as it stands among others; refuses a flag for the whole
     except re.error as error:
         raise HwpricesError(
             f"{file_line}: {pattern!r} is not a regular expression ({error})", "Correct it."
