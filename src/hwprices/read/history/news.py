@@ -74,6 +74,12 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
 
 
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
+    """Name each provider that is new; of the first release, where all are, only say how many."""
+    if notes.previous is None:
+        prices = sum(sum(note.prices.values()) for note in notes.providers.values())
+        providers = counted(len(notes.providers), "provider")
+        yield f"First release: {counted(prices, 'price')} of {providers}."
+        return
     for name in notes.new_providers:
         note = notes.providers.get(name)
         count = sum(note.prices.values()) if note else 0
