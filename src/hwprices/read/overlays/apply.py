@@ -2,8 +2,6 @@
 
 import fnmatch
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -76,6 +74,23 @@ def apply_to_column(
     return table.select(*before, f"list_{column}", f"overlay_{column}")
 
 
+OVERLAID: dict[str, dict[str, str | int]] = {
+    "on_demand_usd_per_hour": {"purchase_option": "on_demand", "term_months": 0},
+    "spot_usd_per_hour": {"purchase_option": "spot", "term_months": 0},
+}
+"""Columns of offers that own discounts change, beside commitments, and how they are bought."""
+
+
+def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
+    """Change the prices of offers: on demand, spot and the best commitments, all in USD.
+
+    Adds ``overlay_<column>`` of each: the names of the rules that changed it, null where none did.
+    """
+    for column, bought in OVERLAID.items():
+        offers = apply_to_column(offers, overlays, column, **bought)
+    return apply_to_commitments(offers, overlays)
+
+
 COMMITTED_COLUMN = re.compile(
     rf"({'|'.join(COMMITMENT_COLUMNS)})_([13])y(?:_(?:no|partial|all)_upfront)?_usd_per_hour"
 )
@@ -93,7 +108,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
     """Choose the cheapest commitments of offers again, with own discounts on each of them.
 
     Changes ``best_1y_usd_per_hour`` and ``best_1y_option``, and those of 3 years; the columns of
-    each commitment stay as they are.
+    each commitment stay as they are. Adds ``overlay_best_1y_usd_per_hour`` and that of 3 years.
     """
     key = ["provider", "region", "instance_type"]
     names = offers.collect_schema().names()
@@ -127,12 +142,13 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
                 *key,
                 pl.col("effective_hourly").alias(f"best_{years}y_usd_per_hour"),
                 pl.col("column").str.strip_suffix("_usd_per_hour").alias(f"best_{years}y_option"),
+                pl.col(RULE).alias(f"overlay_best_{years}y_usd_per_hour"),
             )
         )
         offers = offers.drop(f"best_{years}y_usd_per_hour", f"best_{years}y_option").join(
             best, on=key, how="left"
         )
-    return offers.select(names)
+    return offers.select(*names, *(f"overlay_best_{years}y_usd_per_hour" for years in (1, 3)))
 
 
 def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
@@ -230,8 +246,3 @@ def has_wildcard(text: str) -> bool:
     (True, False)
     """
     return any(sign in text for sign in "*?[")
-
-
-def summary(overlays: Overlays) -> Mapping[str, Any]:
-    """Say which rules are in force on the day, for a caption."""
-    return {"day": overlays.day, "rules": [rule.name for rule in overlays.in_force]}
