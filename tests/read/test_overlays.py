@@ -295,6 +295,7 @@ def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> No
             "no price of this release has the provider 'google'; the rule changes nothing."
             " Did you mean gcp?",
         ),
+        ("{provider: gogle}", "the provider 'gogle'; the rule changes nothing. Did you mean gcp?"),
         ("{region: europe-west-4}", "the region 'europe-west-4'; the rule changes nothing. Did"),
         (
             "{type: [a3-highgpu-8g, a3-higgpu-8g]}",
