@@ -435,9 +435,10 @@ def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None
 
 def test_an_empty_query_is_an_error(root: Path) -> None:
     """A variable of the shell that was not set gave no answer and no error."""
-    result = run("query", " ", root=root)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("error: the query is empty. Write SQL")
+    for flags in ([], ["--unsafe"]):
+        result = run("query", " ", *flags, root=root)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: the query is empty. Write SQL")
 
 
 def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:

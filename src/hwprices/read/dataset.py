@@ -267,7 +267,7 @@ class Dataset:
         4
 
         Raises:
-            HwpricesError: the query is wrong or refused, or a table cannot be read.
+            HwpricesError: the query is empty, wrong or refused, or a table cannot be read.
         """
         from hwprices.read import sql as asking
 
@@ -660,7 +660,7 @@ class Dataset:
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
 
-        The release that comes with the program has never been tried:
+        The release that comes with the program was never collected:
 
         >>> open("sample").status()
         Traceback (most recent call last):
