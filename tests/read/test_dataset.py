@@ -147,7 +147,7 @@ def test_queries_share_a_connection(dataset: hwprices.Dataset) -> None:
 @pytest.mark.parametrize("empty", ["", " \n", ";", "-- a comment", "/* another */ ; "])
 def test_an_empty_query_is_an_error(dataset: hwprices.Dataset, empty: str) -> None:
     """It gave a frame without columns, as of an answer without rows."""
-    with pytest.raises(HwpricesError, match=r"^the query is empty\. Write SQL: "):
+    with pytest.raises(hwprices.HwpricesError, match=r"^the query is empty\. Write SQL: "):
         dataset.query(empty)
 
 

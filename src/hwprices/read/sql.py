@@ -337,8 +337,8 @@ def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl
     Unlike DuckDB's own ``pl()`` it needs no pyarrow.
 
     Raises:
-        HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or one that
-            polars has no type for.
+        HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or
+            one that polars has no type for.
     """
     from hwprices.read.export.query_rows import check_names
 
