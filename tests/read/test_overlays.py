@@ -211,6 +211,32 @@ def test_the_best_commitment_is_that_of_own_discounts(data: Dataset) -> None:
     assert best("- {match: {term: 3y}, discount: 10%}") == (60, "reserved_1y_all_upfront", 36)
 
 
+def test_rules_with_an_amount_find_the_currency_of_an_offer(data: Dataset) -> None:
+    """recommend converted prices first: a rule in EUR changed none of them, one in USD all."""
+    is_p5 = pl.col("instance_type") == "p5.48xlarge"
+    in_euro = data.scan("offers").with_columns(
+        currency=pl.when(is_p5).then(pl.lit("EUR")).otherwise("currency"),
+        on_demand_usd_per_hour=pl.when(~is_p5).then("on_demand_usd_per_hour"),
+    )
+
+    def on_demand(text: str) -> list[tuple[object, ...]]:
+        overlays = rules.parse(text, day=date(2026, 8, 1))
+        rates = {"EUR": Decimal("1.08")}
+        changed = apply.apply_to_offers(in_euro, overlays, rates).collect()
+        names = ["on_demand_usd_per_hour", "overlay_on_demand_usd_per_hour"]
+        types = ["g6.xlarge", "p5.48xlarge"]
+        return [changed.filter(instance_type=name).select(names).row(0) for name in types]
+
+    listed = [Decimal("0.8048"), Decimal("59.4432")]  # 55.04 EUR × 1.08
+    assert on_demand("[]") == [(price, None) for price in listed]
+    euro = on_demand("- {name: contract, price: 50, currency: EUR}")
+    assert euro == [(listed[0], None), (54, "contract")]
+    dollar = on_demand("- {name: support, change: 0.10}")
+    assert dollar == [(Decimal("0.9048"), "support"), (listed[1], None)]
+    both = on_demand("- {name: ea, discount: 18%}")
+    assert both == [(price * Decimal("0.82"), "ea") for price in listed]
+
+
 def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> None:
     own = rules.parse("- {match: {option: commitment}, discount: 20%}", day=date(2026, 8, 1))
     limits = hwprices.Limits(where="cloud", option="commit_1y", overlays=own)

@@ -224,11 +224,13 @@ def break_even(
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
-    offers = offers_in_usd(dataset.scan("offers"), ownership.rates)
+    offers = dataset.scan("offers")
     own = rules.given(overlays)
-    if own is not None:
+    if own is None:
+        offers = offers_in_usd(offers, ownership.rates)
+    else:
         warn_unmatched(dataset, own)
-        offers = apply.apply_to_offers(offers, own)
+        offers = apply.apply_to_offers(offers, own, ownership.rates)
     in_data_centers = offers.filter(~is_private_host())
     in_private_hosts = offers.filter(is_private_host())
     on_demand = "on_demand_usd_per_hour"

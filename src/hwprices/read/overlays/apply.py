@@ -5,6 +5,7 @@ import re
 
 import polars as pl
 
+from hwprices.read.currency import USD, Rates, offers_in_usd
 from hwprices.read.find.price_values import COMMITMENT_COLUMNS
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
@@ -12,6 +13,8 @@ from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"
 RULE = "overlay"
+
+IN_USD = pl.lit(USD)
 
 
 def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
@@ -37,16 +40,21 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
 
 
 def apply_to_column(
-    rows: pl.LazyFrame, overlays: Overlays, column: str, **fixed: str | int
+    rows: pl.LazyFrame,
+    overlays: Overlays,
+    column: str,
+    currency: pl.Expr = IN_USD,
+    **fixed: str | int,
 ) -> pl.LazyFrame:
     """Change one column of prices of a wide table, such as ``on_demand_usd_per_hour`` of offers.
 
     Adds ``list_<column>`` and ``overlay_<column>``.
 
     Args:
-        rows: the wide table, with prices in USD.
+        rows: the wide table.
         overlays: the rules and the day.
         column: the column of prices for an hour.
+        currency: that of its prices.
         fixed: what the column says of how it is bought, by the names of ``prices``:
             ``purchase_option="spot", term_months=0, os="linux"``.
     """
@@ -57,7 +65,7 @@ def apply_to_column(
         pl.col(column).alias("effective_hourly"),
         pl.col(column).alias("hourly"),
         pl.lit(None, dtype=Money).alias("upfront"),
-        pl.lit("USD").alias("currency"),
+        currency.alias("currency"),
         *(pl.lit(value).alias(name) for name, value in given.items()),
     )
     changed = apply(narrow, overlays)
@@ -74,20 +82,22 @@ def apply_to_column(
     return table.select(*before, f"list_{column}", f"overlay_{column}")
 
 
-OVERLAID: dict[str, dict[str, str | int]] = {
-    "on_demand_usd_per_hour": {"purchase_option": "on_demand", "term_months": 0},
-    "spot_usd_per_hour": {"purchase_option": "spot", "term_months": 0},
-}
-"""Columns of offers that own discounts change, beside commitments, and how they are bought."""
+def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays, rates: Rates) -> pl.LazyFrame:
+    """Change the prices in USD of offers: on demand, spot and the best commitments.
 
-
-def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
-    """Change the prices of offers: on demand, spot and the best commitments, all in USD.
-
-    Adds ``overlay_<column>`` of each: the names of the rules that changed it, null where none did.
+    Rules apply to the on-demand price in the vendor's currency, before ``rates`` convert it, so
+    that those with an amount find their currency. Figures of offers that are derived from the
+    on-demand price in USD stay those of the list price. Adds ``overlay_<column>`` of each price:
+    the names of the rules that changed it, null where none did.
     """
-    for column, bought in OVERLAID.items():
-        offers = apply_to_column(offers, overlays, column, **bought)
+    own, in_usd, currency = "on_demand_hourly", "on_demand_usd_per_hour", pl.col("currency")
+    offers = apply_to_column(offers, overlays, own, currency, purchase_option="on_demand")
+    offers = offers.with_columns(
+        pl.when(currency == USD).then(own).otherwise(in_usd).alias(in_usd),
+        pl.col(f"overlay_{own}").alias(f"overlay_{in_usd}"),
+    )
+    offers = offers_in_usd(offers, rates)
+    offers = apply_to_column(offers, overlays, "spot_usd_per_hour", purchase_option="spot")
     return apply_to_commitments(offers, overlays)
 
 
@@ -127,7 +137,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
         .with_columns(
             hourly=price,
             upfront=pl.lit(None, dtype=Money),
-            currency=pl.lit("USD"),
+            currency=IN_USD,
             os=pl.lit("linux"),
             license_model=pl.lit("included"),
             tenancy=pl.lit("shared"),

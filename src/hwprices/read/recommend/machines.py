@@ -212,9 +212,10 @@ def _cost_columns(limits: Limits) -> list[pl.Expr]:
 
 def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
     """Convert the prices of other currencies that have a rate, and apply own discounts."""
-    offers = offers_in_usd(offers, limits.rates)
     overlays = rules.given(limits.overlays)
-    return offers if overlays is None else apply.apply_to_offers(offers, overlays)
+    if overlays is None:
+        return offers_in_usd(offers, limits.rates)
+    return apply.apply_to_offers(offers, overlays, limits.rates)
 
 
 def _cloud_no_price(limits: Limits) -> pl.Expr:
