@@ -97,7 +97,7 @@ def test_nothing_new_is_said():
     assert news.lines(none) == ["No price changed."]
 
 
-def test_the_first_release_is_one_line_and_a_provider_that_is_new_later_has_its_own():
+def test_the_first_release_is_one_line_and_providers_that_are_new_later_are_named():
     both = {"aws": PROVIDER, "lambda": replace(PROVIDER, title="Lambda", prices={"on_demand": 22})}
     first = replace(NOTHING_NEW, providers=both, new_providers=("aws", "lambda"))
     assert news.lines(first) == ["First release: 2,591 prices of 2 providers."]
@@ -105,3 +105,7 @@ def test_the_first_release_is_one_line_and_a_provider_that_is_new_later_has_its_
 
     later = replace(first, previous="20261001T041700Z", new_providers=("lambda",))
     assert news.lines(later) == ["Lambda is in a release for the first time: 22 prices."]
+    both_later = replace(later, new_providers=("aws", "lambda"))
+    assert news.lines(both_later) == [
+        "AWS, Lambda are in a release for the first time: 2,591 prices."
+    ]
