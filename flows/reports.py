@@ -167,11 +167,11 @@ def _changes(release: Dataset) -> list[str]:
     notes = news.read(release)
     if notes is None:
         return []
-    before = f"against {notes.previous}" if notes.previous else "the first release"
+    before = f" (against {notes.previous})" if notes.previous else ""
     folder = f"{release.store.root}/{layout.release_directory(release.version)}"
     return [
         "",
-        f"## What changed ({before})",
+        f"## What changed{before}",
         "",
         *(f"- {line}" for line in news.lines(notes, escaped)),
         "",

@@ -376,6 +376,16 @@ def test_electricity_and_lifetime_of_a_machine_to_buy_are_asked_for(market: Path
     assert float(dgx["usd_per_hour"]) == pytest.approx(16.467, abs=0.001)
 
 
+def test_price_of_several_types_points_to_compare(market: Path) -> None:
+    refused = run("price", "g6.xlarge", "NVIDIA HGX H100", "--os", "linux", root=market)
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        "error: price shows one machine type, and 2 are named. Write: hwprices compare g6.xlarge"
+        " 'NVIDIA HGX H100'. A name with spaces needs quotes.\n",
+    )
+    assert "No such option" in run("price", "g6.xlarge", "--oss", "linux", root=market).stderr
+
+
 def test_tco_compares_owning_with_renting(root: Path) -> None:
     assert "DGX H100" in run("tco", root=root).stdout
     low, high = (
@@ -425,9 +435,10 @@ def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None
 
 def test_an_empty_query_is_an_error(root: Path) -> None:
     """A variable of the shell that was not set gave no answer and no error."""
-    result = run("query", " ", root=root)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("error: the query is empty. Write SQL")
+    for flags in ([], ["--unsafe"]):
+        result = run("query", " ", *flags, root=root)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: the query is empty. Write SQL")
 
 
 def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:

@@ -142,7 +142,13 @@ def test_queries_share_a_connection(dataset: hwprices.Dataset) -> None:
     data.query("create table mine as select 7 as n")
     assert data.query("select n from mine").item() == 7
     assert data.query("select n from mine where n < 7").schema == {"n": pl.Int32}
-    assert data.query("").is_empty()
+
+
+@pytest.mark.parametrize("empty", ["", " \n", ";", "-- a comment", "/* another */ ; "])
+def test_an_empty_query_is_an_error(dataset: hwprices.Dataset, empty: str) -> None:
+    """It gave a frame without columns, as of an answer without rows."""
+    with pytest.raises(hwprices.HwpricesError, match=r"^the query is empty\. Write SQL: "):
+        dataset.query(empty)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,8 @@ def test_the_best_commitment_is_that_of_own_discounts(data: Dataset) -> None:
     def best(text: str) -> tuple[object, ...]:
         overlays = rules.parse(text, day=date(2026, 8, 1))
         frame = apply.apply_to_commitments(listed, overlays).collect()
-        assert frame.columns == listed.collect_schema().names()
+        added = [f"overlay_best_{years}y_usd_per_hour" for years in (1, 3)]
+        assert frame.columns == [*listed.collect_schema().names(), *added]
         columns = ["best_1y_usd_per_hour", "best_1y_option", "best_3y_usd_per_hour"]
         return frame.filter(one, region="europe-west4").select(columns).row(0)
 
@@ -210,6 +211,32 @@ def test_the_best_commitment_is_that_of_own_discounts(data: Dataset) -> None:
     assert best("- {match: {term: 3y}, discount: 10%}") == (60, "reserved_1y_all_upfront", 36)
 
 
+def test_rules_with_an_amount_find_the_currency_of_an_offer(data: Dataset) -> None:
+    """recommend converted prices first: a rule in EUR changed none of them, one in USD all."""
+    is_p5 = pl.col("instance_type") == "p5.48xlarge"
+    in_euro = data.scan("offers").with_columns(
+        currency=pl.when(is_p5).then(pl.lit("EUR")).otherwise("currency"),
+        on_demand_usd_per_hour=pl.when(~is_p5).then("on_demand_usd_per_hour"),
+    )
+
+    def on_demand(text: str) -> list[tuple[object, ...]]:
+        overlays = rules.parse(text, day=date(2026, 8, 1))
+        rates = {"EUR": Decimal("1.08")}
+        changed = apply.apply_to_offers(in_euro, overlays, rates).collect()
+        names = ["on_demand_usd_per_hour", "overlay_on_demand_usd_per_hour"]
+        types = ["g6.xlarge", "p5.48xlarge"]
+        return [changed.filter(instance_type=name).select(names).row(0) for name in types]
+
+    listed = [Decimal("0.8048"), Decimal("59.4432")]  # 55.04 EUR × 1.08
+    assert on_demand("[]") == [(price, None) for price in listed]
+    euro = on_demand("- {name: contract, price: 50, currency: EUR}")
+    assert euro == [(listed[0], None), (54, "contract")]
+    dollar = on_demand("- {name: support, change: 0.10}")
+    assert dollar == [(Decimal("0.9048"), "support"), (listed[1], None)]
+    both = on_demand("- {name: ea, discount: 18%}")
+    assert both == [(price * Decimal("0.82"), "ea") for price in listed]
+
+
 def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> None:
     own = rules.parse("- {match: {option: commitment}, discount: 20%}", day=date(2026, 8, 1))
     limits = hwprices.Limits(where="cloud", option="commit_1y", overlays=own)
@@ -217,6 +244,52 @@ def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> N
         pl.col("excluded_reason").is_null()
     )
     assert rows.select("machine", "usd_per_hour").rows() == [("a3-highgpu-8g", Decimal(50))]
+
+
+def test_tco_compares_with_discounted_rents_by_hand(data: Dataset) -> None:
+    """A DGX H100 of 269,000 USD against p5.48xlarge: 55.04 × 0.82 = 45.1328 USD/h.
+
+    269,000 / (45.1328 - 2.06856 of electricity) = 6,246.5 hours of use. Of the commitment of
+    62.5 USD/h, discounted to 50, an hour costs 100 at half of all hours: 269,000 / 97.93144.
+    """
+    columns = ["cloud_usd_per_hour", "cloud_overlay", "break_even_hours"]
+    columns += [name.replace("cloud", "cloud_1y") for name in columns[:2]] + ["break_even_1y_hours"]
+
+    def dgx(text: str) -> tuple[object, ...]:
+        machines = data.tco(overlays=rules.parse(text, day=date(2026, 8, 1)))
+        return machines.filter(device_id="nvidia-dgx-h100").select(columns).row(0)
+
+    rent, rule, hours, committed, committed_rule, committed_hours = dgx(
+        "- {name: ea, match: {type: p5.48xlarge, option: on_demand}, discount: 18%}\n"
+        "- {name: plan, match: {option: commitment, term: 1y}, discount: 20%}"
+    )
+    assert (rent, rule, committed, committed_rule) == (Decimal("45.1328"), "ea", 50, "plan")
+    assert hours == pytest.approx(6246.5, abs=0.1)
+    assert committed_hours == pytest.approx(269_000 / 97.93144, abs=0.1)
+    # 55.04 × 1.9 is more than a3-highgpu-8g costs
+    dearer = "- {name: surcharge, match: {provider: aws}, discount: -90%}"
+    assert dgx(dearer)[:2] == (Decimal("88.4899999024"), None)
+    listed = data.tco()
+    assert listed.equals(data.tco(overlays=rules.parse("[]")).select(listed.columns))
+
+
+def test_the_command_tco_says_what_is_discounted_and_what_is_not(
+    market: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "overlays.yaml"
+    file.write_text("- {name: enterprise, match: {provider: aws}, discount: 18%}")
+    arguments = ["tco", "--root", str(market), "--overlays", str(file)]
+    text = " ".join(CliRunner().invoke(app, arguments).stdout.split())
+    assert "45.13 aws/us-east-1/p5.48xlarge" in text
+    said = (
+        "USD/h cloud includes own discounts (enterprise); prices to buy and electricity are not"
+        " discounted."
+    )
+    assert said in text
+    file.write_text("- {match: {provider: aws, option: spot}, discount: 18%}")
+    text = CliRunner().invoke(app, arguments).stdout
+    assert "Own discounts changed none of these prices." in text
+    assert "iscount" not in CliRunner().invoke(app, arguments[:3]).stdout
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
@@ -248,6 +321,7 @@ def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> No
             "no price of this release has the provider 'google'; the rule changes nothing."
             " Did you mean gcp?",
         ),
+        ("{provider: gogle}", "the provider 'gogle'; the rule changes nothing. Did you mean gcp?"),
         ("{region: europe-west-4}", "the region 'europe-west-4'; the rule changes nothing. Did"),
         (
             "{type: [a3-highgpu-8g, a3-higgpu-8g]}",
@@ -285,7 +359,7 @@ def test_a_rule_in_another_currency_than_its_prices_says_so(data: Dataset) -> No
         data.price("g6.xlarge", overlays=own)
 
 
-@pytest.mark.parametrize("how", ["find", "price", "compare", "export", "recommend"])
+@pytest.mark.parametrize("how", ["find", "price", "compare", "export", "recommend", "tco"])
 def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> None:
     own = rules.parse("- {match: {region: us-esat-1}, discount: 1%}", day=date(2026, 8, 1))
     asked = {
@@ -294,6 +368,7 @@ def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> Non
         "compare": lambda: data.compare("g6.xlarge", "p5.48xlarge", overlays=own),
         "export": lambda: data.export(tmp_path / "prices.csv", "prices", overlays=own),
         "recommend": lambda: data.recommend("8B", limits=hwprices.Limits(overlays=own)),
+        "tco": lambda: data.tco(overlays=own),
     }
     with pytest.warns(HwpricesWarning, match="Did you mean us-east-1") as caught:
         asked[how]()

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hwprices.errors import HwpricesError
 from hwprices.read import status as read_status
+from hwprices.read.root import sample_root
 from hwprices.storage import manifests
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.release_manifest import Trouble
@@ -154,3 +155,11 @@ def test_the_command_needs_no_part_of_the_pipeline():
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("root", ["sample", sample_root()])
+def test_the_release_of_the_program_was_never_collected(root):
+    """That it has no status.json read as if its collection had failed."""
+    line = "^the release that comes with the program was never collected, and has no status"
+    with pytest.raises(HwpricesError, match=line):
+        read_status.read(root)

@@ -85,7 +85,7 @@ def _add(command: Callable[..., None], **settings: Any) -> None:
 _add(releases.show)
 _add(demo.demo)
 _add(find.find)
-_add(price.price)
+_add(price.price, context_settings={"allow_extra_args": True})  # it points to compare
 _add(compare.compare)
 _add(releases.query)
 _add(explain.explain)

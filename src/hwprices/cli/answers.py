@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli import owning
+from hwprices.cli import filters, owning
 from hwprices.cli.common import (
     AsCsv,
     AsJson,
@@ -57,6 +57,7 @@ def tco(
     pue: owning.Pue = 1.56,
     grid: owning.Grid = None,
     usd_per: UsdPer = None,
+    overlays: filters.OverlayFile = None,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -72,10 +73,14 @@ def tco(
     hours of the former all the same. The last column says why a machine is not compared. --grid
     adds what an hour of its electricity emits. Below stands the same against the cheapest
     commitments of one and of three years, which are paid for all hours of their term, used or not.
+    --overlays applies own discounts to what renting costs; prices to buy and electricity stay as
+    they are.
 
     Example:
 
         hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
+
+        hwprices tco --overlays discounts.yaml
     """
     from hwprices.read.currency import parse_rates
     from hwprices.read.ownership import Ownership
@@ -89,6 +94,7 @@ def tco(
         grid_gco2e_per_kwh=grid,
         usd_per=parse_rates(usd_per),
     )
-    machines = open_dataset(root, version).tco(ownership)
+    own = filters.load_overlays(overlays)
+    machines = open_dataset(root, version).tco(ownership, overlays=own)
     shown = machines if limit is None else machines.head(limit)
     print_frame(shown, as_json, lambda rows: render_break_even(rows, ownership), as_csv=as_csv)

@@ -15,6 +15,7 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
+from hwprices.errors import HwpricesError
 
 MachineType = Annotated[
     str,
@@ -29,6 +30,7 @@ MachineType = Annotated[
 @filters.add_options("provider", *filters.PLACE, *filters.PURCHASE, *filters.VALUE)
 def price(
     *,
+    context: typer.Context,
     machine_type: MachineType,
     options: filters.Options,
     limit: Limit = None,
@@ -54,6 +56,7 @@ def price(
     from hwprices.read.root import root_option
     from hwprices.read.terminal.find import render_machine
 
+    _check_one_type([machine_type, *context.args])
     dataset = open_dataset(root, version)
     answer = machine.answer(dataset, machine_type, **options)
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
@@ -67,3 +70,17 @@ def price(
         limit=limit,
         notes=answer.notes,
     )
+
+
+def _check_one_type(names: list[str]) -> None:
+    """Refuse several machine types.
+
+    Raises:
+        HwpricesError: there are several.
+    """
+    if len(names) > 1:
+        raise HwpricesError(
+            f"price shows one machine type, and {len(names)} are named",
+            f"Write: hwprices compare {' '.join(map(quote, names))}. A name with spaces needs"
+            " quotes.",
+        )

@@ -93,14 +93,13 @@ def query(
 
         hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
-    from hwprices.read.sql import clear_errors
+    from hwprices.read.sql import check_not_empty, clear_errors
 
     check_one_format(as_json, as_csv)
-    if not sql.strip():
-        raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
     dataset = open_dataset(root, version)
     connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
     with clear_errors(dataset.tables):
+        check_not_empty(connection, sql)
         result = connection.sql(sql)
         if result is not None:
             _print_result(result, limit, as_json=as_json, as_csv=as_csv)

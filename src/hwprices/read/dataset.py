@@ -267,7 +267,7 @@ class Dataset:
         4
 
         Raises:
-            HwpricesError: the query is wrong or refused, or a table cannot be read.
+            HwpricesError: the query is empty, wrong or refused, or a table cannot be read.
         """
         from hwprices.read import sql as asking
 
@@ -562,13 +562,19 @@ class Dataset:
             where=where,
         )
 
-    def tco(self, ownership: "Ownership | None" = None) -> pl.DataFrame:
+    def tco(
+        self,
+        ownership: "Ownership | None" = None,
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+    ) -> pl.DataFrame:
         """Compare owning each machine that one can buy with renting it, the first to pay first.
 
         Prices are in USD, of an hour of use where the name says so; break_even_hours counts hours
         of use and may be more than the machine's life. break_even_1y_hours and break_even_3y_hours
         are the same against the cheapest commitment. Columns:
-        ``read.ownership.BREAK_EVEN_COLUMNS``.
+        ``read.ownership.BREAK_EVEN_COLUMNS``. ``overlays``: own discounts on rents, as in ``find``;
+        the rules that changed a rent are in cloud_overlay, cloud_1y_overlay and so on.
 
         >>> import hwprices
         >>> machines = open("sample").tco(hwprices.Ownership(utilisation=0.8, usd_per_kwh=0.20))
@@ -578,7 +584,7 @@ class Dataset:
         """
         from hwprices.read.ownership import DEFAULTS, break_even
 
-        return break_even(self, ownership or DEFAULTS)
+        return break_even(self, ownership or DEFAULTS, overlays=overlays)
 
     def coverage(self) -> pl.DataFrame:
         """Give one row for each region: how many prices it has, of which kinds, how old.
@@ -654,7 +660,7 @@ class Dataset:
     def status(self) -> pl.DataFrame:
         """Give one row for each provider: how its last try ended, and how old its tables are.
 
-        The release that comes with the program has never been tried:
+        The release that comes with the program was never collected:
 
         >>> open("sample").status()
         Traceback (most recent call last):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 
@@ -11,6 +12,8 @@ from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.read.argument_types import check_arguments, check_fields
 from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
+from hwprices.read.overlays import apply, rules
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.private_hosts import is_private_host
 from hwprices.read.tables import Tables
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -182,8 +185,21 @@ NOT_COMPARED = {
 """Code of not_compared: why there is no break-even, with the currency or accelerator."""
 
 
+OVERLAY_COLUMNS = [
+    "cloud_overlay",
+    "private_host_overlay",
+    *(f"cloud_{years}y_overlay" for years in COMMITTED_YEARS),
+]
+"""With own discounts: the rules that changed a rent, null where none did."""
+
+
 @check_arguments
-def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
+def break_even(
+    dataset: Tables,
+    ownership: Ownership = DEFAULTS,
+    *,
+    overlays: "str | Path | rules.Overlays | None" = None,
+) -> pl.DataFrame:
     """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 
     Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. price_date is the day that
@@ -201,21 +217,32 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours and break_even_1y_years, and in those
     with 3y; cloud_1y_option is the commitment, as best_1y_option of offers. Its price is of each
     hour of its term, used or not, so that an hour of use costs that divided by the utilisation.
+
+    ``overlays``: own discounts on rents, which choose the cheapest offer too; prices to buy and
+    electricity stay as they are. Adds OVERLAY_COLUMNS.
     """
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
-    offers = offers_in_usd(dataset.scan("offers"), ownership.rates)
-    hosts = {"cloud": ~is_private_host(), "private_host": is_private_host()}
+    offers = dataset.scan("offers")
+    own = rules.given(overlays)
+    if own is None:
+        offers = offers_in_usd(offers, ownership.rates)
+    else:
+        warn_unmatched(dataset, own)
+        offers = apply.apply_to_offers(offers, own, ownership.rates)
+    in_data_centers = offers.filter(~is_private_host())
+    in_private_hosts = offers.filter(is_private_host())
+    on_demand = "on_demand_usd_per_hour"
     cheapest = {
-        host: _cheapest_offers(offers.filter(is_of_host), c.usd_per_accelerator_hour)
-        for host, is_of_host in hosts.items()
+        "cloud": _cheapest_offers(in_data_centers, on_demand),
+        "private_host": _cheapest_offers(in_private_hosts, on_demand),
     }
     for years in COMMITTED_YEARS:
         best = f"best_{years}y"
-        price = formulas.divide(pl.col(f"{best}_usd_per_hour"), c.accelerator_count)
+        option = pl.col(f"{best}_option")
         cheapest[f"cloud_{years}y"] = _cheapest_offers(
-            offers.filter(hosts["cloud"]), price, option=pl.col(f"{best}_option")
+            in_data_centers, f"{best}_usd_per_hour", option=option
         )
     for name, of_name in cheapest.items():
         columns = [column for column in of_name.columns if column != "accelerator_id"]
@@ -227,7 +254,7 @@ def break_even(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame
     return (
         machines.with_columns(**_hours_to_break_even(ownership))
         .with_columns(*_years_to_break_even(ownership), not_compared=_not_compared())
-        .select(BREAK_EVEN_COLUMNS)
+        .select(*BREAK_EVEN_COLUMNS, *(OVERLAY_COLUMNS if own is not None else []))
         .sort("break_even_hours", "device_id", nulls_last=True)
     )
 
@@ -281,14 +308,18 @@ def has_cpus_alone() -> pl.Expr:
     return c.accelerator_id.is_null() | (c.unified_memory & c.accelerator_memory_gb.is_null())
 
 
-def _cheapest_offers(offers: pl.LazyFrame, price: pl.Expr, **more: pl.Expr) -> pl.DataFrame:
+def _cheapest_offers(offers: pl.LazyFrame, price: str, **more: pl.Expr) -> pl.DataFrame:
     """Return one row per accelerator: accelerator_id, usd_per_hour (of one), offer, and ``more``.
 
-    ``price``: that of one accelerator for an hour.
+    ``price``: the column with the price of a machine for an hour. The names of the own discounts
+    that changed it are in ``overlay``, where the offers have them.
     """
     place = ["provider", "region", "instance_type"]
+    if f"overlay_{price}" in offers.collect_schema():
+        more["overlay"] = pl.col(f"overlay_{price}")
+    of_one = formulas.divide(pl.col(price), pl.col("accelerator_count"))
     return (
-        offers.with_columns(usd_per_hour=price)
+        offers.with_columns(usd_per_hour=of_one)
         .drop_nulls(["usd_per_hour", "accelerator_id"])
         .sort("usd_per_hour", *place)
         .unique("accelerator_id", keep="first", maintain_order=True)

@@ -25,12 +25,21 @@ def sample_root() -> str:
     Raises:
         HwpricesError: the installation has none.
     """
-    from hwprices.specs import data_directory
-
-    folder = data_directory() / "demo"
+    folder = _sample_folder()
     if not (folder / "latest.json").is_file():
         raise HwpricesError("this installation has no sample release", "Reinstall hwprices.")
     return str(folder)
+
+
+def is_sample(root: str) -> bool:
+    """Tell whether a root is that of the release that comes with the program."""
+    return "://" not in root and Path(root).resolve() == _sample_folder().resolve()
+
+
+def _sample_folder() -> Path:
+    from hwprices.specs import data_directory
+
+    return data_directory() / "demo"
 
 
 def resolve(root: str) -> str:

@@ -250,6 +250,20 @@ class LockedRelation(_Wrapper):
         return repr(self._wrapped)
 
 
+def check_not_empty(connection: "DuckDBPyConnection | LockedConnection", query: str) -> None:
+    """Refuse a query without a statement: blanks, semicolons and comments alone.
+
+    Args:
+        connection: its parser is used; nothing is run.
+        query: SQL.
+
+    Raises:
+        HwpricesError: it is empty.
+    """
+    if not connection.extract_statements(query):
+        raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
+
+
 def check(connection: "DuckDBPyConnection", query: Any) -> None:
     """Refuse a query that has a statement that may write files, or an option that cannot be set.
 
@@ -323,12 +337,13 @@ def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl
     Unlike DuckDB's own ``pl()`` it needs no pyarrow.
 
     Raises:
-        HwpricesError: the query is wrong or refused, or has two columns with one name, or one that
-            polars has no type for.
+        HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or
+            one that polars has no type for.
     """
     from hwprices.read.export.query_rows import check_names
 
     with connection._turn, clear_errors(tables):
+        check_not_empty(connection, query)
         relation = connection.sql(query)
         if relation is None:
             return pl.DataFrame()

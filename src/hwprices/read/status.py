@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hwprices.errors import HwpricesError
 from hwprices.read.age import STALE_AFTER
+from hwprices.read.root import SAMPLE, is_sample, resolve
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
 from hwprices.storage import layout, manifests, provider_status
@@ -57,11 +58,17 @@ def read(root: str) -> Status:
     """Read ``status.json`` of a dataset.
 
     Raises:
-        HwpricesError: there is none, or it is damaged.
+        HwpricesError: there is none, or it is damaged. The release that comes with the program has
+            none: nobody collects it.
     """
-    store = Store(root)
+    store = Store(resolve(root))
     file = store.uri(layout.STATUS)
     data = store.get(layout.STATUS, manifests.MAX_BYTES)
+    if data is None and is_sample(store.root):
+        raise HwpricesError(
+            "the release that comes with the program was never collected, and has no status",
+            f"hwprices show --root {SAMPLE} says how old its figures are.",
+        )
     if data is None:
         raise HwpricesError(
             f"there is no {file}", "hwprices refresh writes it; or give the dataset with --root."

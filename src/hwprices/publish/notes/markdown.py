@@ -29,14 +29,13 @@ def escaped(text: object) -> str:
 
 def notes(release: ReleaseNotes) -> str:
     """Write the notes of a release."""
-    before = f"Compared with {release.previous}." if release.previous else "The first release."
+    before = [f"Compared with {release.previous}.", ""] if release.previous else []
     return (
         "\n".join(
             [
                 f"# Release {release.version}",
                 "",
-                before,
-                "",
+                *before,
                 *_summary(release),
                 *_providers(release),
                 *_moves(release),

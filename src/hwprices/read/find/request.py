@@ -252,9 +252,7 @@ def providers(names: Vocabulary, value: Names) -> frozenset[str]:
         chosen = words.providers(text.lower(), names)
         if not chosen:
             raise HwpricesError(
-                f"no provider {text!r} is in this release",
-                did_you_mean(text, [*names.providers.values(), *names.providers])
-                or f"There are: {', '.join(names.providers)}.",
+                f"no provider {text!r} is in this release", words.which_provider(text, names)
             )
         all_chosen |= chosen
     return all_chosen

@@ -364,6 +364,24 @@ def providers(text: str, names: Vocabulary) -> frozenset[str]:
     return frozenset(matches) if len(matches) == 1 else frozenset()
 
 
+def provider_spellings(names: Vocabulary) -> dict[str, str]:
+    """List the names by which ``providers`` finds a provider, each with its code."""
+    return {
+        spelling: provider
+        for provider, title in names.providers.items()
+        for spelling in (title.lower().split()[0], title.lower(), provider)
+    }
+
+
+def which_provider(text: str, names: Vocabulary) -> str:
+    """Write the remedy for an unknown provider: the codes of those spelt alike, else all codes."""
+    spellings = provider_spellings(names)
+    alike = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings))
+    if alike:
+        return f"Did you mean {', '.join(alike)}?"
+    return f"There are: {', '.join(names.providers)}."
+
+
 def _machines(phrase: str, names: Vocabulary) -> Meaning | None:
     """Understand a machine type, a family, or a word that is both: "a2"."""
     of_name = machine_names.find_machines(names.machines, phrase)
@@ -494,7 +512,8 @@ def _suggestions(word: str, names: Vocabulary) -> str:
         **{place.region: place.region for place in names.places},
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},
-        **{name: name for name in (*names.providers, *PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
+        **provider_spellings(names),
+        **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
     matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, 0.65))

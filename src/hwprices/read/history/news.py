@@ -1,6 +1,6 @@
 """Read the release notes, and say in a few lines what is new."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
@@ -74,11 +74,22 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
 
 
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
-    for name in notes.new_providers:
-        note = notes.providers.get(name)
-        count = sum(note.prices.values()) if note else 0
-        title = text(note.title if note else name)
-        yield f"{title} is in a release for the first time: {counted(count, 'price')}."
+    """Name the providers that are new; of the first release, where all are, only say how many."""
+    if notes.previous is None:
+        providers = counted(len(notes.providers), "provider")
+        yield f"First release: {_prices_of(notes, notes.providers)} of {providers}."
+    elif notes.new_providers:
+        new = notes.new_providers
+        known = (notes.providers.get(name) for name in new)
+        titles = [text(note.title if note else name) for name, note in zip(new, known, strict=True)]
+        are = "is" if len(new) == 1 else "are"
+        who = f"{', '.join(titles)} {are} in a release for the first time"
+        yield f"{who}: {_prices_of(notes, new)}."
+
+
+def _prices_of(notes: ReleaseNotes, names: Iterable[str]) -> str:
+    known = (notes.providers[name] for name in names if name in notes.providers)
+    return counted(sum(sum(note.prices.values()) for note in known), "price")
 
 
 def _prices(notes: ReleaseNotes) -> Iterator[str]:

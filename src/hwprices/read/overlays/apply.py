@@ -2,11 +2,10 @@
 
 import fnmatch
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
+from hwprices.read.currency import USD, Rates, offers_in_usd
 from hwprices.read.find.price_values import COMMITMENT_COLUMNS
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
@@ -14,6 +13,8 @@ from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"
 RULE = "overlay"
+
+IN_USD = pl.lit(USD)
 
 
 def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
@@ -39,16 +40,21 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
 
 
 def apply_to_column(
-    rows: pl.LazyFrame, overlays: Overlays, column: str, **fixed: str | int
+    rows: pl.LazyFrame,
+    overlays: Overlays,
+    column: str,
+    currency: pl.Expr = IN_USD,
+    **fixed: str | int,
 ) -> pl.LazyFrame:
     """Change one column of prices of a wide table, such as ``on_demand_usd_per_hour`` of offers.
 
     Adds ``list_<column>`` and ``overlay_<column>``.
 
     Args:
-        rows: the wide table, with prices in USD.
+        rows: the wide table.
         overlays: the rules and the day.
         column: the column of prices for an hour.
+        currency: that of its prices.
         fixed: what the column says of how it is bought, by the names of ``prices``:
             ``purchase_option="spot", term_months=0, os="linux"``.
     """
@@ -59,7 +65,7 @@ def apply_to_column(
         pl.col(column).alias("effective_hourly"),
         pl.col(column).alias("hourly"),
         pl.lit(None, dtype=Money).alias("upfront"),
-        pl.lit("USD").alias("currency"),
+        currency.alias("currency"),
         *(pl.lit(value).alias(name) for name, value in given.items()),
     )
     changed = apply(narrow, overlays)
@@ -74,6 +80,25 @@ def apply_to_column(
     if unchanged.collect_schema().names():
         table = pl.concat([table, unchanged], how="horizontal")
     return table.select(*before, f"list_{column}", f"overlay_{column}")
+
+
+def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays, rates: Rates) -> pl.LazyFrame:
+    """Change the prices in USD of offers: on demand, spot and the best commitments.
+
+    Rules apply to the on-demand price in the vendor's currency, before ``rates`` convert it, so
+    that those with an amount find their currency. Figures of offers that are derived from the
+    on-demand price in USD stay those of the list price. Adds ``overlay_<column>`` of each price:
+    the names of the rules that changed it, null where none did.
+    """
+    own, in_usd, currency = "on_demand_hourly", "on_demand_usd_per_hour", pl.col("currency")
+    offers = apply_to_column(offers, overlays, own, currency, purchase_option="on_demand")
+    offers = offers.with_columns(
+        pl.when(currency == USD).then(own).otherwise(in_usd).alias(in_usd),
+        pl.col(f"overlay_{own}").alias(f"overlay_{in_usd}"),
+    )
+    offers = offers_in_usd(offers, rates)
+    offers = apply_to_column(offers, overlays, "spot_usd_per_hour", purchase_option="spot")
+    return apply_to_commitments(offers, overlays)
 
 
 COMMITTED_COLUMN = re.compile(
@@ -93,7 +118,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
     """Choose the cheapest commitments of offers again, with own discounts on each of them.
 
     Changes ``best_1y_usd_per_hour`` and ``best_1y_option``, and those of 3 years; the columns of
-    each commitment stay as they are.
+    each commitment stay as they are. Adds ``overlay_best_1y_usd_per_hour`` and that of 3 years.
     """
     key = ["provider", "region", "instance_type"]
     names = offers.collect_schema().names()
@@ -112,7 +137,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
         .with_columns(
             hourly=price,
             upfront=pl.lit(None, dtype=Money),
-            currency=pl.lit("USD"),
+            currency=IN_USD,
             os=pl.lit("linux"),
             license_model=pl.lit("included"),
             tenancy=pl.lit("shared"),
@@ -127,12 +152,13 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
                 *key,
                 pl.col("effective_hourly").alias(f"best_{years}y_usd_per_hour"),
                 pl.col("column").str.strip_suffix("_usd_per_hour").alias(f"best_{years}y_option"),
+                pl.col(RULE).alias(f"overlay_best_{years}y_usd_per_hour"),
             )
         )
         offers = offers.drop(f"best_{years}y_usd_per_hour", f"best_{years}y_option").join(
             best, on=key, how="left"
         )
-    return offers.select(names)
+    return offers.select(*names, *(f"overlay_best_{years}y_usd_per_hour" for years in (1, 3)))
 
 
 def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
@@ -230,8 +256,3 @@ def has_wildcard(text: str) -> bool:
     (True, False)
     """
     return any(sign in text for sign in "*?[")
-
-
-def summary(overlays: Overlays) -> Mapping[str, Any]:
-    """Say which rules are in force on the day, for a caption."""
-    return {"day": overlays.day, "rules": [rule.name for rule in overlays.in_force]}

@@ -17,7 +17,7 @@ import polars as pl
 from hwprices.errors import HwpricesWarning
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import places, words
-from hwprices.read.find.suggestions import did_you_mean, near
+from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
@@ -149,9 +149,10 @@ def _suggestions(names: Vocabulary, machines: pl.DataFrame) -> Mapping[str, Call
         return lambda text: did_you_mean(text.strip("*"), values(key))
 
     def provider(text: str) -> str:
-        meant = sorted(words.providers(text.lower(), names)) or near(text, values("provider"))
-        there_are = f"There are: {', '.join(values('provider'))}."
-        return f"Did you mean {', '.join(meant)}?" if meant else there_are
+        meant = sorted(words.providers(text.lower(), names))
+        if meant:
+            return f"Did you mean {', '.join(meant)}?"
+        return words.which_provider(text.strip("*"), names)
 
     def country(text: str) -> str:
         code = places.country_code(text, names.countries)

@@ -210,22 +210,12 @@ def _cost_columns(limits: Limits) -> list[pl.Expr]:
     ]
 
 
-OVERLAID: dict[str, dict[str, str | int]] = {
-    "on_demand_usd_per_hour": {"purchase_option": "on_demand", "term_months": 0},
-    "spot_usd_per_hour": {"purchase_option": "spot", "term_months": 0},
-}
-"""Columns of offers that own discounts change, beside commitments, and how they are bought."""
-
-
 def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
     """Convert the prices of other currencies that have a rate, and apply own discounts."""
-    offers = offers_in_usd(offers, limits.rates)
     overlays = rules.given(limits.overlays)
     if overlays is None:
-        return offers
-    for column, bought in OVERLAID.items():
-        offers = apply.apply_to_column(offers, overlays, column, **bought)
-    return apply.apply_to_commitments(offers, overlays)
+        return offers_in_usd(offers, limits.rates)
+    return apply.apply_to_offers(offers, overlays, limits.rates)
 
 
 def _cloud_no_price(limits: Limits) -> pl.Expr:

@@ -10,7 +10,13 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hwprices.read.ownership import COMMITTED_YEARS, DEFAULTS, NOT_COMPARED, Ownership
+from hwprices.read.ownership import (
+    COMMITTED_YEARS,
+    DEFAULTS,
+    NOT_COMPARED,
+    OVERLAY_COLUMNS,
+    Ownership,
+)
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.terminal.tables import money, number, place, table
 
@@ -342,7 +348,23 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         least=["cheapest offer", "price of", "", "gCO2e/h", "USD", "USD/h owned"],
     )
     private = (Text(line, "dim") for line in _of_private_hosts(frame))
-    return Group(drawn, *_against_commitments(frame, ownership), *private)
+    own = (Text(line, "dim") for line in _own_discounts(frame))
+    return Group(drawn, *_against_commitments(frame, ownership), *private, *own)
+
+
+def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
+    """Say which own discounts the rents include; nothing where none were asked for."""
+    if not set(OVERLAY_COLUMNS) <= set(frame.columns):
+        return
+    columns = (frame[name].drop_nulls() for name in OVERLAY_COLUMNS)
+    applied = list(dict.fromkeys(rules for column in columns for rules in column))
+    if not applied:
+        yield "Own discounts changed none of these prices."
+        return
+    yield (
+        f"USD/h cloud includes own discounts ({'; '.join(applied)}); prices to buy and electricity"
+        " are not discounted."
+    )
 
 
 def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
