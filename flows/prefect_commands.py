@@ -12,12 +12,13 @@ from pathlib import Path
 from hwprices.flows.deployments import PREFECT
 
 STOP_SECONDS = 30
-"""How long a worker with its flows, or a server, may take to end before it is killed. A flow takes
-seconds. Docker waits 10 s by default, so that compose.yaml says more; systemd waits 90 s."""
+"""How long flows, and then a server, may take to end before they are killed. A flow takes seconds.
+Docker waits 10 s by default, so that compose.yaml says more; systemd waits 90 s."""
 
 WORKER_SECONDS = 3
-"""How long a worker may take to end after its flows. Prefect 3.8's never ends if a flow ends just
-then: what waits for the flow's cancellation takes the end of the worker for its own."""
+"""How long a worker may take to end when no flow is left. Prefect 3.8's never ends if a flow ends
+just then: what waits for the flow's cancellation takes the end of the worker for its own. One that
+had been idle did not end either, within half a minute."""
 
 PROC = Path("/proc")
 """Where Linux shows processes as files. A Mac has none, but always ps; a slim image has no ps."""
@@ -31,17 +32,22 @@ class _Process:
 
 
 @contextlib.contextmanager
-def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Prefect until the block ends, and end it with all that it started."""
+def running(
+    *arguments: str, ends_within: float = STOP_SECONDS
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command of Prefect until the block ends, and end it with all that it started.
+
+    ``ends_within`` is how long it may take to end after its flows.
+    """
     # A group of its own: Ctrl-C comes to this process alone, which ends the others in their order.
     process = subprocess.Popen([*PREFECT, *arguments], start_new_session=True)
     try:
         yield process
     finally:
-        _end(process)
+        _end(process, ends_within)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     """End a process and all that it started: ask first, then kill.
 
     Prefect's worker starts each flow in a group of its own. The flows are ended first: a worker
@@ -49,21 +55,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
-    deadline = time.monotonic() + STOP_SECONDS
     flows = _groups(process) - {process.pid}
     _signal(flows, signal.SIGTERM)
-    _wait_for(flows, deadline)
-    if flows:
-        deadline = min(deadline, time.monotonic() + WORKER_SECONDS)
+    _wait_for(flows, STOP_SECONDS)
     groups = flows | _groups(process)  # a worker may have started another flow meanwhile
     _signal(groups, signal.SIGTERM)
-    _wait_for(groups, deadline)
+    _wait_for(groups, seconds)
     _signal(groups, signal.SIGKILL)
     process.wait()
 
 
-def _wait_for(groups: set[int], deadline: float) -> None:
-    """Wait until nothing of the groups is at work, or for the deadline."""
+def _wait_for(groups: set[int], seconds: float) -> None:
+    """Wait until nothing of the groups is at work, so many seconds at most."""
+    deadline = time.monotonic() + seconds
     while groups & {each.group for each in _processes()} and time.monotonic() < deadline:
         time.sleep(0.1)
 

@@ -17,7 +17,7 @@ import httpx
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments, environment, signals
 from hwprices.flows.deployments import POOL, PREFECT
-from hwprices.flows.prefect_commands import running
+from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
@@ -58,7 +58,7 @@ def _serve(url: str, port: str) -> None:
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
         deployments.make_automations()
-        with running("worker", "start", "--pool", POOL) as worker:
+        with running("worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()
     raise HwpricesError("Prefect's worker ended", "Its own output above says why.")

@@ -11,7 +11,7 @@ import contextlib
 from hwprices.errors import HwpricesError
 from hwprices.flows import signals
 from hwprices.flows.deployments import POOL
-from hwprices.flows.prefect_commands import running
+from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 
 
 def main(pool: str = POOL) -> None:
@@ -22,6 +22,7 @@ def main(pool: str = POOL) -> None:
     """
     signals.handle_ending(signals.interrupt)
     with contextlib.suppress(KeyboardInterrupt):
-        with running("worker", "start", "--pool", pool, "--type", "process") as worker:
+        command = ("worker", "start", "--pool", pool, "--type", "process")
+        with running(*command, ends_within=WORKER_SECONDS) as worker:
             worker.wait()
         raise HwpricesError("Prefect's worker ended", "Its own output above says why.")
