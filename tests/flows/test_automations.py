@@ -67,24 +67,25 @@ def fires(server: Server, automation_id: object, before: int = 0) -> bool:
     return False
 
 
-def post(server: Server, path: str, body: dict[str, Any]) -> Any:
-    answer = httpx.post(f"{server.api}/{path}", json=body, timeout=30)
-    assert answer.is_success, answer.text
-    return answer.json()
+@contextmanager
+def short(server: Server, automation: dict[str, Any]) -> Iterator[str]:
+    """Make the same automation with a window of ten seconds, the shortest that Prefect takes."""
+    trigger = {**automation["trigger"], "within": 10}
+    del trigger["id"]
+    body = {"name": "short", "trigger": trigger, "actions": automation["actions"]}
+    made = server.post("automations/", body)
+    try:
+        yield made["id"]
+    finally:
+        httpx.delete(f"{server.api}/automations/{made['id']}", timeout=30)
 
 
 def test_a_day_without_a_refresh_is_noticed(
     prefect_server: Server, automations: dict[str, dict[str, Any]]
 ) -> None:
-    """The same automation with a window of ten seconds, the shortest that Prefect takes."""
-    automation = automations[NO_REFRESH]
-    assert automation["trigger"]["within"] == 26 * 3600
-    trigger = {**automation["trigger"], "within": 10}
-    del trigger["id"]
-    body = {"name": "short", "trigger": trigger, "actions": automation["actions"]}
-    made = post(prefect_server, "automations/", body)
-    assert fires(prefect_server, made["id"])
-    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+    assert automations[NO_REFRESH]["trigger"]["within"] == 26 * 3600
+    with short(prefect_server, automations[NO_REFRESH]) as automation_id:
+        assert fires(prefect_server, automation_id)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +97,11 @@ def test_a_run_that_did_not_end_well_is_noticed(
     """A run of the flow refresh that ends so, as the server sees it."""
     automation_id = automations[FAILED]["id"]
     before = firings(prefect_server, automation_id)
-    flow = post(prefect_server, "flows/", {"name": "refresh"})
-    run = post(prefect_server, "flow_runs/", {"flow_id": flow["id"]})
+    flow = prefect_server.post("flows/", {"name": "refresh"})
+    run = prefect_server.post("flow_runs/", {"flow_id": flow["id"]})
     for name, type_ in (("Running", "RUNNING"), (state, kind)):
         body = {"state": {"type": type_, "name": name}, "force": True}
-        post(prefect_server, f"flow_runs/{run['id']}/set_state", body)
+        prefect_server.post(f"flow_runs/{run['id']}/set_state", body)
     assert fires(prefect_server, automation_id, before)
 
 
@@ -141,26 +142,20 @@ def test_a_run_whose_worker_was_killed_is_marked_as_crashed(
 
     Another run waits for its place in the concurrency limit of the deployment, and stays so.
     """
-    automation = automations[NOT_STARTED]
-    assert automation["trigger"]["within"] == 1800
-    trigger = {**automation["trigger"], "within": 10}
-    del trigger["id"]
-    body = {"name": "short wait", "trigger": trigger, "actions": automation["actions"]}
-    made = post(prefect_server, "automations/", body)
-    runs = [deployed_run(prefect_server) for _ in "ab"]
-    with worker(prefect_server, tmp_path):
-        assert wait_until(lambda: state_types(prefect_server, runs) == ["PENDING", "SCHEDULED"])
-        queued = "AwaitingConcurrencySlot"
-        assert wait_until(lambda: queued in state_names(prefect_server, runs))
-    assert wait_until(lambda: state_types(prefect_server, runs) == ["CRASHED", "SCHEDULED"])
-    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+    assert automations[NOT_STARTED]["trigger"]["within"] == 1800
+    with short(prefect_server, automations[NOT_STARTED]):
+        runs = [deployed_run(prefect_server) for _ in "ab"]
+        with worker(prefect_server, tmp_path):
+            queued = "AwaitingConcurrencySlot"
+            assert wait_until(lambda: queued in state_names(prefect_server, runs))
+        assert wait_until(lambda: state_types(prefect_server, runs) == ["CRASHED", "SCHEDULED"])
 
 
 def deployed_run(server: Server) -> dict[str, Any]:
     """Make a run that never begins: its process sleeps in place of running the flow."""
     made = server.prefect("work-pool", "create", "--type", "process", "--overwrite", DOOMED)
     assert made.returncode == 0, made.stderr
-    flow = post(server, "flows/", {"name": "collect"})
+    flow = server.post("flows/", {"name": "collect"})
     deployment = {
         "name": DOOMED,
         "flow_id": flow["id"],
@@ -169,8 +164,8 @@ def deployed_run(server: Server) -> dict[str, Any]:
         "concurrency_limit": 1,
         "concurrency_options": {"collision_strategy": "ENQUEUE"},
     }
-    deployed = post(server, "deployments/", deployment)
-    run: dict[str, Any] = post(server, f"deployments/{deployed['id']}/create_flow_run", {})
+    deployed = server.post("deployments/", deployment)
+    run: dict[str, Any] = server.post(f"deployments/{deployed['id']}/create_flow_run", {})
     return run
 
 
@@ -210,27 +205,21 @@ def test_a_run_that_was_killed_is_marked_as_crashed(
 
     One of them ends, and stays as it ended; the other would be shown as running for good.
     """
-    automation = automations[KILLED]
-    assert automation["trigger"]["within"] == 600
-    trigger = {**automation["trigger"], "within": 10}
-    del trigger["id"]
-    body = {"name": "short life", "trigger": trigger, "actions": automation["actions"]}
-    made = post(prefect_server, "automations/", body)
-    flow = post(prefect_server, "flows/", {"name": "collect"})
-    killed, ended = (post(prefect_server, "flow_runs/", {"flow_id": flow["id"]}) for _ in "ab")
-    for run in (killed, ended):
-        set_state(prefect_server, run, "RUNNING")
-        sign_of_life(prefect_server, run, flow)
-    set_state(prefect_server, ended, "COMPLETED")
-    wait_until(lambda: state_type(prefect_server, killed) == "CRASHED")
-    assert state_type(prefect_server, killed) == "CRASHED"
-    assert state_type(prefect_server, ended) == "COMPLETED"
-    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+    assert automations[KILLED]["trigger"]["within"] == 600
+    flow = prefect_server.post("flows/", {"name": "collect"})
+    with short(prefect_server, automations[KILLED]):
+        killed, ended = (prefect_server.post("flow_runs/", {"flow_id": flow["id"]}) for _ in "ab")
+        for run in (killed, ended):
+            set_state(prefect_server, run, "RUNNING")
+            sign_of_life(prefect_server, run, flow)
+        set_state(prefect_server, ended, "COMPLETED")
+        assert wait_until(lambda: state_type(prefect_server, killed) == "CRASHED")
+        assert state_type(prefect_server, ended) == "COMPLETED"
 
 
 def set_state(server: Server, run: dict[str, Any], type_: str) -> None:
     body = {"state": {"type": type_, "name": type_.capitalize()}, "force": True}
-    post(server, f"flow_runs/{run['id']}/set_state", body)
+    server.post(f"flow_runs/{run['id']}/set_state", body)
 
 
 def state_type(server: Server, run: dict[str, Any]) -> Any:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from tests.helpers import processes
 from tests.helpers.nightly import only_at_night
@@ -63,20 +62,13 @@ def run_that_waits(server: Server, folder: Path) -> str:
     place = {"prefect.deployments.steps.set_working_directory": {"directory": str(folder)}}
     deployment = {
         "name": POOL,
-        "flow_id": post(server, "flows/", {"name": "waits"}),
+        "flow_id": server.post("flows/", {"name": "waits"})["id"],
         "entrypoint": "waiting.py:waits",
         "work_pool_name": POOL,
         "pull_steps": [place],
     }
-    deployed = post(server, "deployments/", deployment)
-    return post(server, f"deployments/{deployed}/create_flow_run", {})
-
-
-def post(server: Server, path: str, body: dict[str, Any]) -> str:
-    """Make something on the server; return its id."""
-    answer = httpx.post(f"{server.api}/{path}", json=body, timeout=30)
-    assert answer.is_success, answer.text
-    return str(answer.json()["id"])
+    deployed = server.post("deployments/", deployment)
+    return str(server.post(f"deployments/{deployed['id']}/create_flow_run", {})["id"])
 
 
 def state_type(server: Server, run: str) -> Any:
