@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from hwprices import providers
+from hwprices.collect import requested_regions
 from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
@@ -126,8 +127,10 @@ def refresh(
         screen.print_warnings(
             f"the variable {name} is no setting. {remedy}" for name, remedy in unknown_variables()
         )
-        outcome = _run_flow(settings, provider, region, kind, accept)
         requested = provider or providers.names()
+        if region:
+            screen.print_warnings(requested_regions.check(settings, requested, region))
+        outcome = _run_flow(settings, provider, region, kind, accept)
         outcome = replace(outcome, strict=strict, requested=requested)
         if outcome.published is not None:
             screen.print_summary(outcome.published, settings.root)

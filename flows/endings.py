@@ -70,6 +70,9 @@ for _name in ("prefect.flow_runs", "prefect.task_runs"):
     logging.getLogger(_name).addFilter(_WithoutRepetition())
 
 
-def failed(error: HwpricesError, name: str = "Failed") -> State[Any]:
-    """Make a state of type Failed with the error's line; it raises the error as its result."""
-    return Failed(name=name, message=str(error), data=error)
+def failed(error: HwpricesError, name: str = "Failed", *, message: str | None = None) -> State[Any]:
+    """Make a state of type Failed that raises the error as its result.
+
+    Its message, which Prefect logs at the end of a run, is the error's line by default.
+    """
+    return Failed(name=name, message=message or str(error), data=error)

@@ -22,6 +22,7 @@ from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
+from hwprices.flows.endings import failed as failed_state
 from hwprices.flows.endings import in_one_line
 from hwprices.flows.publish import HeldBackError, ended, publish
 from hwprices.providers import SkippedError
@@ -61,11 +62,12 @@ def refresh(
     regions: list[str] | None = None,
     kinds: list[str] | None = None,
     accept: list[str] | None = None,
-) -> Published | State[HeldBackError]:
+) -> Published | State[HeldBackError] | State[ProvidersFailedError]:
     """Collect every provider, then publish what they gave.
 
     The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
-    from Python it then raises HeldBackError, and what the gate let through is published.
+    from Python it then raises HeldBackError, and what the gate let through is published. If a
+    provider failed, the message of its state is the headline: the log has had the reasons.
 
     Args:
         source: live asks the vendors, sample replays the bundled pages; default HWPRICES_SOURCE.
@@ -85,9 +87,10 @@ def refresh(
     names = providers or provider_registry.names()
     failed = _collect(names, source, root, regions, kinds)
     published = _publish(root, accept, failed)
-    _report(published, failed, names, load(root=root).root)
+    headline = _report(published, failed, names, load(root=root).root)
     if failed or published is None:
-        raise ProvidersFailedError(failed, published)
+        return failed_state(ProvidersFailedError(failed, published), message=headline)
+    get_run_logger().info("%s", headline)
     return ended(published)
 
 
@@ -119,8 +122,8 @@ def _collect(
 
 def _report(
     published: Published | None, failed: dict[str, str], names: list[str], root: str
-) -> None:
-    """Write the run's artifact and, of a new release, one with its notes; log the headline."""
+) -> str:
+    """Write the run's artifact and, of a new release, one with its notes; return the headline."""
     headline = reports.headline(published, failed)
     markdown = reports.refreshed(published, failed, names, root)
     create_markdown_artifact(key="refresh", markdown=markdown, description=headline)
@@ -130,7 +133,7 @@ def _report(
             markdown=reports.release_notes(published, Store(root)),
             description=f"What is new in release {published.version}",
         )
-    get_run_logger().info("%s", headline)
+    return headline
 
 
 def _publish(

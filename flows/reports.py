@@ -133,11 +133,14 @@ def refreshed(
     if outcome is None:
         return "\n".join([*lines, *_failures(failed)])
     entries = outcome.status.providers
-    rows = [_provider_row(name, entries[name], outcome) for name in collected if name in entries]
+    # What another run left, such as a provider that the gate holds back, may need a person too.
+    asked = [name for name in collected if name in entries]
+    others = [name for name in entries if name not in collected]
+    named = [*asked, *(name for name in others if not _is_well(entries[name]))]
+    rows = [_provider_row(name, entries[name], outcome) for name in named]
     lines += _table(["provider", "outcome", "prices in the release", "units", "why"], rows)
-    others = [title(name) for name in entries if name not in collected]
     if others:
-        lines += ["", f"Not asked in this run, and as before: {', '.join(others)}."]
+        lines += ["", f"Not asked in this run: {', '.join(map(title, others))}."]
     lines += _failures({name: line for name, line in failed.items() if name not in entries})
     if outcome.new:
         lines += _changes(Dataset(Store(root), outcome.version))
@@ -147,15 +150,18 @@ def refreshed(
 def _provider_row(name: str, entry: ProviderStatus, outcome: Published) -> list[str]:
     published = outcome.release.providers.get(name)
     prices = f"{published.rows.get('prices', 0):,}" if published else "none"
-    well = entry.outcome in ("published", "unchanged")
     verdict = entry.outcome.replace("_", " ")
     return [
         entry.title or name,
-        verdict if well else f"**{verdict}**",
+        verdict if _is_well(entry) else f"**{verdict}**",
         prices,
         _unit_counts(vars(entry.units)),
         escaped(entry.reason),
     ]
+
+
+def _is_well(entry: ProviderStatus) -> bool:
+    return entry.outcome in ("published", "unchanged")
 
 
 def _failures(failed: Mapping[str, str]) -> list[str]:

@@ -8,18 +8,16 @@ work too.
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from types import FrameType
 
 import httpx
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments, environment, signals
 from hwprices.flows.deployments import POOL, PREFECT
+from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
@@ -29,19 +27,8 @@ PORT = "4200"
 READY_SECONDS = 600
 """A new database takes 30 s on two quiet cores, and took five minutes on two overloaded ones."""
 
-STOP_SECONDS = 30
-"""How long the worker with its flows, and then the server, may take to end before they are killed.
-Docker waits 10 s by default and systemd 90 s; a flow that is killed leaves no half release."""
-
-WORKER_SECONDS = 3
-"""How long a worker may take to end after its flows. Prefect 3.8's never ends if a flow ends just
-then: what waits for the flow's cancellation takes the end of the worker for its own."""
-
 ROOT = "HWPRICES_ROOT"
 """Where it is set, scheduled runs write there, and not into the root that prefect.yaml names."""
-
-STILL_THERE = 0
-"""The signal that does nothing but fail where there is no process: kill(2)."""
 
 
 def main() -> None:
@@ -57,7 +44,7 @@ def main() -> None:
     url = f"http://{HOST}:{port}"
     os.environ["PREFECT_API_URL"] = f"{url}/api"
     environment.reach_directly(HOST)
-    signals.handle_ending(_interrupt)
+    signals.handle_ending(signals.interrupt)
     seconds = environment.startup_seconds()
     print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
@@ -65,20 +52,16 @@ def main() -> None:
 
 
 def _serve(url: str, port: str) -> None:
-    with _running("server", "start", "--host", HOST, "--port", port) as server:
+    with running("server", "start", "--host", HOST, "--port", port) as server:
         _wait_for_server(url, server)
         print("Making the work pool, the deployments and the automations …", flush=True)
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
         deployments.make_automations()
-        with _running("worker", "start", "--pool", POOL) as worker:
+        with running("worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()
     raise HwpricesError("Prefect's worker ended", "Its own output above says why.")
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _check_port(port: str) -> None:
@@ -101,63 +84,6 @@ def _check_port(port: str) -> None:
             "End what listens there, perhaps another hwprices serve, or set"
             " PREFECT_SERVER_API_PORT.",
         )
-
-
-@contextlib.contextmanager
-def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Prefect until the block ends, and end it with all that it started."""
-    # A group of its own: Ctrl-C comes to this process alone, which ends the others in their order.
-    process = subprocess.Popen([*PREFECT, *arguments], start_new_session=True)
-    try:
-        yield process
-    finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started: ask first, then kill.
-
-    Prefect's worker starts each flow in a group of its own, and lets it run on when it is ended.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
-    deadline = time.monotonic() + STOP_SECONDS
-    groups = _groups(process)
-    flows = groups - {process.pid}
-    _signal(groups, signal.SIGTERM)
-    while _signal(groups, STILL_THERE) and time.monotonic() < deadline:
-        process.poll()  # a process that ended counts until somebody has asked for its status
-        if flows and not _signal(flows, STILL_THERE):
-            flows = set()
-            deadline = min(deadline, time.monotonic() + WORKER_SECONDS)
-        time.sleep(0.1)
-    _signal(groups, signal.SIGKILL)
-    process.wait()
-
-
-def _groups(process: subprocess.Popen[bytes]) -> set[int]:
-    """Return the process groups of a process and of its descendants."""
-    command = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
-    try:
-        listed = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:  # a slim container has no ps; all in it ends with its first process
-        return {process.pid}
-    rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
-    family, size = {process.pid}, 0
-    while len(family) > size:
-        size = len(family)
-        family |= {pid for pid, parent, _ in rows if parent in family}
-    return {process.pid, *(group for pid, _, group in rows if pid in family)}
-
-
-def _signal(groups: set[int], number: int) -> bool:
-    """Send a signal to process groups; say whether any of them still has a process."""
-    alive = False
-    for group in groups:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, number)
-            alive = True
-    return alive
 
 
 def _run_instructions(url: str) -> str:

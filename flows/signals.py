@@ -18,3 +18,8 @@ def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End the program as Ctrl-C does: a handler for ``handle_ending``."""
+    raise KeyboardInterrupt

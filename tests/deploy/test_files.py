@@ -219,3 +219,32 @@ def test_cloudformation_takes_the_template(folder: Path) -> None:
     command = [str(Path(sys.executable).parent / "cfn-lint"), str(template)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_every_set_up_waits_for_a_worker_to_end_its_flows(
+    folder: Path, compose: dict[str, Any]
+) -> None:
+    """Else it is killed before they have said that they crashed."""
+    from hwprices.flows.prefect_commands import STOP_SECONDS, WORKER_SECONDS
+
+    service = compose["services"]["worker"]
+    unit = (folder / "systemd/hwprices-worker.service").read_text()
+    template = (folder / "ecs/worker.yaml").read_text()
+    command = {
+        "compose": " ".join(service["command"]),
+        "systemd": found(r"ExecStart=/opt/hwprices/bin/(.+)", unit),
+        "ecs": found(r"Command: \[(.+)\]", template).replace(",", ""),
+    }
+    assert set(command.values()) == {"hwprices worker"}
+    assert "\nKillMode=mixed\n" in unit  # SIGTERM to the command alone: it ends its flows first
+    waits = (
+        service["stop_grace_period"].removesuffix("s"),
+        found(r"TimeoutStopSec=(\d+)", unit),
+        found(r"StopTimeout: (\d+)", template),
+    )
+    assert all(int(seconds) > STOP_SECONDS + WORKER_SECONDS for seconds in waits)
+
+
+def found(pattern: str, text: str) -> str:
+    [match] = re.findall(pattern, text)
+    return str(match)

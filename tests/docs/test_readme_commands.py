@@ -52,6 +52,7 @@ NOT_RUN = {
     "make live": LIVE,
     "make serve": "runs until Ctrl-C: tests/flows starts its parts",
     "hwprices serve": "runs until Ctrl-C: tests/flows starts its parts",
+    "hwprices worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
     "hwprices refresh --source sample": WRITES,
     "hwprices releases --root s3://bucket/hwprices": "needs a bucket: tests/publish has one",
     ".venv/bin/hwprices refresh --source live --provider aws --region us-east-1"

@@ -1,8 +1,13 @@
 """The automations of deploy/, and what ``hwprices deploy`` makes, on a real Prefect server."""
 
 import json
+import os
+import signal
+import subprocess
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +16,8 @@ import httpx
 import pytest
 import yaml
 from tests.helpers.nightly import only_at_night
-from tests.helpers.prefect_server import Server
-from tests.helpers.processes import wait_until
+from tests.helpers.prefect_server import PREFECT, Server
+from tests.helpers.processes import family, wait_until
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
@@ -27,7 +32,12 @@ pytestmark = [
 
 NO_REFRESH = "hwprices: no refresh in 26 hours"
 FAILED = "hwprices: a refresh failed, or the gate held a provider back"
+OWN_FAILED = "hwprices: a collection or publication of its own failed"
 KILLED = "hwprices: a run was killed"
+NOT_STARTED = "hwprices: a run was not started"
+
+DOOMED = "doomed"
+"""The work pool and the deployment of a worker that is killed."""
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +67,25 @@ def fires(server: Server, automation_id: object, before: int = 0) -> bool:
     return False
 
 
-def post(server: Server, path: str, body: dict[str, Any]) -> Any:
-    answer = httpx.post(f"{server.api}/{path}", json=body, timeout=30)
-    assert answer.is_success, answer.text
-    return answer.json()
+@contextmanager
+def short(server: Server, automation: dict[str, Any]) -> Iterator[str]:
+    """Make the same automation with a window of ten seconds, the shortest that Prefect takes."""
+    trigger = {**automation["trigger"], "within": 10}
+    del trigger["id"]
+    body = {"name": "short", "trigger": trigger, "actions": automation["actions"]}
+    made = server.post("automations/", body)
+    try:
+        yield made["id"]
+    finally:
+        httpx.delete(f"{server.api}/automations/{made['id']}", timeout=30)
 
 
 def test_a_day_without_a_refresh_is_noticed(
     prefect_server: Server, automations: dict[str, dict[str, Any]]
 ) -> None:
-    """The same automation with a window of ten seconds, the shortest that Prefect takes."""
-    automation = automations[NO_REFRESH]
-    assert automation["trigger"]["within"] == 26 * 3600
-    trigger = {**automation["trigger"], "within": 10}
-    del trigger["id"]
-    body = {"name": "short", "trigger": trigger, "actions": automation["actions"]}
-    made = post(prefect_server, "automations/", body)
-    assert fires(prefect_server, made["id"])
-    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+    assert automations[NO_REFRESH]["trigger"]["within"] == 26 * 3600
+    with short(prefect_server, automations[NO_REFRESH]) as automation_id:
+        assert fires(prefect_server, automation_id)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +97,105 @@ def test_a_run_that_did_not_end_well_is_noticed(
     """A run of the flow refresh that ends so, as the server sees it."""
     automation_id = automations[FAILED]["id"]
     before = firings(prefect_server, automation_id)
-    flow = post(prefect_server, "flows/", {"name": "refresh"})
-    run = post(prefect_server, "flow_runs/", {"flow_id": flow["id"]})
+    flow = prefect_server.post("flows/", {"name": "refresh"})
+    run = prefect_server.post("flow_runs/", {"flow_id": flow["id"]})
     for name, type_ in (("Running", "RUNNING"), (state, kind)):
         body = {"state": {"type": type_, "name": name}, "force": True}
-        post(prefect_server, f"flow_runs/{run['id']}/set_state", body)
+        prefect_server.post(f"flow_runs/{run['id']}/set_state", body)
     assert fires(prefect_server, automation_id, before)
+
+
+def test_a_collection_that_failed_by_itself_is_told_of_once_a_day(
+    prefect_server: Server, automations: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """A region that is misspelt fails a run of a deployment, and a collection within a refresh."""
+    options = ("source=sample", f"root={tmp_path}", 'regions=["nowhere"]')
+    parameters = [word for option in options for word in ("--param", option)]
+    within_refresh = [*parameters, "--param", 'providers=["azure", "runpod"]']
+    own, refreshes = automations[OWN_FAILED]["id"], automations[FAILED]["id"]
+
+    def run(deployment: str, parameters: list[str], automation_id: object) -> None:
+        """Run until the automation fires: an event is lost where SQLite's file is locked."""
+        before = firings(prefect_server, automation_id)
+        for _ in range(3):
+            done = prefect_server.prefect("deployment", "run", deployment, *parameters, "--watch")
+            assert done.returncode == 1, done.stdout + done.stderr
+            if fires(prefect_server, automation_id, before):
+                return
+        raise AssertionError(f"no automation tells of {deployment}")
+
+    run("refresh/refresh", within_refresh, refreshes)
+    assert firings(prefect_server, own) == 0
+    run("collect/collect-azure", parameters, own)
+    done = prefect_server.prefect(
+        "deployment", "run", "collect/collect-azure", *parameters, "--watch"
+    )
+    assert done.returncode == 1
+    run("refresh/refresh", within_refresh, refreshes)  # so that what was before has been seen
+    assert firings(prefect_server, own) == 1
+
+
+def test_a_run_whose_worker_was_killed_is_marked_as_crashed(
+    prefect_server: Server, automations: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """The same automation with ten seconds, and a worker that is killed before its run begins.
+
+    Another run waits for its place in the concurrency limit of the deployment, and stays so.
+    """
+    assert automations[NOT_STARTED]["trigger"]["within"] == 1800
+    with short(prefect_server, automations[NOT_STARTED]):
+        runs = [deployed_run(prefect_server) for _ in "ab"]
+        with worker(prefect_server, tmp_path):
+            queued = "AwaitingConcurrencySlot"
+            assert wait_until(lambda: queued in state_names(prefect_server, runs))
+        assert wait_until(lambda: state_types(prefect_server, runs) == ["CRASHED", "SCHEDULED"])
+
+
+def deployed_run(server: Server) -> dict[str, Any]:
+    """Make a run that never begins: its process sleeps in place of running the flow."""
+    made = server.prefect("work-pool", "create", "--type", "process", "--overwrite", DOOMED)
+    assert made.returncode == 0, made.stderr
+    flow = server.post("flows/", {"name": "collect"})
+    deployment = {
+        "name": DOOMED,
+        "flow_id": flow["id"],
+        "work_pool_name": DOOMED,
+        "job_variables": {"command": "sleep 600"},
+        "concurrency_limit": 1,
+        "concurrency_options": {"collision_strategy": "ENQUEUE"},
+    }
+    deployed = server.post("deployments/", deployment)
+    run: dict[str, Any] = server.post(f"deployments/{deployed['id']}/create_flow_run", {})
+    return run
+
+
+@contextmanager
+def worker(server: Server, home: Path) -> Iterator[None]:
+    """Run a worker, and kill it with all that it started at the end of the block."""
+    with (home / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*PREFECT, "worker", "start", "--pool", DOOMED],
+            env=server.environment,
+            cwd=home,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield
+    finally:
+        for pid in family(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+
+
+def state_types(server: Server, runs: list[dict[str, Any]]) -> list[Any]:
+    """Return the types of the states of runs, sorted."""
+    return sorted(state_type(server, run) for run in runs)
+
+
+def state_names(server: Server, runs: list[dict[str, Any]]) -> list[Any]:
+    ids = {"id": {"any_": [run["id"] for run in runs]}}
+    return [run["state_name"] for run in server.filter("flow_runs", flow_runs=ids)]
 
 
 def test_a_run_that_was_killed_is_marked_as_crashed(
@@ -101,27 +205,21 @@ def test_a_run_that_was_killed_is_marked_as_crashed(
 
     One of them ends, and stays as it ended; the other would be shown as running for good.
     """
-    automation = automations[KILLED]
-    assert automation["trigger"]["within"] == 600
-    trigger = {**automation["trigger"], "within": 10}
-    del trigger["id"]
-    body = {"name": "short life", "trigger": trigger, "actions": automation["actions"]}
-    made = post(prefect_server, "automations/", body)
-    flow = post(prefect_server, "flows/", {"name": "collect"})
-    killed, ended = (post(prefect_server, "flow_runs/", {"flow_id": flow["id"]}) for _ in "ab")
-    for run in (killed, ended):
-        set_state(prefect_server, run, "RUNNING")
-        sign_of_life(prefect_server, run, flow)
-    set_state(prefect_server, ended, "COMPLETED")
-    wait_until(lambda: state_type(prefect_server, killed) == "CRASHED")
-    assert state_type(prefect_server, killed) == "CRASHED"
-    assert state_type(prefect_server, ended) == "COMPLETED"
-    httpx.delete(f"{prefect_server.api}/automations/{made['id']}", timeout=30)
+    assert automations[KILLED]["trigger"]["within"] == 600
+    flow = prefect_server.post("flows/", {"name": "collect"})
+    with short(prefect_server, automations[KILLED]):
+        killed, ended = (prefect_server.post("flow_runs/", {"flow_id": flow["id"]}) for _ in "ab")
+        for run in (killed, ended):
+            set_state(prefect_server, run, "RUNNING")
+            sign_of_life(prefect_server, run, flow)
+        set_state(prefect_server, ended, "COMPLETED")
+        assert wait_until(lambda: state_type(prefect_server, killed) == "CRASHED")
+        assert state_type(prefect_server, ended) == "COMPLETED"
 
 
 def set_state(server: Server, run: dict[str, Any], type_: str) -> None:
     body = {"state": {"type": type_, "name": type_.capitalize()}, "force": True}
-    post(server, f"flow_runs/{run['id']}/set_state", body)
+    server.post(f"flow_runs/{run['id']}/set_state", body)
 
 
 def state_type(server: Server, run: dict[str, Any]) -> Any:
@@ -176,4 +274,4 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
     assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
     names = [each["name"] for each in prefect_server.filter("automations")]
-    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH])
+    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH, NOT_STARTED, OWN_FAILED])

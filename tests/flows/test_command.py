@@ -39,6 +39,7 @@ FAILURES = ["azure: no answer"]
         ),
         (["--root", "/dev/null/x"], "cannot write"),
         (["--source", "guess"], "HWPRICES_SOURCE"),
+        (["--region", "eastsu"], "the sample has no region eastsu. Did you mean eastus?"),
         (["--accept", "aws:type_gonne"], "the gate has no check 'type_gonne'. It has: "),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from hwprices.errors import FetchError, HwpricesError
 from hwprices.stage.stage import Staged
+from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus
 
 ENGINE = "Engine execution exited with unexpected exception"
 TASK = "Task run failed with state: Failed(message='no answer', type=FAILED)"
@@ -86,6 +87,39 @@ def test_the_headline_is_short_and_names_each_provider_once() -> None:
     assert reports.headline(outcome(new=True)) == (
         "held back: AWS (sample_over_live), OVHcloud (sample_over_live, sample_over_live);"
         " new release V"
+    )
+
+
+def test_a_provider_that_was_not_asked_is_said_to_be_held_back() -> None:
+    """It was said to be as before, above the check that stopped what another run had collected."""
+    from hwprices.flows import reports
+
+    entries = {
+        "aws": provider_status("held_back", "sample_over_live: the figures are live"),
+        "gcp": provider_status("published"),
+        "ovh": provider_status("published"),
+    }
+    held_back = outcome(new=False)
+    held_back.held_back.pop("ovh")
+    held_back.status = SimpleNamespace(providers=entries)
+    held_back.release = SimpleNamespace(providers={})
+    held_back.results = []
+    page = reports.refreshed(held_back, {}, ["ovh"], "data").splitlines()
+    rows = [line.strip("| ").split(" | ")[:2] for line in page if line.startswith("| ")]
+    assert rows == [["provider", "outcome"], ["ovh", "published"], ["aws", "**held back**"]]
+    assert "Not asked in this run: AWS, Google Cloud." in page
+
+
+def provider_status(outcome: ProviderOutcome, reason: str = "") -> ProviderStatus:
+    return ProviderStatus(
+        outcome=outcome,
+        reason=reason,
+        last_try="2026-11-24T04:17:00Z",
+        last_success=None,
+        complete_since=None,
+        origin="live",
+        run_id=None,
+        release=None,
     )
 
 

@@ -362,13 +362,18 @@ def test_a_failed_run_says_why_in_one_line(prefect_server: Server, tmp_path: Pat
         if run["parameters"].get("root") == str(tmp_path) and not run["parent_task_run_id"]
     ]
     assert run["name"] == "refresh sample: scaleway"
-    assert run["state"]["message"].startswith("scaleway: ")
-    lines = log_lines(prefect_server, run["id"], "scaleway: ")
-    assert next(line for line in lines if "nowhere-1" in line).startswith("scaleway: ")
+    headline = "failed: Scaleway; nothing published"
+    assert run["state"]["message"] == headline
+    lines = log_lines(prefect_server, run["id"], headline)
+    [why] = [line for line in lines if "nowhere-1" in line]
+    assert why.startswith("scaleway: ")
+    assert [line for line in lines if headline in line] == [
+        f"Finished in state Failed('{headline}')"
+    ]
     assert not any("Traceback" in line for line in lines)
     page = artifact(prefect_server, run, "refresh")
-    assert page["description"] == "failed: Scaleway; nothing published"
-    assert "nowhere-1" in page["data"]
+    assert page["description"] == headline
+    assert page["data"].count("nowhere-1") == 1
 
 
 @pytest.mark.usefixtures("in_process")

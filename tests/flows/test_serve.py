@@ -23,7 +23,7 @@ from hwprices import providers
 from hwprices.cli import app
 from hwprices.cli.deploy import SetupName
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, serve
+from hwprices.flows import deployments, prefect_commands, serve
 
 
 def planned_deployments(project: Path) -> list[Any]:
@@ -67,7 +67,8 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     """Else scheduled runs would write into data/live whatever the variable says."""
     made: list[Any] = []
     monkeypatch.setenv("HWPRICES_ROOT", root)
-    monkeypatch.setattr(serve, "_running", lambda *_: nullcontext(SimpleNamespace(wait=lambda: 0)))
+    ended_worker = nullcontext(SimpleNamespace(wait=lambda: 0))
+    monkeypatch.setattr(serve, "running", lambda *_, **__: ended_worker)
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
     monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
     monkeypatch.setattr(deployments, "make_deployments", made.append)
@@ -159,10 +160,10 @@ time.sleep(300)
 def test_what_a_worker_started_ends_with_it(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(serve, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
-    monkeypatch.setattr(serve, "STOP_SECONDS", 2)
+    monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
+    monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 2)
     children: list[str] = []
-    with serve._running() as process:
+    with prefect_commands.running(ends_within=2) as process:
         deadline = time.monotonic() + 60
         while len(children) < 2 and time.monotonic() < deadline:
             children += capfd.readouterr().out.split()
@@ -191,9 +192,9 @@ def test_a_worker_that_stays_after_its_flows_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """It took half a minute to end, and ``docker stop`` waits ten seconds."""
-    monkeypatch.setattr(serve, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
-    monkeypatch.setattr(serve, "STOP_SECONDS", 120)
-    with serve._running() as process:
+    monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
+    monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 120)
+    with prefect_commands.running(ends_within=prefect_commands.WORKER_SECONDS) as process:
         assert processes.wait_until(lambda: bool(capfd.readouterr().out))
         began = time.monotonic()
     assert time.monotonic() - began < 60

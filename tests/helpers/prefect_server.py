@@ -48,6 +48,17 @@ class Server:
         answer = httpx.post(f"{self.api}/{records}/filter", json=body, timeout=30)
         return answer.raise_for_status().json()
 
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Make something on the server, once more where its SQLite file was locked (503)."""
+        deadline = time.monotonic() + READY_SECONDS
+        while True:
+            answer = httpx.post(f"{self.api}/{path}", json=body, timeout=30)
+            if answer.status_code != 503 or time.monotonic() > deadline:
+                break
+            time.sleep(1)
+        assert answer.is_success, answer.text
+        return answer.json()
+
     def prefect(self, *arguments: str, timeout: float = 500) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*PREFECT, "--no-prompt", *arguments],

@@ -31,6 +31,15 @@ def running() -> list[Process]:
     ]
 
 
+def family(pid: int) -> set[int]:
+    """Return the numbers of a process and of its descendants that are at work."""
+    listed, found, size = running(), {pid}, 0
+    while len(found) > size:
+        size = len(found)
+        found |= {each.pid for each in listed if each.parent in found}
+    return found
+
+
 def wait_until(is_so: Callable[[], bool]) -> bool:
     """Wait until something is so; say whether it came to be."""
     deadline = time.monotonic() + SECONDS

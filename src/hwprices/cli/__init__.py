@@ -112,6 +112,7 @@ _add(
 _add(preflight.preflight)
 _add(pipeline.serve)
 _add(deploy.deploy)
+_add(pipeline.worker)
 
 
 def main() -> None:

@@ -27,6 +27,11 @@ class Sample:
             )
         return {result.unit.name: result for result in run.results}
 
+    @property
+    def regions(self) -> set[str]:
+        """The regions that the sample has units of; none if its units are global."""
+        return {result.unit.region for result in self._results.values()} - {"global"}
+
     def plan(self, regions: Sequence[str] | None) -> list[Unit]:
         """List the units that the sample holds; ``regions`` narrows it.
 
@@ -34,9 +39,8 @@ class Sample:
             HwpricesError: the sample has nothing of this provider, or not such a region.
         """
         units = [result.unit for result in self._results.values()]
-        sampled = {unit.region for unit in units} - {"global"}
-        if regions is not None and sampled:
-            check_regions(f"the sample of {self.provider}", regions, sampled)
+        if regions is not None and self.regions:
+            check_regions(f"the sample of {self.provider}", regions, self.regions)
         return [unit for unit in units if regions is None or unit.region in (*regions, "global")]
 
     def replay(self, unit: Unit, landing: Landing) -> UnitResult:
