@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -15,9 +14,7 @@ from tests.helpers.landed import landed_contents
 
 from hwprices.landing import bundled
 from hwprices.landing.pages import Landing, Run
-from hwprices.providers import Pages, Part
 from hwprices.providers.azure import kinds
-from hwprices.providers.azure.normalise import normalise
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
@@ -168,25 +165,3 @@ def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> N
     assert landed_contents(tmp_path / "sample", "azure") == landed_contents(SAMPLE, "azure")
     assert files_below(tmp_path / "bundled") == files_below(BUNDLED)
     assert sum(map(len, files_below(SAMPLE / "azure").values())) < 5_000_000
-
-
-def test_regions_read_one_at_a_time_or_all_at_once_are_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Which regions are read together is a matter of speed alone."""
-    landing = Landing(SAMPLE)
-    read = []
-    for group_bytes in (1, 300_000, 10**9):
-        monkeypatch.setattr("hwprices.providers.azure.normalise.GROUP_BYTES", group_bytes)
-        parts = list(normalise(Pages(sample_run(), landing)))
-        assert len({part.region for part in parts if part.table == "prices"}) > 3
-        read.append([written(part) for part in parts])
-    assert read[0] == read[1] == read[2]
-
-
-def written(part: Part) -> tuple[Any, ...]:
-    """Write all that a part says."""
-    refused = "" if part.refused is None else part.refused.write_json()
-    rows = part.frame.lazy().collect().write_json()
-    facts = {name: fact.write_json() for name, fact in part.facts.items()}
-    return part.table, part.region, rows, refused, part.counts, facts, part.holds_until

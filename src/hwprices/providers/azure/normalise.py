@@ -1,13 +1,11 @@
 """Read landed pages into tables: no network, no clock.
 
-Prices are read for some regions at once: one frame of 50,000 items takes less time than fifteen
-small ones. They are divided by region when they are rows.
+Prices of all regions whose pages have changed are read at once: 200,000 items are one frame, which
+takes less time than sixty small ones. They are divided by region when they are rows.
 """
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import polars as pl
 
@@ -21,7 +19,7 @@ from hwprices.providers.azure.inventory.regions import (
     region_rows,
     zone_rows,
 )
-from hwprices.providers.azure.prices.items import Items, price_units, read_items
+from hwprices.providers.azure.prices.items import price_units, read_items
 from hwprices.providers.azure.prices.rows import prices_by_region
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
@@ -31,10 +29,6 @@ from hwprices.specs import sheets
 
 PRICED = "priced"
 """The name of a part's fact that lists, as raw_sha256, the pages with prices."""
-
-
-GROUP_BYTES = 32_000_000
-"""Bytes of pages whose prices are read at once."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -65,62 +59,27 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
     """Read the prices of each region, or take over those of an earlier run."""
     sources = _sources(pages, availability)
     earlier = {region: pages.earlier(source) for region, source in sources.items()}
-    changed = {region: source for region, source in sources.items() if earlier[region] is None}
-    read: dict[str, Part] = {}
-    for items in _read_ahead(pages, _groups(changed)):
-        read |= _parts_of_group(items, availability, changed)
-    return [
-        read[region]
-        if (rows := earlier[region]) is None
-        else Part.taken_over(source, rows, frames.empty(Prices))
-        for region, source in sources.items()
-    ]
-
-
-def _groups(sources: Mapping[str, Source]) -> list[list[str]]:
-    """Divide regions, in their order, into groups with GROUP_BYTES of pages or a little more."""
-    groups: list[list[str]] = []
-    size = GROUP_BYTES
+    items = read_items(pages, [region for region, rows in earlier.items() if rows is None])
+    read = prices_by_region(items, availability)
+    priced = items.rows.select(pl.col("page").unique()).join(items.pages, on="page")
+    priced_pages = priced.select("raw_sha256", "page_region").unique()
+    parts = []
     for region, source in sources.items():
-        if size >= GROUP_BYTES:
-            groups.append([])
-            size = 0
-        groups[-1].append(region)
-        size += sum(page.content_bytes for page in source.pages)
-    return groups
-
-
-def _read_ahead(pages: Pages, groups: Sequence[Sequence[str]]) -> Iterator[Items]:
-    """Read the items of each group, while the caller works on those of the group before."""
-    with ThreadPoolExecutor(1) as reader:
-        reading: deque[Future[Items]] = deque()
-        for group in groups:
-            reading.append(reader.submit(read_items, pages, group))
-            if len(reading) > 1:
-                yield reading.popleft().result()
-        while reading:
-            yield reading.popleft().result()
-
-
-def _parts_of_group(
-    items: Items, availability: pl.DataFrame, sources: Mapping[str, Source]
-) -> dict[str, Part]:
-    """Make the parts of the regions whose items these are."""
-    pages = items.pages.filter(pl.col("page").is_in(items.rows["page"].unique().implode()))
-    priced = pages.select("page_region", "raw_sha256").unique().sort(pl.all())
-    return {
-        region: Part(
+        if (taken_over := earlier[region]) is not None:
+            parts.append(Part.taken_over(source, taken_over, frames.empty(Prices)))
+            continue
+        part = Part(
             "prices",
-            prices.rows,
+            read[region].rows,
             region,
-            refused=prices.refused,
-            counts=prices.counts,
-            source=sources[region],
-            facts={PRICED: priced.filter(page_region=region).select("raw_sha256")},
-            holds_until=prices.holds_until,
+            refused=read[region].refused,
+            counts=read[region].counts,
+            source=source,
+            facts={PRICED: priced_pages.filter(page_region=region).select("raw_sha256")},
+            holds_until=read[region].holds_until,
         )
-        for region, prices in prices_by_region(items, availability).items()
-    }
+        parts.append(part)
+    return parts
 
 
 def _sources(pages: Pages, availability: pl.DataFrame) -> Mapping[str, Source]:
