@@ -62,7 +62,7 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
     items = read_items(pages, [region for region, rows in earlier.items() if rows is None])
     read = prices_by_region(items, availability)
     priced = items.rows.select(pl.col("page").unique()).join(items.pages, on="page")
-    priced_pages = priced.select("raw_sha256", "page_region").unique()
+    priced_pages = priced.select("raw_sha256", "page_region").unique().sort(pl.all())
     parts = []
     for region, source in sources.items():
         if (taken_over := earlier[region]) is not None:
