@@ -55,7 +55,7 @@ SINGLE = {
 """Commands whose answer is of one thing, or as long as the question: they have no --limit."""
 
 NO_ANSWERS = [
-    *("demo", "deploy", "export", "report", "prune", "refresh", "serve"),
+    *("demo", "deploy", "export", "report", "prune", "refresh", "serve", "worker"),
     *("check-sheet", "preflight"),
 ]
 """Commands that make or show something else, and two that check what is no dataset."""

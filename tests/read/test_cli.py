@@ -590,6 +590,17 @@ def test_a_reader_that_went_away_is_no_error(root: Path, command: list[str]) -> 
     assert result.stderr == b""
 
 
+def test_a_reader_that_went_away_before_the_last_words_is_no_error() -> None:
+    """What a command leaves in Python's buffer is written when Typer has ended."""
+    program = "import hwprices.cli as cli; cli.app = lambda **_: print('rest'); cli.main()"
+    ours, its = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, stdout=its, stderr=subprocess.PIPE, check=False)
+    os.close(its)
+    assert (result.returncode, result.stderr) == (1, b"")
+
+
 def test_a_closed_stdout_takes_everything(root: Path) -> None:
     command = f'"{sys.executable}" -m hwprices releases --root "{root}" >&-'
     result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)

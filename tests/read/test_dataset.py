@@ -353,7 +353,7 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
 
 
 OF_PROGRAMS = {"show", "demo", "report", "releases", "quarantine", "prune", "check-sheet"}
-OF_PIPELINE = {"refresh", "preflight", "serve", "deploy"}
+OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker"}
 COMMANDS = {
     command.name or command.callback.__name__.replace("_", "-")
     for command in app.registered_commands

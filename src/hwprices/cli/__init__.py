@@ -128,6 +128,11 @@ def main() -> None:
             app(prog_name="hwprices")
         finally:
             sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more, as with head. Typer sees it in a command, but not in what is
+        # written at the end.
+        output.throw_away()
+        sys.exit(1)
     except OSError as cause:
         print_error(output.error_of(cause))
         sys.exit(1)

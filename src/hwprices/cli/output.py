@@ -36,17 +36,19 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
 
 
 def error_of(cause: OSError) -> HwpricesError:
-    """Say that stdout takes no more.
-
-    What is left to be written is thrown away: Python would try it once more at its end. A pipe
-    that nobody reads any more is handled by Typer.
+    """Say that stdout takes no more, and throw away what is left.
 
     Raises:
         OSError: the cause is another one.
     """
     if cause.filename is not None or cause.errno not in NO_ROOM:
         raise cause
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    throw_away()
     return HwpricesError(
         f"the output cannot be written: {cause.strerror}", "Make room where it goes."
     )
+
+
+def throw_away() -> None:
+    """Throw away what is left to be written: Python would try it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

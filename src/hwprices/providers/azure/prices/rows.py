@@ -79,10 +79,11 @@ def prices_by_region(items: Items, availability: pl.DataFrame) -> dict[str, Regi
     classified = classify_items(items, _spelling(availability))
     rows = frames.by_value(_rows(classified.chosen, availability), "region")
     refused = _refused(classified)
+    no_rows, none_refused = frames.empty(Prices), frames.empty(Quarantine)
     return {
         region: RegionPrices(
-            rows.get(region, frames.empty(Prices)),
-            refused.get(region, frames.empty(Quarantine)),
+            rows.get(region, no_rows),
+            refused.get(region, none_refused),
             _counts(classified.out_of_scope.get(region, {})),
             classified.next_changes.get(region),
         )
