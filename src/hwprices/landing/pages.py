@@ -305,7 +305,7 @@ def check_name(unit: Unit) -> None:
             )
 
 
-def _key(unit: Unit, sha256: str, suffix: str, packing: packed.Packing) -> str:
+def _key(unit: Unit, sha256: str, suffix: str, packing: layout.Packing) -> str:
     """Make the key of a unit's page.
 
     Raises:

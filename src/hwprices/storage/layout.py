@@ -20,8 +20,12 @@ and below a release alike. Older ones have ``provider=aws`` in place of ``aws``.
 
 import re
 from datetime import datetime
+from typing import Literal
 
-from hwprices.storage.packed import SUFFIXES, Packing
+Packing = Literal["gzip", "zstd"]
+
+SUFFIXES: dict[Packing, str] = {"gzip": ".gz", "zstd": ".zst"}
+"""How the names of landed pages end, by how they are packed."""
 
 RAW = "raw"
 STAGED = "staged"

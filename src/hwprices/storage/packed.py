@@ -8,13 +8,11 @@ import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, Self
+from typing import IO, Any, BinaryIO, Self
 
 import zstandard
 
-Packing = Literal["gzip", "zstd"]
-
-SUFFIXES: dict[Packing, str] = {"gzip": ".gz", "zstd": ".zst"}
+from hwprices.storage.layout import SUFFIXES, Packing
 
 LEVEL = 1
 """zstd's fastest usual level. Files of prices become as small as at level 3, and smaller than with
