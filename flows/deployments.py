@@ -66,7 +66,7 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
             Prefect fails; its own message is on the screen.
     """
     setup = SETUPS[setup_name]
-    _wait_for_server()
+    wait_for_server()
     _check_pool_type(setup)
     print("Making the work pool, the deployments and the automations …", flush=True)
     template: list[str] = []
@@ -185,7 +185,7 @@ def _run(command: list[str]) -> None:
         raise HwpricesError(f"{' '.join(command[2:])} failed", "Its own output above says why.")
 
 
-def _wait_for_server() -> None:
+def wait_for_server() -> None:
     """Wait until the server of PREFECT_API_URL answers.
 
     Raises:

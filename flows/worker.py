@@ -10,7 +10,7 @@ import contextlib
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import signals
-from hwprices.flows.deployments import POOL
+from hwprices.flows.deployments import POOL, wait_for_server
 from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 
 
@@ -18,8 +18,10 @@ def main(pool: str = POOL) -> None:
     """Run a worker that starts flows as processes, until Ctrl-C or SIGTERM.
 
     Raises:
-        HwpricesError: the worker ended by itself; its own message is on the screen.
+        HwpricesError: no server answers at PREFECT_API_URL; or the worker ended by itself, and its
+            own message is on the screen.
     """
+    wait_for_server()
     signals.handle_ending(signals.interrupt)
     with contextlib.suppress(KeyboardInterrupt):
         command = ("worker", "start", "--pool", pool, "--type", "process")

@@ -81,15 +81,19 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     assert "pull" not in plan
 
 
-def test_deploy_needs_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])
+def test_deploy_and_worker_need_a_server(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    done = CliRunner().invoke(app, ["deploy", "ecs"])
+    done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
     assert "PREFECT_API_URL is not set" in done.stderr
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setattr(deployments, "WAIT_SECONDS", 0)
-    with pytest.raises(HwpricesError, match="does not answer: ConnectError"):
-        deployments.deploy("ecs")
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2
+    assert "does not answer: ConnectError" in done.stderr
 
 
 @pytest.mark.parametrize(
