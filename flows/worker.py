@@ -21,9 +21,10 @@ def main(pool: str = POOL) -> None:
         HwpricesError: no server answers at PREFECT_API_URL; or the worker ended by itself, and its
             own message is on the screen.
     """
-    wait_for_server()
+    # First: the kernel keeps SIGTERM from the first process of a container that does not handle it.
     signals.handle_ending(signals.interrupt)
     with contextlib.suppress(KeyboardInterrupt):
+        wait_for_server()
         command = ("worker", "start", "--pool", pool, "--type", "process")
         with running(*command, ends_within=WORKER_SECONDS) as worker:
             worker.wait()

@@ -31,8 +31,11 @@ def test_a_region_of_one_of_the_providers_will_do(sample: Settings) -> None:
     assert check(sample, ["aws", "azure"], ["eastus"]) == []
 
 
-def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(sample: Settings) -> None:
+def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(
+    sample: Settings, live: Settings
+) -> None:
     assert check(sample, ["oracle", "lambda"], ["eastsu"]) == []
+    assert check(live, ["lambda"], ["eastsu"]) == []
 
 
 def test_a_region_of_a_vendor_that_is_not_known_is_a_warning(live: Settings) -> None:

@@ -15,20 +15,13 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from tests.helpers.nightly import only_at_night
-from tests.helpers.prefect_server import PREFECT, Server
+from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
 from tests.helpers.processes import family, wait_until
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
 
-# A test may first have to start Prefect's server: up to minutes, by load.
-pytestmark = [
-    pytest.mark.flow,
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-    only_at_night("waits for Prefect's server for minutes"),
-]
+pytestmark = NIGHTLY_ON_A_SERVER
 
 NO_REFRESH = "hwprices: no refresh in 26 hours"
 FAILED = "hwprices: a refresh failed, or the gate held a provider back"

@@ -23,7 +23,7 @@ from hwprices import providers
 from hwprices.cli import app
 from hwprices.cli.deploy import SetupName
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, prefect_commands, serve
+from hwprices.flows import deployments, prefect_commands, serve, signals
 
 
 def planned_deployments(project: Path) -> list[Any]:
@@ -85,6 +85,7 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
 def test_deploy_and_worker_need_a_server(
     command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(signals, "handle_ending", lambda _handler: None)  # these are pytest's own
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2

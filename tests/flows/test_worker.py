@@ -5,17 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.helpers import processes
-from tests.helpers.nightly import only_at_night
-from tests.helpers.prefect_server import Server
+from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, Server
 
-pytestmark = [
-    pytest.mark.flow,
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-    only_at_night("may first have to start Prefect's server: up to minutes, by load"),
-]
+pytestmark = NIGHTLY_ON_A_SERVER
 
 POOL = "stopped"
 """A pool of its own: the worker of these tests would take runs of the usual one."""

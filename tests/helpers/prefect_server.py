@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.helpers.flows_environment import clean_environment
+from tests.helpers.nightly import only_at_night
 
 LOG = "serve.log"
 """What ``hwprices serve`` and its processes print, in the home of ``running_server``."""
@@ -25,6 +27,14 @@ STOP_SECONDS = 120
 PREFECT = [sys.executable, "-m", "prefect"]
 READY_SECONDS = 600
 """`hwprices serve` is up in half a minute on two quiet cores, and took five on two busy ones."""
+
+NIGHTLY_ON_A_SERVER = [
+    pytest.mark.flow,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    only_at_night("may first have to start Prefect's server: up to minutes, by load"),
+]
+"""The marks of tests that need a real server."""
 
 NO_SERVER = "http://127.0.0.1:9"
 """The port for discarding, where nothing listens."""

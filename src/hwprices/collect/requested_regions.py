@@ -1,12 +1,11 @@
 """Check the regions that a run is narrowed to before it starts, without the network."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from hwprices.collect.replay import Sample
 from hwprices.errors import HwpricesError
-from hwprices.providers import ALIKE, check_regions
+from hwprices.providers import check_regions, regions_alike
 from hwprices.settings import Settings
 from hwprices.specs import sheets
 
@@ -23,19 +22,20 @@ def check(settings: Settings, providers: Sequence[str], regions: Iterable[str]) 
     Raises:
         HwpricesError: the sample has no such region; the line names those that are spelt alike.
     """
+    # A provider with one price everywhere has no regions, and ignores those that are asked for.
     sampled = {region for name in providers for region in _sampled(settings.sample, name)}
     owner = providers[0] if len(providers) == 1 else ""
     if settings.source == "sample":
-        if sampled:  # else the providers have one price everywhere, and ignore regions
+        if sampled:
             check_regions(f"the sample of {owner}" if owner else "the sample", regions, sampled)
         return []
     sheet = sheets.read_csv(FOOTPRINT, None)
     listed = zip(sheet["provider"], sheet["region"], strict=True)
-    known = sampled | {region for provider, region in listed if provider in providers}
+    known = sampled | {region for provider, region in listed if provider in providers} - {"global"}
     return [
         _warning(region, known, owner)
         for region in regions
-        if region.strip().lower() not in known  # as Azure takes them
+        if known and region.strip().lower() not in known  # Azure takes them in any case
     ]
 
 
@@ -46,7 +46,8 @@ def _sampled(root: str, provider: str) -> set[str]:
 
 
 def _warning(region: str, known: Iterable[str], owner: str) -> str:
-    alike = difflib.get_close_matches(region, sorted(known), cutoff=ALIKE)
-    hint = f" Did you mean {', '.join(alike)}?" if alike else ""
     place = f"a region of {owner}" if owner else "a region of any provider asked"
-    return f"{region} is not known as {place}; the vendor is asked, as it may be new.{hint}"
+    hint = regions_alike([region], known)
+    return (
+        f"{region} is not known as {place}; the vendor is asked, as it may be new. {hint}".rstrip()
+    )

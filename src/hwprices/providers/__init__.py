@@ -86,14 +86,19 @@ def check_regions(provider: str, requested: Iterable[str], known: Iterable[str])
     unknown = sorted(set(requested) - set(names))
     if not unknown:
         return
+    raise HwpricesError(
+        f"{provider} has no region {', '.join(unknown)}",
+        regions_alike(unknown, names) or f"There are: {', '.join(names)}.",
+    )
+
+
+def regions_alike(unknown: Iterable[str], known: Iterable[str]) -> str:
+    """Write which known regions are spelled like unknown ones; nothing if none is."""
+    names = sorted(set(known))
     alike = [
         name for one in unknown for name in difflib.get_close_matches(one, names, cutoff=ALIKE)
     ]
-    remedy = f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
-    raise HwpricesError(
-        f"{provider} has no region {', '.join(unknown)}",
-        remedy or f"There are: {', '.join(names)}.",
-    )
+    return f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
 
 
 PARSER_FAILURES = (

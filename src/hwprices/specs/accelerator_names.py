@@ -18,7 +18,8 @@ ANY_TYPE = "(?s:.*)"
 """The pattern of a rule that gives none."""
 
 GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
-"""Named groups, and references to groups. They would mean others where patterns are joined."""
+"""Named groups, and references to groups. Where patterns are joined, groups have other numbers, and
+a name may stand for two."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,14 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
         return [rule for rule in rules if rule.vendor_name in (None, name)]
 
     @cache
-    def one_fits(vendor_name: str | None) -> Callable[[str], object]:
-        # Most machines have no accelerator. One search for all patterns tells, not one for each.
+    def any_fits(vendor_name: str | None) -> Callable[[str], object]:
+        # Most machines have no accelerator. All patterns joined to one are tried at once.
         patterns = (f"(?:{rule.pattern})" for rule in rules_for(vendor_name))
         return re.compile("|".join(patterns)).fullmatch
 
     @cache
     def match(vendor_name: str | None, instance_type: str) -> Match | None:
-        if not one_fits(vendor_name)(instance_type):
+        if not any_fits(vendor_name)(instance_type):
             return None
         matching = [rule for rule in rules_for(vendor_name) if rule.fits(instance_type)]
         rank = max((rule.specificity for rule in matching), default=0)

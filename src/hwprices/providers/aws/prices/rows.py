@@ -132,7 +132,7 @@ def _join_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) ->
 def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
     """Tell whether both have the same terms, each once, in the same order.
 
-    So it is where a file lists the lines of a term one below the other, and then no join is needed.
+    It is so in a file that lists the two lines of each term together; no join is needed then.
     """
     numbers = pl.col(TERM).to_physical().cast(pl.UInt64)
     terms = fees.select(numbers)
@@ -245,7 +245,7 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _effective_from(dates: pl.Series) -> pl.Expr:
-    """Read the column effective_date, of which ``dates`` are the values: each of them once."""
+    """Read the column effective_date. ``dates`` are its values; each distinct one is read once."""
     distinct = dates.unique()
     read = distinct.cast(pl.String).to_frame().select(read_date(pl.col("effective_date")))
     return pl.col("effective_date").replace_strict(distinct, read.to_series())
