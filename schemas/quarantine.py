@@ -22,6 +22,16 @@ class Quarantine(Table):
     observed_at: Timestamp = columns.observed_at()
     source_url: pl.String = columns.page_url()
     raw_sha256: pl.String = columns.raw_sha256()
+    word: pl.String = column(
+        "The vendor's word that is not known yet: a new unit, platform, series, place, column."
+        " Null where a line of a known kind is broken.",
+        nullable=True,
+    )
+    dependants: pl.Int32 = column(
+        "Further rows that were not published because of this one, such as the savings-plan rates"
+        " of a refused SKU.",
+        ge=0,
+    )
 
     class Config:
         name = "quarantine"

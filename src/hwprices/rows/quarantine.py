@@ -14,7 +14,13 @@ LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
 
 
 def refused(
-    frame: pl.LazyFrame, *, table: str, reason: str | pl.Expr, message: str | pl.Expr
+    frame: pl.LazyFrame,
+    *,
+    table: str,
+    reason: str | pl.Expr,
+    message: str | pl.Expr,
+    word: pl.Expr | None = None,
+    dependants: pl.Expr | None = None,
 ) -> pl.LazyFrame:
     """Make a quarantine row of every row of a frame.
 
@@ -25,9 +31,12 @@ def refused(
         table: the table that they were meant for.
         reason: a code, or an expression over the frame that gives one.
         message: a sentence for people, or an expression that gives one.
+        word: the vendor's word that is not known yet, null where the row is of a known kind and
+            broken. Rows with a word are counted as new, and never stop a provider.
+        dependants: how many further rows are not published because of this one; 0 by default.
     """
     schema = frame.collect_schema()
-    left_out = {*LINEAGE, "reason", "message"} - {"region"}
+    left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
     region = (pl.col("region") if "region" in schema else pl.lit(None)).cast(pl.String)
     is_place = region.str.contains(PLACE_PATTERN) & (region.str.len_chars() <= MAX_NAME_LENGTH)
@@ -36,8 +45,10 @@ def refused(
         pl.when(is_place).then(region).alias("region"),
         pl.lit(table).alias("table"),
         _expression(reason).cast(pl.String).alias("reason"),
-        _readable(_expression(message).cast(pl.String)).alias("message"),
+        _readable(_expression(message)).alias("message"),
         pl.struct(body).struct.json_encode().alias("row"),
+        _readable(_expression(word)).alias("word"),
+        _expression(dependants, 0).cast(pl.Int32).alias("dependants"),
     ).with_columns(
         hashing.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
@@ -62,11 +73,12 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
         return frames.empty(Quarantine)
     columns = list(frames.dtypes(Quarantine))
     keys = ["provider", "table", "row_hash"]
-    row_columns = [name for name in columns if name not in (*keys, "occurrences")]
+    counts = ("occurrences", "dependants")
+    row_columns = [name for name in columns if name not in (*keys, *counts)]
     return (
         pl.concat(refused_rows)
         .group_by(keys)
-        .agg(pl.col(row_columns).first(), pl.col("occurrences").sum().cast(pl.Int32))
+        .agg(pl.col(row_columns).first(), pl.col(counts).sum().cast(pl.Int32))
         .select(columns)
         .sort(keys)
     )
@@ -74,12 +86,14 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _readable(message: pl.Expr) -> pl.Expr:
     """Show hidden characters as a box, and keep a message short; the row has the values whole."""
-    return message.str.slice(0, MAX_MESSAGE).str.replace_all(
+    return message.cast(pl.String).str.slice(0, MAX_MESSAGE).str.replace_all(
         HIDDEN_CHARACTERS, "\N{REPLACEMENT CHARACTER}"
     )
 
 
-def _expression(value: str | pl.Expr) -> pl.Expr:
+def _expression(value: str | pl.Expr | None, default: int | None = None) -> pl.Expr:
+    if value is None:
+        return pl.lit(default)
     return pl.lit(value) if isinstance(value, str) else value
 
 
