@@ -238,6 +238,7 @@ QUARANTINE_REASONS = Vocabulary(
         "platform_disagrees": "The vendor's words and its operation code name different systems.",
         "price_not_a_number": "The price cannot be read as a number.",
         "price_not_positive": "The price is 0 or less.",
+        "program_mistake": "A mistake in hwprices: the row breaks a rule of this table.",
         "refused_sku": "The price is of a SKU that was refused; it is counted with that SKU.",
         "repeated_part": "The machine lists one part, or one kind of part, twice.",
         "sku_without_name": "The SKU lacks its name, family or location.",

@@ -14,10 +14,7 @@ from tests.helpers.azure_pages import Landed, answer, item, sku
 from tests.helpers.gcp_pages import machine_type, n2_skus
 from tests.providers.test_hostile_pages import gcp_pages
 
-from hwprices.errors import HwpricesError
 from hwprices.providers import Pages, UnreadablePageError, get
-from hwprices.rows import frames
-from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 from hwprices.stage.stage import Staged, stage
@@ -190,22 +187,3 @@ def test_xml_that_declares_entities_fails_the_page(
     staged, tables = staged_tables(pages, tmp_path)
     assert tables["prices"].height == 1
     assert "EntitiesForbidden" in staged.troubles[0].reason
-
-
-def test_the_quarantine_table_is_checked_before_it_is_written() -> None:
-    row = {
-        "provider": "aws",
-        "table": "prices",
-        "row_hash": "0" * 24,
-        "region": None,
-        "reason": "a_reason_that_is_not_declared",
-        "message": "x",
-        "row": "{}",
-        "occurrences": 1,
-        "observed_at": None,
-        "source_url": "https://vendor.test/",
-        "raw_sha256": "0" * 64,
-    }
-    frame = pl.DataFrame([row], schema=frames.dtypes(Quarantine), strict=False)
-    with pytest.raises(HwpricesError, match="quarantine: 1 rows fail, the first by check:"):
-        validate.check_refused(frame)

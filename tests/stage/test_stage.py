@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.helpers import make
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
 from hwprices.rows import quarantine
@@ -133,16 +133,117 @@ def test_refused_rows_are_kept_and_counted(tmp_path):
     assert staged.rows("quarantine") == 2
 
 
+NO_SUCH_PRICE = Decimal("700")
+"""More than any machine costs for an hour: refused by a check of a known kind."""
+
+
+def broken(count, **more):
+    return [{"instance_type": f"x{i}.large", "hourly": NO_SUCH_PRICE, **more} for i in range(count)]
+
+
 def test_too_many_refused_rows_fail_and_stay_to_be_looked_at(tmp_path):
     run(tmp_path, [part(*names(120))])
-    refused = [{"instance_type": f"x{i}.large", "os": "dos"} for i in range(10)]
     with pytest.raises(
         HwpricesError,
-        match=r"vendor: 7\.7% of the rows for prices were refused \(check:os:isin 10\)",
+        match=r"vendor: 7\.7% of the rows for prices were refused"
+        r" \(check:no_sentinel 10; for example .*\); the limit is 2%",
     ):
-        run(tmp_path, [part(*names(120), *refused)], "r2")
+        run(tmp_path, [part(*names(120), *broken(10))], "r2")
     assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
     assert pl.read_parquet(tmp_path / "staged/vendor/r2/quarantine/vendor/all.parquet").height == 10
+
+
+@pytest.mark.parametrize("first_run", [True, False])
+def test_values_that_are_new_never_stop_a_provider(tmp_path, first_run):
+    if not first_run:
+        run(tmp_path, [part(*names(120))])
+    new = [{"instance_type": f"x{i}.large", "os": "dos", "hourly": NO_SUCH_PRICE} for i in range(9)]
+    staged = run(tmp_path, [part(*names(120), *new, {"term_months": 84})], "r2")
+    assert staged.rows("prices") == 120
+    refused = pl.read_parquet(tmp_path / staged.directory / "quarantine/vendor/all.parquet")
+    words = refused.group_by("reason", "word").agg(pl.col("occurrences").sum()).sort("reason")
+    assert words.rows() == [("check:os:isin", "dos", 9), ("check:term_months:isin", "84", 1)]
+
+
+def test_a_new_value_takes_no_row_of_a_known_kind_with_it(tmp_path):
+    """The key of a price does not have the billing unit: both rows have one key."""
+    staged = run(tmp_path, [part({}, {"billing_unit": "fortnight"})])
+    assert staged.rows("prices") == 1
+    assert staged.quarantined == {"check:billing_unit:isin": 1}
+
+
+def test_what_was_refused_before_does_not_count_again(tmp_path):
+    first = [part(*names(200), *broken(4))]
+    assert run(tmp_path, first, "r1").quarantined == {"check:no_sentinel": 4}
+    again = [part(*names(200), *broken(8))]
+    assert run(tmp_path, again, "r2").quarantined == {"check:no_sentinel": 8}
+    with pytest.raises(HwpricesError, match=r"2\.3% of the rows for prices"):  # 13 - 8 of 213
+        run(tmp_path, [part(*names(200), *broken(13))], "r3")
+
+
+def test_another_reason_counts_although_as_many_rows_were_refused_before(tmp_path):
+    run(tmp_path, [part(*names(300), *broken(6))])
+    other = [{"instance_type": f"x{i}.large", "currency": "usd"} for i in range(7)]
+    with pytest.raises(HwpricesError, match=r"\(check:currency:str_matches 7;"):
+        run(tmp_path, [part(*names(300), *other)], "r2")
+
+
+OTHER_GROUPS = part(*({"instance_type": f"b{i}.large"} for i in range(3_000)), region="eu-west-1")
+"""So many rows that 30 refused ones stay below the limit of the whole table."""
+
+
+@pytest.mark.parametrize(
+    ("own", "group"),
+    [
+        ({}, "us-east-1"),
+        ({"os": "windows"}, "windows"),
+        ({"purchase_option": "spot"}, "spot"),
+        ({"os": "sles", "region": "eu-west-1"}, "sles"),
+    ],
+)
+def test_a_group_that_loses_many_rows_stops_the_provider(tmp_path, own, group):
+    rows = [{**name, **own} for name in names(100)]
+    others = [] if own == {} else [{"instance_type": f"c{i}.large"} for i in range(400)]
+    run(tmp_path, [part(*rows, *others), OTHER_GROUPS])
+    lost = [{**row, "hourly": NO_SUCH_PRICE} for row in rows[:30]]
+    with pytest.raises(
+        HwpricesError, match=rf"30\.0% of the rows for prices of {group} were refused.*20%"
+    ):
+        run(tmp_path, [part(*rows[30:], *lost, *others), OTHER_GROUPS], "r2")
+
+
+@pytest.mark.parametrize(
+    ("kept", "lost"),
+    [(80, 20), (100, 30)],  # a fifth; or lines that were never prices, beside all that were
+)
+def test_a_group_that_keeps_its_rows_does_not(tmp_path, kept, lost):
+    run(tmp_path, [part(*names(100)), OTHER_GROUPS])
+    staged = run(tmp_path, [part(*names(kept), *broken(lost)), OTHER_GROUPS], "r2")
+    assert staged.quarantined == {"check:no_sentinel": lost}
+
+
+def test_a_refused_sku_is_counted_once_and_its_dependants_are_not(tmp_path):
+    refused = quarantine.refused(
+        part(*names(40)).frame.lazy(),
+        table="prices",
+        reason="refused_sku",
+        message="of a refused SKU",
+        dependants=pl.lit(500),
+    ).collect()
+    staged = run(tmp_path, [part(*names(120), refused=refused)])
+    assert staged.quarantined == {"refused_sku": 40}
+
+
+def test_a_reason_that_is_not_declared_is_kept_and_said(tmp_path):
+    refused = quarantine.refused(
+        part({}).frame.lazy(), table="prices", reason="no_such_reason", message="uneven pair"
+    ).collect()
+    with pytest.warns(HwpricesWarning, match="1 rows break a rule.*no_such_reason"):
+        staged = run(tmp_path, [part(*names(2), refused=refused)])
+    assert staged.quarantined == {"program_mistake": 1}
+    written = pl.read_parquet(tmp_path / staged.directory / "quarantine/vendor/all.parquet")
+    assert written["message"].to_list() == ["reason str_matches: no_such_reason: uneven pair"]
+    assert written["row"].to_list() == refused["row"].to_list()
 
 
 def test_a_run_without_one_price_fails(tmp_path):

@@ -19,6 +19,7 @@ from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, Provider, UnreadablePage
 from hwprices.settings import Settings
 from hwprices.stage.inputs import inputs, reading
+from hwprices.stage.refusals import StagedFiles
 from hwprices.stage.reuse import EarlierParts, PartRecord
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
@@ -100,9 +101,10 @@ def stage(
             or the root cannot be written. What was staged before stays in force.
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
-    pages = Pages(run, landing, earlier=_earlier_parts(store, run.provider).find)
+    last = _last(store, run.provider)
+    pages = Pages(run, landing, earlier=_earlier_parts(store, last).find)
     _add_parts(tables, provider, pages, progress)
-    tables.finish()
+    tables.finish(StagedFiles(store, last.directory, last.files) if last else None)
     run = _with_unreadable(run, pages.unreadable)
     if not tables.has_prices:
         raise _no_price(run)
@@ -148,20 +150,26 @@ def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress:
             adding.result()
 
 
-def _earlier_parts(store: Store, provider: str) -> EarlierParts:
-    """Give the parts of the tables in force; none where there are none, or none can be read."""
+def _last(store: Store, provider: str) -> Staged | None:
+    """Read the staged tables in force; None if there are none, or their manifest is damaged."""
     with suppress(HwpricesError):
-        if (last := latest(store, provider)) is not None:
-            return EarlierParts(
-                store=store,
-                directory=last.directory,
-                run_id=last.run_id,
-                parts=last.parts,
-                files=last.files,
-                reading=last.inputs.reading,
-                reading_now=reading(provider),
-            )
-    return EarlierParts(store)
+        return latest(store, provider)
+    return None
+
+
+def _earlier_parts(store: Store, last: Staged | None) -> EarlierParts:
+    """Return the parts of the tables in force; none without such tables."""
+    if last is None:
+        return EarlierParts(store)
+    return EarlierParts(
+        store=store,
+        directory=last.directory,
+        run_id=last.run_id,
+        parts=last.parts,
+        files=last.files,
+        reading=last.inputs.reading,
+        reading_now=reading(last.provider),
+    )
 
 
 def _is_readable(part: Part, pages: Pages) -> bool:

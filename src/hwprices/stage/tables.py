@@ -1,7 +1,6 @@
 """Check the parts that a provider yields, write them as tables, and count what was refused."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 import polars as pl
 
@@ -11,7 +10,8 @@ from hwprices.providers import Part
 from hwprices.rows import parquet, quarantine
 from hwprices.rows.earlier import Earlier
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import corrections, reuse, validate
+from hwprices.stage import corrections, refusals, reuse, validate
+from hwprices.stage.refusals import StagedFiles
 from hwprices.stage.reuse import PartRecord, Result
 from hwprices.storage import layout
 from hwprices.storage.release_manifest import TableFile
@@ -40,12 +40,12 @@ class StagedTables:
         self._store = store
         self._directory = directory
         self._provider = run.provider
+        self._started_at = run.started_at
         self._sources = {page.sha256: page.url for result in run.results for page in result.pages}
         self._corrections = corrections.load(run.provider)
         self._keys: set[str] = set()
         self._files: list[TableFile] = []
         self._refused: list[pl.DataFrame] = []
-        self._good_rows: Counter[str] = Counter()
         self._prices_with_amount = 0
         self._waiting: list[tuple[Part, bool]] = []
         """Parts of one table that are not checked yet, and whether they can be reused."""
@@ -124,31 +124,29 @@ class StagedTables:
         self._refused.append(result.refused)
         self._prices_with_amount += result.with_amount
         if result.file:
-            self._good_rows[part.table] += result.file.rows
             self._files.append(result.file)
         if can_be_reused and part.source:
             kept = reuse.keep(self._store, self._directory, part, part.source, result)
             self.parts.append(kept)
 
-    def finish(self) -> None:
+    def finish(self, last: StagedFiles | None = None) -> None:
         """Check the parts that wait, write the quarantine table, then judge the refused rows.
 
-        In this order: the refused rows of a run that fails are kept to be looked at.
+        In this order: the refused rows of a run that fails are kept to be looked at. ``last`` are
+        the tables staged before, None for none.
 
         Raises:
-            HwpricesError: as ``add``; more than ``validate.MAX_REFUSED_SHARE`` of a table's rows
-                were refused, or a refused row does not fit the quarantine table.
+            HwpricesError: as ``add``; or too many rows of known kinds were refused.
         """
         self._check_waiting()
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
-            validate.check_refused(refused)
+            refused = refusals.mended(refused, self._started_at)
             self._files.append(self._write("quarantine", refused))
-        self.refused_by_reason = _occurrences(refused, "reason")
-        for table, count in _occurrences(refused, "table").items():
-            share = validate.refused_share(self._good_rows[table], count)
-            if share > validate.MAX_REFUSED_SHARE:
-                raise _too_many_refused(self._provider, table, share, refused)
+        counts = refused.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason")
+        self.refused_by_reason = dict(counts.iter_rows())
+        now = StagedFiles(self._store, self._directory, self.files)
+        refusals.check(self._provider, refused, now, last)
 
     def _take_over(self, earlier: Earlier) -> Result:
         if earlier.file:
@@ -165,23 +163,3 @@ def _rows(part: Part) -> pl.DataFrame:
     """Give the rows of a part, which are computed."""
     assert isinstance(part.frame, pl.DataFrame), "call Part.collected first"
     return part.frame
-
-
-def _occurrences(refused: pl.DataFrame, column: str) -> dict[str, int]:
-    """Count refused rows by the values of a column of the quarantine table, sorted by them."""
-    counts = refused.group_by(column).agg(pl.col("occurrences").sum())
-    return dict(counts.sort(column).iter_rows())
-
-
-def _too_many_refused(
-    provider: str, table: str, share: float, refused: pl.DataFrame
-) -> HwpricesError:
-    """Make the error that names the three commonest reasons."""
-    reasons: Mapping[str, int] = _occurrences(refused.filter(pl.col("table") == table), "reason")
-    commonest = sorted(reasons, key=lambda reason: reasons[reason], reverse=True)[:3]
-    examples = ", ".join(f"{reason} {reasons[reason]}" for reason in commonest)
-    return HwpricesError(
-        f"{provider}: {share:.1%} of the rows for {table} were refused ({examples});"
-        f" the limit is {validate.MAX_REFUSED_SHARE:.0%}",
-        "The vendor has probably changed its format; the last good data stays published.",
-    )

@@ -13,14 +13,6 @@ from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
-MAX_REFUSED_SHARE = 0.02
-"""A provider fails if more of a table's rows than this are refused. The known wrong rows of a cloud
-(Azure's placeholders and name clashes) stay below 1 %, while a changed format refuses nearly
-all."""
-
-MIN_ROWS_FOR_SHARE = 100
-"""With fewer rows than this the share says nothing: one wrong row would be more than the limit."""
-
 
 @dataclass(frozen=True)
 class Split:
@@ -39,7 +31,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
             not in a row.
     """
-    return _split(frame, _failed_checks(frame, model), model, sources)
+    return _split(frame, failed_checks(frame, model), model, sources)
 
 
 def split_each(
@@ -56,7 +48,7 @@ def split_each(
     schemas = {tuple(frame.schema.items()) for frame in parts}
     if len(schemas) != 1:  # one of them is not of the table, and split says what is wrong with it
         return [split(frame, model, sources) for frame in parts]
-    failed = _failed_checks(pl.concat(parts), model)
+    failed = failed_checks(pl.concat(parts), model)
     outcomes = []
     start = 0
     for frame in parts:
@@ -71,19 +63,21 @@ def split_each(
 def _split(
     frame: pl.DataFrame, failed: pl.DataFrame, model: type[Table], sources: Mapping[str, str]
 ) -> Split:
-    """Split rows of which some failed a rule of the model (``_failed_checks``)."""
+    """Split rows of which some failed a rule of the model (``failed_checks``)."""
     texts = sorting.distinct_texts(frame)
     ordered = sorting.sort(frame.with_row_index("index"), columns.key(model), texts)
-    reasons = pl.concat(
-        [failed, _hidden_characters(frame, texts), _duplicate_keys(frame, ordered, model)]
-    )
+    new = failed.filter(pl.col("word").is_not_null())["index"].unique()
+    duplicates = _duplicate_keys(frame, ordered, model, new)
+    reasons = pl.concat([failed, _hidden_characters(frame, texts), duplicates], how="diagonal")
     if reasons.is_empty():
         return Split(ordered.drop("index"), frames.empty(Quarantine))
     by_row = reasons.group_by("index").agg(
-        pl.col("reason").sort().first(), pl.col("message").sort().str.join("; ")
+        # a row with a new value is new, whatever else is wrong with it
+        pl.col("reason", "word").sort_by(pl.col("word").is_null(), "reason", "word").first(),
+        pl.col("message").sort().str.join("; "),
     )
     marked = ordered.join(by_row, on="index", how="left", maintain_order="left")
-    good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message")
+    good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message", "word")
     refused = marked.filter(pl.col("reason").is_not_null()).sort("index")
     return Split(good, _quarantine_rows(refused, model, sources))
 
@@ -113,30 +107,11 @@ def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     return outcome.good
 
 
-def check_refused(refused: pl.DataFrame) -> None:
-    """Check the quarantine table before it is written. Its texts are a vendor's, and stay.
+def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    """List index, reason, message and word of each failed check of each row.
 
-    Raises:
-        HwpricesError: a row fails: a mistake in a normaliser.
-    """
-    failed = _failed_checks(refused, Quarantine)
-    if failed.height:
-        first = failed.row(0, named=True)
-        raise HwpricesError(
-            f"quarantine: {failed['index'].n_unique()} rows fail, the first by"
-            f" {first['reason']}: {first['message']}",
-            "This is a mistake in the program: please report it.",
-        )
-
-
-def refused_share(good: int, refused: int) -> float:
-    """Compute the share of refused rows, 0 where there are too few rows to speak of one."""
-    total = good + refused
-    return refused / total if total >= MIN_ROWS_FOR_SHARE else 0.0
-
-
-def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """List index, reason and message of each failed check of each row.
+    ``word`` is the value that a closed list of values or a vocabulary does not have: it is new from
+    the vendor. It is null for all other checks.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's.
@@ -160,11 +135,19 @@ def _failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     code = pl.concat_str([pl.lit("check"), column, name], separator=":", ignore_nulls=True)
     value = pl.col("failure_case").str.slice(0, 120)
     words = [column, pl.lit(" "), name, pl.lit(": "), value]
+    is_listed = (name == "isin") | ((name == "str_matches") & column.is_in(_vocabularies(model)))
     return cases.select(
         pl.col("index").cast(pl.UInt32),
         code.alias("reason"),
         pl.concat_str(words, ignore_nulls=True).alias("message"),
+        pl.when(is_listed).then(value).alias("word"),
     )
+
+
+def _vocabularies(model: type[Table]) -> list[str]:
+    """List the columns of codes that a vocabulary declares."""
+    declared = model.to_schema().columns.items()
+    return [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
 
 
 def _hidden_characters(frame: pl.DataFrame, texts: Mapping[str, pl.Series]) -> pl.DataFrame:
@@ -202,23 +185,29 @@ def _hidden_characters(frame: pl.DataFrame, texts: Mapping[str, pl.Series]) -> p
                 )
                 for name in affected
             ),
-        ]
+        ],
+        how="diagonal",
     )
 
 
 def _no_reasons() -> pl.DataFrame:
-    return pl.DataFrame(schema={"index": pl.UInt32, "reason": pl.String, "message": pl.String})
+    texts = ("reason", "message", "word")
+    return pl.DataFrame(schema={"index": pl.UInt32, **dict.fromkeys(texts, pl.String)})
 
 
-def _duplicate_keys(frame: pl.DataFrame, ordered: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+def _duplicate_keys(
+    frame: pl.DataFrame, ordered: pl.DataFrame, model: type[Table], new: pl.Series
+) -> pl.DataFrame:
     """Find rows whose key another row has too. None is published: which is right is not known.
 
-    ``ordered`` is the frame, sorted by key: equal keys stand side by side there.
+    ``ordered`` is the frame, sorted by key: equal keys stand side by side there. Rows with a new
+    value, whose indices are ``new``, are refused without taking another row with them.
     """
     key = columns.key(model)
     if not sorting.has_equal_rows(ordered, key):
         return _no_reasons()
     rows = frame.with_row_index("index").select("index", *key)
+    rows = rows.filter(~pl.col("index").is_in(new.implode()))
     values = [pl.col(name).cast(pl.String).fill_null("-") for name in key]
     return rows.filter(pl.len().over(key) > 1).select(
         "index",
@@ -247,5 +236,9 @@ def _quarantine_rows(
         if name not in rows.columns:
             lazy = lazy.with_columns(value.alias(name))
     return quarantine.refused(
-        lazy, table=table_name(model), reason=pl.col("reason"), message=pl.col("message")
+        lazy,
+        table=table_name(model),
+        reason=pl.col("reason"),
+        message=pl.col("message"),
+        word=pl.col("word"),
     ).collect()
