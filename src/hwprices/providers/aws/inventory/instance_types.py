@@ -15,7 +15,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import accelerators, ec2_xml, spec_words
 from hwprices.providers.aws.inventory.accelerators import Devices, Matcher, Stated
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
-from hwprices.providers.aws.kinds import HOME_REGION, INSTANCE_TYPES
+from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES
 from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.lists import list_column
@@ -58,7 +58,7 @@ def instance_type_rows(
     Raises:
         HwpricesError: a page is not XML, or two rules of the accelerator sheet disagree.
     """
-    described = read_described_types(pages)
+    described = read_ultraservers(pages) | read_described_types(pages)
     words = read_price_list_words(price_lists)
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
@@ -95,6 +95,15 @@ def read_described_types(pages: Pages) -> dict[str, Description]:
             with pages.leave_out(page):
                 described = _types_of_page(pages, page) | described
     return described
+
+
+def read_ultraservers(pages: Pages) -> dict[str, Description]:
+    """Describe UltraServers that are offered. EC2 says what they cost and not what they are."""
+    return {
+        page.params["UltraserverType"]: Description({"spec_source": "api"}, Stated(), page)
+        for page in pages.of(CAPACITY_BLOCKS)
+        if "UltraserverType" in page.params
+    }
 
 
 def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
