@@ -245,12 +245,13 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
             "local_disk_count": 0 if has_none else None,
             "local_disk_kind": None,
         }
-    counts = [ec2_xml.number(disk.get("count")) or 0 for disk in disks]
-    sizes = [ec2_xml.number(disk.get("sizeInGB")) or 0 for disk in disks]
-    gigabytes = sum(size * count for size, count in zip(sizes, counts, strict=True))
+    # What a disk does not state is not known: 0 would be a machine without it.
+    counts = [ec2_xml.number(disk.get("count")) for disk in disks]
+    sizes = [ec2_xml.number(disk.get("sizeInGB")) for disk in disks]
+    known = [size * count for size, count in zip(sizes, counts, strict=True) if size and count]
     return {
-        "local_disk_gib": gigabytes * spec_words.GIB_PER_GB,
-        "local_disk_count": int(sum(counts)),
+        "local_disk_gib": sum(known) * spec_words.GIB_PER_GB if len(known) == len(disks) else None,
+        "local_disk_count": int(sum(filter(None, counts))) if all(counts) else None,
         "local_disk_kind": _disk_kind(disks[0].get("type"), storage.get("nvmeSupport")),
     }
 

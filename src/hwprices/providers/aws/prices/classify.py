@@ -59,8 +59,8 @@ OTHER_FAMILIES = [
 ]
 """Product families that are no machines. Another one that names an instance type is new."""
 
-OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation"]
-"""Capacity that is reserved and idle, or paid with its reservation.
+OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "N/A", "NA"]
+"""Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
 PLACES = ["", "AWS Region", "AWS Local Zone", "AWS Wavelength Zone"]

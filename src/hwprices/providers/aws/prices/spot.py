@@ -112,8 +112,9 @@ def _region(zones: pl.Series) -> pl.Expr:
 def _problems() -> list[Problem]:
     message, values = "spot quote for {} at {}, {}", ("product", "price_text", "timestamp")
     is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
+    product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
     return [
-        Problem(pl.col("os").is_null(), "unknown_platform", message, values, pl.col("product")),
+        Problem(pl.col("os").is_null(), "unknown_platform", message, values, product),
         Problem(pl.col("currency").is_null(), "no_currency", message, values),
         Problem(is_unreadable, "unreadable_price", message, values),
         Problem(pl.col("effective_from").is_null(), "unreadable_time", message, values),
