@@ -375,6 +375,16 @@ def test_without_a_column_of_terms_only_reserved_prices_are_lost(tmp_path):
     ]
 
 
+def test_without_region_codes_a_zone_has_no_price_of_its_region(tmp_path):
+    zone = line("0.12", SKU="ZONE", **{"Location Type": "AWS Local Zone"})
+    header = [name for name in HEADER if name != "Region Code"]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line(), zone], header))
+    assert pages.table("prices")["hourly"].to_list() == [Decimal("0.096")]
+    assert pages.refused().select("reason", "word").rows() == [
+        ("unknown_location", "AWS Local Zone without Region Code")
+    ]
+
+
 def test_rates_by_another_unit_or_of_a_new_family_of_plans_are_new(tmp_path):
     rates = [("6C86BEPQVG73ZGGR", "0.07")]
     body = savings_plans(

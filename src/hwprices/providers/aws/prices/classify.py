@@ -63,7 +63,8 @@ OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "
 """Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
-PLACES = ["", "AWS Region", "AWS Local Zone", "AWS Wavelength Zone"]
+ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
+PLACES = ["", "AWS Region", *ZONES]
 """Location types of machines that AWS runs; older files leave the column empty."""
 
 PAYMENTS = {
@@ -172,6 +173,14 @@ def _sku_problems() -> list[Problem]:
             "Location Type {}",
             ("location_type",),
             _word("location_type"),
+        ),
+        # Without its code a zone would have the prices of the region that the file is of.
+        Problem(
+            pl.col("location_type").is_in(ZONES) & (pl.col("region_code") == ""),
+            "unknown_location",
+            "Location Type {} without Region Code",
+            ("location_type",),
+            pl.format("{} without Region Code", "location_type"),
         ),
         Problem(
             ~is_host & ~pl.col("capacity_status").is_in(["", "Used"]),
