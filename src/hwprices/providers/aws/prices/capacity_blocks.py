@@ -89,7 +89,7 @@ def _problems() -> list[Problem]:
 
 def _refused(offerings: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
-        offerings.lazy().drop("hourly"),
+        offerings.lazy().drop("hourly").with_columns(purchase_option=pl.lit("capacity_block")),
         table="prices",
         reason=pl.col("reason"),
         message=pl.col("message"),

@@ -47,6 +47,8 @@ REFUSED = [
     "lease",
     "payment",
     "offering_class",
+    "os",
+    "purchase_option",
 ]
 """Columns that the quarantine table shows of a refused line."""
 
@@ -248,13 +250,6 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
     within a combination, so the text before it and the text after it are joined here, once.
     """
     is_reserved = pl.col("term_type") == "Reserved"
-    purchase_option = (
-        pl.when(is_reserved)
-        .then(pl.lit("reserved"))
-        .when(pl.col("capacity_block"))
-        .then(pl.lit("capacity_block"))
-        .otherwise(pl.lit("on_demand"))
-    )
     payment_option = pl.when(is_reserved).then(pl.col("lease_payment")).otherwise(pl.lit("none"))
     keys = combinations.select(
         "combination",
@@ -266,7 +261,7 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
         os=pl.col("os").fill_null("linux"),
         software=pl.col("software").fill_null("none"),
         license_model=pl.col("license_model").fill_null("included"),
-        purchase_option=purchase_option,
+        purchase_option=_purchase_option(),
         commitment_plan=pl.when(is_reserved).then(pl.col("offering_class")),
         term_months=pl.when(is_reserved).then(pl.col("lease_months")).otherwise(0).cast(pl.Int32),
         payment_option=payment_option,
@@ -275,6 +270,16 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
     return keys.with_columns(
         key_before_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
         key_after_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
+    )
+
+
+def _purchase_option() -> pl.Expr:
+    return (
+        pl.when(pl.col("term_type") == "Reserved")
+        .then(pl.lit("reserved"))
+        .when(pl.col("capacity_block"))
+        .then(pl.lit("capacity_block"))
+        .otherwise(pl.lit("on_demand"))
     )
 
 
@@ -307,6 +312,7 @@ def _refused(parts: list[pl.DataFrame], page: Page) -> pl.DataFrame:
         _sku_price_id(),
         pl.col("sku_id", "instance_type").cast(pl.String),
         provider=pl.lit("aws"),
+        purchase_option=_purchase_option(),
         dependants=pl.col("dependants").fill_null(0),
     ).select("provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants")
     return quarantine.refused(

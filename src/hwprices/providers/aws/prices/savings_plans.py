@@ -77,6 +77,8 @@ REFUSED = [
     "plan_family",
     "plan_term",
     "plan_payment",
+    "os",
+    "purchase_option",
 ]
 """Columns that the quarantine table shows of a refused rate."""
 
@@ -501,7 +503,11 @@ def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
     )
     others = pl.len().cast(pl.Int32) - (pl.col("reason").first() != "refused_sku").cast(pl.Int32)
     shown = (
-        rates.with_columns(provider=pl.lit("aws"), shared_by=shared_by)
+        rates.with_columns(
+            provider=pl.lit("aws"),
+            purchase_option=pl.lit("savings_plan"),
+            shared_by=shared_by,
+        )
         .group_by("reason", "word", "shared_by", maintain_order=True)
         .agg(pl.all().first(), dependants=others)
     )

@@ -123,7 +123,7 @@ def _problems() -> list[Problem]:
 
 def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
-        quotes.lazy().drop("hourly"),
+        quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")),
         table="prices",
         reason=pl.col("reason"),
         message=pl.col("message"),
