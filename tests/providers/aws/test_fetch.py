@@ -478,6 +478,21 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, ac
         get("aws").fetch(one, Unit("aws", "capacity_blocks", "us-east-1"))
 
 
+@pytest.mark.parametrize(("second", "is_known"), [("1", True), ("2", False)])
+def test_savings_plans_that_the_index_lists_twice(stub, tmp_path, second, is_known):
+    """Two files of one region: which is in force is not known. The price list is not concerned."""
+    server = bulk_server(stub(), {"us-east-1": BODY}, {"us-east-1": savings_plans("us-east-1")})
+    entries = [{"regionCode": "us-east-1", "versionUrl": f"/plans/{n}"} for n in ("1", second)]
+    server.on(
+        "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json",
+        Reply.json({"regions": entries}),
+    )
+    planned = get("aws").plan(context(tmp_path, **at(server)), ["us-east-1"])
+    by_kind = {unit.kind: unit.params for unit in planned}
+    assert set(by_kind["savings_plans"]) == ({"url"} if is_known else {"error"})
+    assert set(by_kind["prices"]) == {"url"}
+
+
 def offered(**columns: str | int) -> bytes:
     """Answer DescribeCapacityBlockOfferings with one offering."""
     offering = {
@@ -544,16 +559,23 @@ def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, ac
     )
 
 
-def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(stub, tmp_path, account):
+@pytest.mark.parametrize(
+    ("code", "requests"),
+    [("UnauthorizedOperation", 1), ("OperationNotPermitted", 1), ("InvalidRequest", 7)],
+)
+def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(
+    stub, tmp_path, account, code, requests
+):
     def answer(request: Request) -> Reply:
         is_rack = b"UltraserverType" in request.body
-        return error("UnauthorizedOperation", 403) if is_rack else blocks(request)
+        return error(code, 403) if is_rack else blocks(request)
 
     server = ec2(stub(), answer)
     account(server.url)
     (page,) = get("aws").fetch(context(tmp_path), Unit("aws", "capacity_blocks", "us-east-1"))
     assert page.params["InstanceType"] == "p5.48xlarge"
-    assert sum(b"UltraserverType" in request.body for request in server.requests) == 1
+    asked = sum(b"UltraserverType" in request.body for request in server.requests)
+    assert asked == requests
 
 
 def test_the_policy_allows_what_is_asked_and_no_more(project):

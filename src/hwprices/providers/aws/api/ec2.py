@@ -382,17 +382,19 @@ def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterato
         asked: dict[str, Any] = {parameter: name, count: 1, **block}
         try:
             for response in client.pages(operation, **asked):
-                if name in ULTRASERVERS and not response.parsed.get("CapacityBlockOfferings"):
+                is_empty = not response.parsed.get("CapacityBlockOfferings")
+                if parameter == "UltraserverType" and is_empty:
                     continue
                 landed += 1
                 yield _land(
                     context, unit, client, operation, landed, response.body, **{parameter: name}
                 )
         except _RefusedError as error:
-            if error.code not in NOT_SOLD:
+            no_such_rack = parameter == "UltraserverType" and error.code not in THROTTLED
+            if error.code not in NOT_SOLD and not no_such_rack:
                 raise
         except SkippedError as error:
-            if name not in ULTRASERVERS or error.cause == NO_ANSWER:
+            if parameter != "UltraserverType" or error.cause == NO_ANSWER:
                 raise
             break
     if not landed:
