@@ -74,6 +74,9 @@ PAYMENTS = {
 }
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
+ON_HOST = "tenancy="
+"""Begins the reason for which an instance on a dedicated host is left out."""
+
 CURRENCY = r"^[A-Z]{3}$"
 
 OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
@@ -145,7 +148,7 @@ def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
         .then(pl.lit("capacity_status=") + capacity)
         # An instance on a dedicated host is listed at $0: the host is what is paid for.
         .when(~is_host & pl.col("tenancy_word").is_in(["Host", "Reserved"]))
-        .then(pl.lit("tenancy=") + pl.col("tenancy_word"))
+        .then(pl.lit(ON_HOST) + pl.col("tenancy_word"))
         .when(is_host & (pl.col("term_type") == "OnDemand") & (pl.col("sign") == 0))
         .then(pl.lit("dedicated_host_at_zero"))
         # The machine without its Windows, which is billed apart by the vCPU: no price of either.

@@ -407,13 +407,19 @@ def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Make ``PriceListFacts.machines``."""
+    """Make ``PriceListFacts.machines``.
+
+    Lines of machines on a dedicated host are no prices, but of a machine that is sold by the host
+    only, such as a Mac, they alone say what it is.
+    """
     stated = ["instance_type", *ATTRIBUTES, "product_family"]
-    in_scope = lines.filter(
+    on_host = pl.col("out_of_scope").fill_null("").str.starts_with(classify.ON_HOST)
+    machines = lines.filter(
         pl.col("product_family").is_in(classify.INSTANCES),
-        pl.col("out_of_scope").is_null(),
+        pl.col("out_of_scope").is_null() | on_host,
         ~pl.col("unnamed"),
     )
+    in_scope = machines.filter(~on_host | on_host.all().over("instance_type"))
     systems = pl.col("os").drop_nulls().unique()
     counted = in_scope.group_by(stated).agg(lines=pl.len(), systems=systems).collect()
     return counted.with_columns(
