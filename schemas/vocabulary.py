@@ -350,6 +350,7 @@ REGION_KINDS = Vocabulary(
         "outpost": "The vendor's hardware in a customer's building.",
         "gov": "A region for government customers.",
         "china": "A region in China, run by a local company under its own prices.",
+        "sovereign": "A region of a sovereign cloud, with accounts and prices of its own.",
         "anywhere": "No place: the vendor states one price wherever the machine is.",
         "platform": "No place: a part of the vendor's offer with prices of its own.",
     },

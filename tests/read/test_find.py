@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from click.testing import Result
 from rich.console import Console, RenderableType
+from tests.helpers import make
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release, build
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
+from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
@@ -25,6 +27,7 @@ from hwprices.read.find.machines import Machine
 from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
 from hwprices.read.terminal import overview as overview_drawing
+from hwprices.storage.store import Store
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
 
@@ -460,6 +463,63 @@ def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, marke
     screen = run("price", "d4s_v5", root=market).stdout
     assert "By region, windows" in screen
     assert "0.4140" in screen
+
+
+MAC_HOSTS = {
+    "mac1": "1.083",
+    "mac2": "0.65",
+    "mac2-m2": "0.878",
+    "mac2-m2pro": "1.56",
+    "mac2-m1ultra": "5.00",
+    "mac-m4": "1.23",
+    "mac-m4pro": "1.97",
+    "mac-m4max": "6.25",
+    "mac-m3ultra": "12.5",
+}
+"""Dedicated hosts in us-east-1, July 2026: the only way to have their machines."""
+
+
+@pytest.fixture
+def macs(tmp_path: Path) -> Dataset:
+    """A release with machines that are sold by the host, and one that is not."""
+    hosts = {**MAC_HOSTS, "m5": "5.069"}
+    tables = {
+        "regions": rows("regions", region("aws", "us-east-1"), region("aws", "eu-west-1")),
+        "instance_types": rows(
+            "instance_types", *(machine("aws", f"{family}.metal", vcpus=8) for family in hosts)
+        ),
+        "prices": prices(
+            *(
+                price("aws", "us-east-1", family, amount, tenancy="host", flags=["whole_host"])
+                for family, amount in hosts.items()
+            ),
+            price("aws", "us-east-1", "m5.metal", "4.608"),
+        ).collect(),
+    }
+    store = Store(tmp_path)
+    make.stage_frames(store, "run-aws", tables, provider="aws", origin="sample")
+    release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
+    return hwprices.open(tmp_path)
+
+
+@pytest.mark.parametrize(("family", "amount"), MAC_HOSTS.items())
+def test_a21_a_machine_that_is_sold_by_the_host_has_its_hosts_price(
+    macs: Dataset, family: str, amount: str
+) -> None:
+    answer = one_machine.answer(macs, f"{family}.metal")
+    assert answer.machine.instance_type == f"{family}.metal"
+    assert answer.rows.select("instance_type", "tenancy", "effective_hourly").rows() == [
+        (family, "host", Decimal(amount))
+    ]
+    assert answer.notes[0].startswith(f"{family}.metal is sold as a whole dedicated host, {family}")
+
+
+def test_a21_a_machine_with_a_price_of_its_own_is_not_priced_by_the_host(macs: Dataset) -> None:
+    answer = one_machine.answer(macs, "m5.metal")
+    assert answer.rows["effective_hourly"].to_list() == [Decimal("4.608")]
+    shared = one_machine.answer(macs, "mac2.metal", tenancy="shared")
+    assert shared.rows.is_empty()
+    assert shared.notes[0] == "mac2.metal: sold as a whole dedicated host, mac2, in us-east-1."
 
 
 def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:

@@ -325,7 +325,7 @@ def test_regions(sheets: Sheets) -> None:
 def test_a_zone_lies_in_a_region_of_the_sheet(sheets: Sheets) -> None:
     places = sheets["region_footprint"]
     zones = places.filter(pl.col("parent_region").is_not_null())
-    assert set(zones["kind"]) == {"local_zone"}
+    assert set(zones["kind"]) == {"local_zone", "wavelength"}
     assert set(zones["parent_region"]) <= set(places.filter(provider="aws")["region"])
 
 

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from tools.fullsize.answers import Answer, Handler, Request, Stream, of_json
-from tools.fullsize.aws_world import CHINA, GOVERNMENT, MICRO, Machine, Sku, World
+from tools.fullsize.aws_world import (
+    CHINA,
+    GOVERNMENT,
+    LICENSE_WORDS,
+    MICRO,
+    Machine,
+    Sku,
+    World,
+)
 from tools.fullsize.environment import AWS_SPOT_ADVISOR
 from tools.sample.aws import HEADER, HOURLY, ON_DEMAND, TERM_CODES, UPFRONT
 
@@ -198,7 +206,7 @@ def _lines(sku: Sku, currency: str, tail: str) -> str:
         f'"${_usd(micro)} per On Demand {what} Instance Hour","2026-11-01","0","Inf","Hrs",'
         f'"{_usd(micro)}0000","{currency}",,,,,{tail}\n'
     ]
-    if sku.capacity != "Used" or sku.platform.license_model == "Bring your own license":
+    if sku.capacity != "Used" or sku.platform.license_model != LICENSE_WORDS["included"]:
         return lines[0]
     for offer, lease, payment, ending, share, upfront in RESERVED:
         hourly = micro * share // 100

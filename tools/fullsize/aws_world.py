@@ -31,7 +31,11 @@ SYSTEM_WORDS = {
     "windows": "Windows",
 }
 SOFTWARE_WORDS = {"none": "NA", "sql_std": "SQL Std", "sql_web": "SQL Web", "sql_ent": "SQL Ent"}
-LICENSE_WORDS = {"included": "No License required", "byol": "Bring your own license"}
+LICENSE_WORDS = {
+    "included": "No License required",
+    "byol": "Bring your own license",
+    platforms.INFRASTRUCTURE: "License Included - Infrastructure",
+}
 
 SYSTEM_PRICES = {"rhel": 14_400, "rhel_ha": 20_000, "sles": 6_250, "ubuntu_pro": 1_750}
 SYSTEM_PRICES["windows"] = 46_000
@@ -69,7 +73,7 @@ def _platforms() -> list[Platform]:
             SOFTWARE_WORDS[platform.software],
             LICENSE_WORDS[platform.license_model],
             0
-            if platform.license_model == "byol"
+            if platform.license_model != "included"
             else SYSTEM_PRICES.get(platform.os, 0) + SOFTWARE_PRICES.get(platform.software, 0),
         )
         for operation, platform in platforms.OPERATIONS.items()

@@ -60,7 +60,8 @@ def price(
     dataset = open_dataset(root, version)
     answer = machine.answer(dataset, machine_type, **options)
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
-    name = quote(answer.machine.instance_type)
+    own = answer.rows["instance_type"].to_list()  # the name of the host if it is sold by the host
+    name = quote(own[0] if own else answer.machine.instance_type)
     hint = f"hwprices explain {name}{cloud}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,

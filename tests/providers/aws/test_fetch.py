@@ -4,11 +4,14 @@ import gzip
 import json
 import time
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from tests.helpers.aws_pages import (
+    LandedPages,
     bulk_server,
     described,
+    element,
     line,
     moto_server,
     price_list,
@@ -20,7 +23,7 @@ from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.landing.download import FetchError, Http
-from hwprices.landing.pages import NO_ANSWER, Landing, Unit
+from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.providers import Context, SkippedError, get
 from hwprices.providers.aws.settings import Settings
 from hwprices.settings import load_as
@@ -473,6 +476,106 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, ac
     ec2(server, error("UnauthorizedOperation", 403))
     with pytest.raises(SkippedError, match="UnauthorizedOperation"):
         get("aws").fetch(one, Unit("aws", "capacity_blocks", "us-east-1"))
+
+
+@pytest.mark.parametrize(("second", "is_known"), [("1", True), ("2", False)])
+def test_savings_plans_that_the_index_lists_twice(stub, tmp_path, second, is_known):
+    """Two files of one region: which is in force is not known. The price list is not concerned."""
+    server = bulk_server(stub(), {"us-east-1": BODY}, {"us-east-1": savings_plans("us-east-1")})
+    entries = [{"regionCode": "us-east-1", "versionUrl": f"/plans/{n}"} for n in ("1", second)]
+    server.on(
+        "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json",
+        Reply.json({"regions": entries}),
+    )
+    planned = get("aws").plan(context(tmp_path, **at(server)), ["us-east-1"])
+    by_kind = {unit.kind: unit.params for unit in planned}
+    assert set(by_kind["savings_plans"]) == ({"url"} if is_known else {"error"})
+    assert set(by_kind["prices"]) == {"url"}
+
+
+def offered(**columns: str | int) -> bytes:
+    """Answer DescribeCapacityBlockOfferings with one offering."""
+    offering = {
+        "capacityBlockOfferingId": "cb-1",
+        "startDate": "2026-08-01T11:30:00Z",
+        "endDate": "2026-08-02T11:30:00Z",
+        "capacityBlockDurationHours": 24,
+        "currencyCode": "USD",
+        "tenancy": "default",
+        **columns,
+    }
+    return xml("DescribeCapacityBlockOfferings", element("capacityBlockOfferingSet", [offering]))
+
+
+def blocks(request: Request) -> Reply:
+    """Answer as EC2 does in us-east-1: a machine, and one UltraServer in Dallas."""
+    asked = request.body.decode()
+    zone = {"availabilityZone": "us-east-1-dfw-2a", "instanceType": "p6e-gb200.36xlarge"}
+    if action_of(request) == "DescribeInstanceTypes":
+        body = described({"instanceType": "p5.48xlarge"})
+    elif "UltraserverType=u-p6e-gb200x72" in asked:
+        assert "InstanceType" not in asked
+        assert "UltraserverCount=1" in asked
+        assert "AllAvailabilityZones=true" in asked
+        rack = {"ultraserverType": "u-p6e-gb200x72", "ultraserverCount": 1, "instanceCount": 18}
+        body = offered(**zone, **rack, upfrontFee="18285.696")
+    elif "UltraserverType=u-trn" in asked:
+        return error("InvalidParameterValue", 400)
+    elif "UltraserverType=" in asked:
+        body = xml("DescribeCapacityBlockOfferings", "<capacityBlockOfferingSet/>")
+    else:
+        machine = {"availabilityZone": "us-east-1a", "instanceType": "p5.48xlarge"}
+        body = offered(**machine, instanceCount=1, upfrontFee="755.136")
+    return Reply(body, content_type="text/xml")
+
+
+def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, account):
+    """GB200 in Dallas, July 2026: 761.904 an hour for 72 GPUs; machines stay as they are."""
+    server = ec2(stub(), blocks)
+    account(server.url)
+    one = context(tmp_path)
+    unit = Unit("aws", "capacity_blocks", "us-east-1")
+    pages = get("aws").fetch(one, unit)
+    assert [dict(page.params).get("UltraserverType") for page in pages] == [None, "u-p6e-gb200x72"]
+    asked = {part for r in server.requests for part in r.body.decode().split("&")}
+    assert {part for part in asked if part.startswith("UltraserverType=")} >= {
+        f"UltraserverType={name}"
+        for name in ("u-p6e-gb200x36", "u-p6e-gb300x72", "u-trn2x64", "u-trn3x144")
+    }
+    landed = LandedPages(tmp_path)
+    landed.landing = one.landing
+    landed.results.append(UnitResult(unit, "ok", tuple(pages)))
+    prices = landed.table("prices").sort("instance_type")
+    assert prices.select("instance_type", "zone", "region", "hourly").rows() == [
+        ("p5.48xlarge", "us-east-1a", "us-east-1", Decimal("31.464")),
+        ("u-p6e-gb200x72", "us-east-1-dfw-2a", "us-east-1-dfw-2", Decimal("761.904")),
+    ]
+    (rack,) = landed.table("instance_types").to_dicts()
+    (device,) = rack["accelerators"]
+    assert (rack["instance_type"], rack["accelerator_count"], device["accelerator_id"]) == (
+        "u-p6e-gb200x72",
+        72.0,
+        "nvidia-gb200",
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "requests"),
+    [("UnauthorizedOperation", 1), ("OperationNotPermitted", 1), ("InvalidRequest", 7)],
+)
+def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(
+    stub, tmp_path, account, code, requests
+):
+    def answer(request: Request) -> Reply:
+        is_rack = b"UltraserverType" in request.body
+        return error(code, 403) if is_rack else blocks(request)
+
+    server = ec2(stub(), answer)
+    account(server.url)
+    (page,) = get("aws").fetch(context(tmp_path), Unit("aws", "capacity_blocks", "us-east-1"))
+    assert page.params["InstanceType"] == "p5.48xlarge"
+    asked = sum(b"UltraserverType" in request.body for request in server.requests)
+    assert asked == requests
 
 
 def test_the_policy_allows_what_is_asked_and_no_more(project):

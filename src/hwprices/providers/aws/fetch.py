@@ -8,6 +8,7 @@ from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, check_regions
 from hwprices.providers.aws.api import bulk_files
+from hwprices.providers.aws.inventory.regions import partition_of
 from hwprices.providers.aws.kinds import (
     BULK_FILES,
     EC2_BY_REGION,
@@ -23,9 +24,6 @@ REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 
 ACCOUNT_KINDS = (REGIONS, *EC2_BY_REGION)
 """Kinds of unit that are planned with an account only."""
-
-OTHER_PARTITIONS = ("cn-", "us-gov-")
-"""Regions that need an account of their own, by how their codes begin."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -113,7 +111,7 @@ def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -
     except HwpricesError:
         # The unit that lands DescribeRegions fails and says why; the other units are still tried.
         regions = [code for code in listed if REGION_CODE.fullmatch(code)]
-        opt_in = {code: "" for code in regions if not code.startswith(OTHER_PARTITIONS)}
+        opt_in = {code: "" for code in regions if partition_of(code) is None}
     by_region = [
         Unit("aws", kind, code, {"opt_in": opt_in[code]} if opt_in[code] else {})
         for kind in EC2_BY_REGION

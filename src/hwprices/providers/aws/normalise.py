@@ -9,7 +9,7 @@ from hwprices.providers.aws import kinds
 from hwprices.providers.aws.inventory.availability import availability_rows
 from hwprices.providers.aws.inventory.instance_types import instance_type_rows
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
-from hwprices.providers.aws.inventory.regions import region_rows, zone_rows
+from hwprices.providers.aws.inventory.regions import currency_of, region_rows, zone_rows
 from hwprices.providers.aws.inventory.spot_advice import spot_advice
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
@@ -119,17 +119,17 @@ def _price_sources(
 ) -> list[PriceRows]:
     """Read all prices of a region, without those of units with an unreadable page."""
     sources = [price_list.prices] if price_list else []
+    currency = (price_list.currency if price_list else None) or currency_of(region)
     for page, file in plans:
-        skus = price_list.skus if price_list else None
         with pages.leave_out(page):
-            sources.append(savings_plan_rows(file.result(), page, region, skus))
+            sources.append(savings_plan_rows(file.result(), page, region, price_list))
     if quotes := pages.of(kinds.SPOT, region):
         listed = price_list.prices.rows if price_list else frames.empty(Prices).lazy()
         with pages.leave_out(*quotes):
-            sources.append(spot_rows(pages, region, listed))
+            sources.append(spot_rows(pages, region, listed, currency))
     if blocks := pages.of(kinds.CAPACITY_BLOCKS, region):
         with pages.leave_out(*blocks):
-            sources.append(capacity_block_rows(pages, region))
+            sources.append(capacity_block_rows(pages, region, currency))
     return sources
 
 

@@ -104,9 +104,12 @@ def why_not_sold(
     rows = dataset.scan("prices").filter(here).select(on).unique()
     if not rows.join(machines.lazy(), on=on).collect().is_empty():
         return None
+    names = _listed(sorted(set(machines["instance_type"])))
+    hosts = sold_by_host(dataset, machines).filter(here).select("host", "region").unique().collect()
+    if hosts.height:
+        return _by_host_only(names, hosts)
     lists = dataset.scan("availability").filter(searching.pairs("region", frozenset(regions)))
     offered = _regions(lists.filter("offered").join(machines.lazy(), on=on))
-    names = _listed(sorted(set(machines["instance_type"])))
     if offered:
         return _offered_without_price(names, offered, priced)
     listed = _regions(lists) & priced
@@ -114,6 +117,28 @@ def why_not_sold(
     places = _pairs(listed or priced)
     sentence = f"{lack} {places} do not have {names}." if listed else f"{lack} {names}, {places}."
     return f"{sentence} {extent(covered, providers)}"
+
+
+def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:
+    """List the dedicated hosts whose price is the only one of a machine, as for AWS's Macs.
+
+    A host is sold for a family: mac2 has mac2.metal. Columns: provider, region, instance_type and
+    host, which is the instance type of the host's prices.
+    """
+    on = ["provider", "instance_type"]
+    known = dataset.scan("prices").filter(pl.col("effective_hourly").is_not_null())
+    names = machines["instance_type"].unique().to_list()
+    priced = known.filter(pl.col("instance_type").is_in(names)).select(on).unique()
+    hosts = known.filter(tenancy="host").select("provider", "region", host="instance_type").unique()
+    family = pl.col("instance_type").str.extract(r"^([^.]+)\.")
+    without = machines.lazy().select(on).join(priced, on=on, how="anti").with_columns(host=family)
+    return without.join(hosts, on=["provider", "host"])
+
+
+def _by_host_only(names: str, hosts: pl.DataFrame) -> str:
+    host = sorted(hosts["host"].unique())
+    regions = _listed(sorted(hosts["region"].unique()))
+    return f"{names}: sold as a whole dedicated host, {_listed(host)}, in {regions}."
 
 
 def _offered_without_price(

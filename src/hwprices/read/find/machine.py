@@ -1,5 +1,6 @@
 """Answer about one machine type: what it has, every way to buy it, and its price by region."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -60,18 +61,14 @@ def answer(
     providers = request.providers(names, given.pop("provider", None))
     (machine,), named = words.resolve_machines(names, [name], providers)
     search = _search(names, machine, given)
-    listed = searching.prices(dataset, search)
-    columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
     if overlays is not None:
         warn_unmatched(dataset, overlays, names)
-        listed = apply.apply(listed, overlays)
-        columns += OVERLAY_COLUMNS
-    marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
-    collected = marked.select(*columns, "price_reason").collect()
-    rows = searching.sort(collected, "price").sort(searching.IS_PLACEHOLDER, maintain_order=True)
-    rows = break_even.with_break_even(dataset, rows, search, overlays)
+    rows = _rows(dataset, search, overlays)
+    hosts = _hosts(dataset, machine) if rows.is_empty() else frozenset()
+    if hosts:
+        rows = _rows(dataset, replace(search, machines=hosts), overlays)
     empty = rows.is_empty()
-    of_rows = (*_placeholder_note(rows), *age_notes(dataset, rows))
+    of_rows = (*_host_note(machine, hosts), *_placeholder_note(rows), *age_notes(dataset, rows))
     notes = _notes(dataset, machine, search) if empty else of_rows
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
@@ -82,6 +79,31 @@ def _search(names: Vocabulary, machine: machines.Machine, options: Options) -> S
     search = request.request(names, "", searching.EVERY_WAY, **options)
     only = frozenset({(machine.provider, machine.instance_type)})
     return replace(search, machines=only, providers=frozenset({machine.provider}))
+
+
+def _rows(dataset: "Dataset", search: Search, overlays: "Overlays | None") -> pl.DataFrame:
+    """Give the prices of a search, the cheapest first, with break-even."""
+    listed = searching.prices(dataset, search)
+    columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
+    if overlays is not None:
+        listed = apply.apply(listed, overlays)
+        columns += OVERLAY_COLUMNS
+    marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
+    collected = marked.select(*columns, "price_reason").collect()
+    rows = searching.sort(collected, "price").sort(searching.IS_PLACEHOLDER, maintain_order=True)
+    return break_even.with_break_even(dataset, rows, search, overlays)
+
+
+def _hosts(dataset: "Dataset", machine: machines.Machine) -> frozenset[tuple[str, str]]:
+    """Find the dedicated host of a machine that has no price but its host's."""
+    one = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
+    hosts = absence.sold_by_host(dataset, one).select("host").unique().collect()["host"]
+    return frozenset((machine.provider, host) for host in hosts)
+
+
+def _host_note(machine: machines.Machine, hosts: frozenset[tuple[str, str]]) -> Iterator[str]:
+    for _, host in hosts:
+        yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
 def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tuple[str, ...]:

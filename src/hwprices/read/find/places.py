@@ -19,7 +19,7 @@ _PARTS = re.compile(r"north|south|east|west|central|[a-z]+?(?=north|south|east|w
 ABBREVIATIONS = {"eu": "europe", "ap": "asia"}
 """Words that vendors shorten in the names of their regions: eu-west-1, europe-west4."""
 
-SPECIAL_KINDS = ("gov", "china")
+SPECIAL_KINDS = ("gov", "china", "sovereign")
 """Kinds of regions that a direction such as us-east does not mean, because few may use them."""
 
 

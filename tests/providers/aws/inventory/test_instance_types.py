@@ -281,6 +281,15 @@ def test_a7_i386_is_not_the_architecture(read_row, listed, arch):
     )
 
 
+@pytest.mark.parametrize(
+    ("disk", "count"), [({"count": 2}, 2), ({"sizeInGB": 900}, None), ({"type": "ssd"}, None)]
+)
+def test_a_disk_without_its_figure_is_unknown_and_not_zero(read_row, disk, count):
+    storage = {"disks": [{"type": "ssd", **disk}], "nvmeSupport": "required"}
+    row = read_row(info("x9d.large", instanceStorageSupported=True, instanceStorageInfo=storage))
+    assert (row["local_disk_count"], row["local_disk_gib"]) == (count, None)
+
+
 def test_disks_metal_and_confidential_computing(read_row):
     disks = {
         "instanceStorageSupported": True,

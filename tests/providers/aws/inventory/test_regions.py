@@ -1,5 +1,6 @@
 """Regions, zones, and the types that each zone offers."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.aws_pages import (
@@ -11,7 +12,8 @@ from tests.helpers.aws_pages import (
 )
 
 from hwprices.landing.pages import NO_ANSWER
-from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.inventory.regions import currency_of, region_of
+from hwprices.specs import sheets
 
 
 def test_zones_regions_and_offers_by_zone(tmp_path):
@@ -79,5 +81,77 @@ def test_a_zone_is_its_region_and_a_letter(region, letter):
     assert region_of(region + letter) == region
 
 
-def test_wavelength_zones_have_no_letter():
-    assert region_of("us-east-1-wl1-bos-wlz-1") == "us-east-1-wl1-bos-wlz-1"
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("us-east-1-wl1-atl-wlz-1", "us-east-1-wl1-atl1"),
+        ("us-west-2-wl1-las-wlz-1", "us-west-2-wl1-las1"),
+        ("ap-northeast-1-wl1-nrt-wlz-1", "ap-northeast-1-wl1-nrt1"),
+        ("eu-west-2-wl2-man-wlz1", "eu-west-2-wl2-man1"),
+        ("us-east-1-wl1-bos-wlz-1", "us-east-1-wl1"),
+        ("us-west-2-wl1-sfo-wlz-1", "us-west-2-wl1"),
+    ],
+)
+def test_a20_a_wavelength_zone_is_named_as_in_the_price_list(zone, region):
+    assert region_of(zone) == region
+
+
+def test_a20_wavelength_zones_meet_their_prices_and_have_a_country(tmp_path):
+    """Atlanta's prices, offers and spot quotes are of one region, which the sheet has too."""
+    zone, code = "us-east-1-wl1-atl-wlz-1", "us-east-1-wl1-atl1"
+    listed = line(
+        "0.0520000000",
+        Location="US East (Verizon) - Atlanta",
+        **{
+            "Location Type": "AWS Wavelength Zone",
+            "Region Code": code,
+            "Instance Type": "t3.medium",
+        },
+    )
+    offers = [{"instanceType": "t3.medium", "locationType": "availability-zone", "location": zone}]
+    described_zone = {
+        "zoneName": zone,
+        "zoneId": "use1-wl1-atl-wlz1",
+        "zoneType": "wavelength-zone",
+        "regionName": "us-east-1",
+    }
+    landed = (
+        LandedPages(tmp_path)
+        .add("prices", code, price_list([listed]))
+        .add(
+            "offerings",
+            "us-east-1",
+            xml("DescribeInstanceTypeOfferings", element("instanceTypeOfferingSet", offers)),
+            suffix="xml",
+        )
+        .add(
+            "zones",
+            "us-east-1",
+            xml(
+                "DescribeAvailabilityZones",
+                element("availabilityZoneInfo", [described_zone]),
+            ),
+            suffix="xml",
+        )
+    )
+    (price,) = landed.table("prices").to_dicts()
+    (region,) = landed.table("regions").to_dicts()
+    assert (price["region"], region["kind"], region["parent_region"]) == (
+        code,
+        "wavelength",
+        "us-east-1",
+    )
+    assert landed.table("availability")["region"].to_list() == [code]
+    assert landed.table("zones").select("region", "kind").rows() == [(code, "wavelength")]
+    sheet = sheets.load("region_footprint").filter(provider="aws", region=code)
+    assert sheet.select("country", "parent_region").rows() == [("US", "us-east-1")]
+
+
+def test_a18_the_sovereign_cloud_is_a_partition_of_its_own():
+    assert [currency_of(code) for code in ("eusc-de-east-1", "cn-north-1", "us-gov-west-1")] == [
+        "EUR",
+        "CNY",
+        "USD",
+    ]
+    assert currency_of("us-east-1-wl1-atl1") == "USD"
+    assert currency_of("xx-moon-9") is None

@@ -284,6 +284,25 @@ def test_hosts_and_metal(landed):
     assert pages.counts() == {"out_of_scope:dedicated_host_at_zero": 1}
 
 
+def test_a21_a_machine_that_is_sold_by_the_host_only_is_described(landed):
+    metal = {"Product Family": "Compute Instance (bare metal)", "Tenancy": "Host"}
+    host = {"Product Family": "Dedicated Host", "CapacityStatus": "AllocatedHost"}
+    mac = {"Instance Type": "mac2.metal", "vCPU": "8", "Memory": "16 GiB"}
+    pages = landed(
+        line("0.6500000000", SKU="D", Tenancy="Host", **{**host, "Instance Type": "mac2"}),
+        line("0.0000000000", SKU="M", **metal, **mac),
+        line("0.0000000000", SKU="H", Tenancy="Host", Memory="1 GiB"),
+        line(),
+    )
+    types = pages.table("instance_types")
+    assert types.select("instance_type", "vcpus", "memory_gib").rows() == [
+        ("m5.large", 2, 8.0),
+        ("mac2.metal", 8, 16.0),
+    ]
+    hosts = pages.table("prices").filter(tenancy="host")
+    assert hosts.select("instance_type", "hourly").rows() == [("mac2", Decimal("0.65"))]
+
+
 def test_local_zones_wavelength_zones_and_gov(landed):
     local = {"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"}
     wavelength = {"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"}

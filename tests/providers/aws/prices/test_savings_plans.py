@@ -95,18 +95,21 @@ def test_a_sku_that_the_price_list_describes_in_two_ways_is_ambiguous(tmp_path, 
     others = [line(SKU="OTHER"), line(SKU="OTHER")]  # alike: known
     prices, landed = plan_prices(tmp_path, body, line(), line(**WINDOWS), *others)
     assert prices["sku_id"].to_list() == ["OTHER"]
-    assert landed.refused().select("reason", "message").rows() == [
-        ("ambiguous_sku", f"the price list describes SKU {sku} in two ways")
+    assert landed.refused().filter(reason="ambiguous_sku")["message"].to_list() == [
+        f"the price list describes SKU {sku} in two ways"
     ]
 
 
-@pytest.mark.parametrize(("term", "payment"), [("2yr", "No Upfront"), ("1yr", "Some Upfront")])
+@pytest.mark.parametrize(("term", "payment"), [("5yr", "No Upfront"), ("1yr", "Some Upfront")])
 def test_a_plan_of_an_unknown_term_or_payment_is_refused(tmp_path, term, payment):
-    rates = [("6C86BEPQVG73ZGGR", "0.07")]
+    rates = [("6C86BEPQVG73ZGGR", "0.07"), ("SECOND", "0.08")]
     body = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", term, payment, rates))
     prices, landed = plan_prices(tmp_path, body)
     assert prices.is_empty()
-    assert landed.refused()["message"].to_list() == ["plan P has an unknown term or payment"]
+    word = term if term == "5yr" else payment
+    assert landed.refused().select("message", "word", "dependants").rows() == [
+        ("plan P has an unknown term or payment", word, 1)
+    ]
 
 
 def test_every_rate_is_accounted_for(tmp_path):
@@ -214,16 +217,38 @@ def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice
         savings_plan_rows(read_page(pages.pages(), page), page, "us-east-1", None)
 
 
-def test_a_plan_that_is_listed_twice_with_other_terms_makes_the_file_unreadable(tmp_path):
+def test_of_a_plan_that_is_listed_with_two_terms_no_rate_is_known(tmp_path):
+    """The other plans of the file stay."""
+    sku = "6C86BEPQVG73ZGGR"
     body = savings_plans(
         "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
-        ("P", "ComputeSavingsPlans", "3yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.06")]),
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [(sku, "0.07")]),
+        ("P", "ComputeSavingsPlans", "3yr", "No Upfront", [(sku, "0.06")]),
+        ("Q", "ComputeSavingsPlans", "3yr", "All Upfront", [(sku, "0.05")]),
     )
-    pages = LandedPages(tmp_path).add("savings_plans", "us-east-1", body, suffix="json").pages()
-    page = pages.of("savings_plans")[0]
-    with pytest.raises(UnreadablePageError, match="plan P comes twice with different terms"):
-        savings_plan_rows(read_page(pages, page), page, "us-east-1", None)
+    prices, landed = plan_prices(tmp_path, body)
+    assert prices["hourly"].to_list() == [Decimal("0.05")]
+    assert landed.refused().select("reason", "message", "dependants").rows() == [
+        ("ambiguous_sku", "plan P comes twice with different terms", 1)
+    ]
+
+
+def test_a_plan_that_is_listed_twice_is_published_once(tmp_path):
+    """Under its own SKU or another: rates alike count once, and two prices are none."""
+    rates = [("6C86BEPQVG73ZGGR", "0.07"), ("OTHER", "0.05")]
+    kind = ("ComputeSavingsPlans", "1yr", "No Upfront")
+    alike = savings_plans("us-east-1", ("P", *kind, rates), ("Q", *kind, rates))
+    lines = [line(), line(SKU="OTHER", **{"Instance Type": "m5.xlarge"})]
+    prices, landed = plan_prices(tmp_path / "alike", alike, *lines)
+    assert sorted(prices["hourly"]) == [Decimal("0.05"), Decimal("0.07")]
+    assert landed.refused().select("reason", "word", "dependants").rows() == [
+        ("duplicate_key", None, 1)
+    ]
+    other = [("6C86BEPQVG73ZGGR", "0.08"), ("OTHER", "0.05")]
+    differs = savings_plans("us-east-1", ("P", *kind, rates), ("Q", *kind, other))
+    prices, landed = plan_prices(tmp_path / "differs", differs, *lines)
+    assert prices["hourly"].to_list() == [Decimal("0.05")]
+    assert landed.refused()["occurrences"].sum() + landed.refused()["dependants"].sum() == 3
 
 
 def test_plans_without_a_price_list_are_counted(tmp_path):

@@ -97,11 +97,9 @@ def _savings_plans(
         files: dict[str, Source] = {}
         for entry in entries:
             code = _region_name(_at(entry, index, "regionCode"))
-            files[code] = (
-                {"error": f"{public_url(index)} lists {code} twice"}
-                if code in files
-                else _source(host, index, entry, "versionUrl")
-            )
+            source = _source(host, index, entry, "versionUrl")
+            if files.setdefault(code, source) != source:
+                files[code] = {"error": f"{public_url(index)} lists {code} twice"}
         return files
     except FetchError as error:
         return {code: {"error": error.message} for code in price_lists}

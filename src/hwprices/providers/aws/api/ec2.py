@@ -50,10 +50,26 @@ BLOCK_HOURS = 24
 """The shortest capacity block that is sold:
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"""
 
+ULTRASERVERS = (
+    "u-p6e-gb200x36",
+    "u-p6e-gb200x72",
+    "u-p6e-gb300x36",
+    "u-p6e-gb300x72",
+    "u-trn2x64",
+    "u-trn3x64",
+    "u-trn3x144",
+)
+"""Machines in a rack that are sold together, in capacity blocks only. EC2 lists them nowhere and
+refuses a name that it does not know. https://aws.amazon.com/ec2/capacityblocks/pricing/,
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-using.html (GB200),
+https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/ (64 and
+144 chips). The names of GB300 and Trainium3 follow the others."""
+
 NOT_ALLOWED = {
     "AuthFailure",
     "UnauthorizedOperation",
     "OptInRequired",
+    "OperationNotPermitted",
     "AccessDenied",
     "AccessDeniedException",
     "UnrecognizedClientException",
@@ -352,20 +368,35 @@ def _regions(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
 
 
 def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterator[Page]:
-    """Land the offers of one machine for a day, of each type that is sold in blocks."""
+    """Land the offers of one machine for a day, of each type that is sold in blocks.
+
+    UltraServers are no instance types and have a parameter of their own; an account may be allowed
+    to ask for machines only. Most regions have no UltraServers: empty answers are not landed.
+    """
     operation = "describe_capacity_block_offerings"
-    block = {"InstanceCount": 1, "CapacityDurationHours": BLOCK_HOURS}
+    block = {"CapacityDurationHours": BLOCK_HOURS, "AllAvailabilityZones": True}
     landed = 0
-    for name in _types_sold_in_blocks(client):
+    machines = [("InstanceType", name) for name in _types_sold_in_blocks(client)]
+    for parameter, name in [*machines, *(("UltraserverType", name) for name in ULTRASERVERS)]:
+        count = parameter.replace("Type", "Count")
+        asked: dict[str, Any] = {parameter: name, count: 1, **block}
         try:
-            for response in client.pages(operation, InstanceType=name, **block):
+            for response in client.pages(operation, **asked):
+                is_empty = not response.parsed.get("CapacityBlockOfferings")
+                if parameter == "UltraserverType" and is_empty:
+                    continue
                 landed += 1
                 yield _land(
-                    context, unit, client, operation, landed, response.body, InstanceType=name
+                    context, unit, client, operation, landed, response.body, **{parameter: name}
                 )
         except _RefusedError as error:
-            if error.code not in NOT_SOLD:
+            no_such_rack = parameter == "UltraserverType" and error.code not in THROTTLED
+            if error.code not in NOT_SOLD and not no_such_rack:
                 raise
+        except SkippedError as error:
+            if parameter != "UltraserverType" or error.cause == NO_ANSWER:
+                raise
+            break
     if not landed:
         raise SkippedError(f"no capacity blocks are offered in {unit.region}")
 

@@ -15,7 +15,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import accelerators, ec2_xml, spec_words
 from hwprices.providers.aws.inventory.accelerators import Devices, Matcher, Stated
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
-from hwprices.providers.aws.kinds import HOME_REGION, INSTANCE_TYPES
+from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES
 from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.lists import list_column
@@ -58,7 +58,7 @@ def instance_type_rows(
     Raises:
         HwpricesError: a page is not XML, or two rules of the accelerator sheet disagree.
     """
-    described = read_described_types(pages)
+    described = read_ultraservers(pages) | read_described_types(pages)
     words = read_price_list_words(price_lists)
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
@@ -95,6 +95,15 @@ def read_described_types(pages: Pages) -> dict[str, Description]:
             with pages.leave_out(page):
                 described = _types_of_page(pages, page) | described
     return described
+
+
+def read_ultraservers(pages: Pages) -> dict[str, Description]:
+    """Describe UltraServers that are offered. EC2 says what they cost and not what they are."""
+    return {
+        page.params["UltraserverType"]: Description({"spec_source": "api"}, Stated(), page)
+        for page in pages.of(CAPACITY_BLOCKS)
+        if "UltraserverType" in page.params
+    }
 
 
 def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
@@ -236,12 +245,13 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
             "local_disk_count": 0 if has_none else None,
             "local_disk_kind": None,
         }
-    counts = [ec2_xml.number(disk.get("count")) or 0 for disk in disks]
-    sizes = [ec2_xml.number(disk.get("sizeInGB")) or 0 for disk in disks]
-    gigabytes = sum(size * count for size, count in zip(sizes, counts, strict=True))
+    # What a disk does not state is not known: 0 would be a machine without it.
+    counts = [ec2_xml.number(disk.get("count")) for disk in disks]
+    sizes = [ec2_xml.number(disk.get("sizeInGB")) for disk in disks]
+    known = [size * count for size, count in zip(sizes, counts, strict=True) if size and count]
     return {
-        "local_disk_gib": gigabytes * spec_words.GIB_PER_GB,
-        "local_disk_count": int(sum(counts)),
+        "local_disk_gib": sum(known) * spec_words.GIB_PER_GB if len(known) == len(disks) else None,
+        "local_disk_count": int(sum(filter(None, counts))) if all(counts) else None,
         "local_disk_kind": _disk_kind(disks[0].get("type"), storage.get("nvmeSupport")),
     }
 

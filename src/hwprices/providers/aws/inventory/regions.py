@@ -19,9 +19,26 @@ from hwprices.providers.aws.kinds import INSTANCE_TYPES, REGIONS, ZONES
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Regions, Zones
 
-PARTITIONS = {"cn-": "china", "us-gov-": "gov"}
-"""Kinds of regions outside the commercial partition, by how their codes begin.
-https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"""
+
+@dataclass(frozen=True)
+class Partition:
+    """Regions with accounts and price lists of their own: their kind, and what they charge in."""
+
+    kind: str
+    currency: str
+
+
+PARTITIONS = {
+    "cn-": Partition("china", "CNY"),
+    "eusc-": Partition("sovereign", "EUR"),
+    "us-gov-": Partition("gov", "USD"),
+}
+"""Partitions beside the commercial one, by how the codes of their regions begin.
+https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html,
+https://docs.aws.eu/esc/latest/userguide/what-is-aws-european-sovereign-cloud.html"""
+
+COMMERCIAL = re.compile(r"(af|ap|ca|eu|il|me|mx|sa|us)-[a-z]+-\d+(-.+)?")
+"""Regions of the commercial partition and their zones, as botocore's partitions.json has them."""
 
 LOCATION_TYPES = {"AWS Local Zone": "local_zone", "AWS Wavelength Zone": "wavelength"}
 
@@ -34,8 +51,18 @@ ZONE_KINDS = {
 OPT_IN = {"opt-in-not-required": "available", "opted-in": "opt_in", "not-opted-in": "opt_in"}
 """optInStatus → status: whether the asking account has enabled a region says nothing of others."""
 
-PARENT = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)-.+")
+PARENT = re.compile(r"([a-z]{2,4}(?:-[a-z]+)+-\d+)-.+")
 """A local or Wavelength zone's code begins with its region's: us-west-2-lax-1."""
+
+
+WAVELENGTH = re.compile(r"(.+-wl\d+-[a-z]+)-wlz-?(\d+)")
+FIRST_WAVELENGTH = {
+    "us-east-1-wl1-bos-wlz-1": "us-east-1-wl1",
+    "us-west-2-wl1-sfo-wlz-1": "us-west-2-wl1",
+}
+"""The first two Wavelength zones have no city in the price lists. Codes of zones:
+https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html; codes
+in price lists: "regions" of the EC2 offer's region_index.json, with the same location."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +79,28 @@ class Statement:
 def region_of(zone: str) -> str:
     """Return a zone's region: ``us-west-2-lax-1a`` → ``us-west-2-lax-1``.
 
-    A zone's code is its region's and a letter. Codes of Wavelength zones have no letter.
+    A zone's code is its region's and a letter. A Wavelength zone has another code as a zone than it
+    has in the price lists: ``us-east-1-wl1-atl-wlz-1`` → ``us-east-1-wl1-atl1``.
     """
+    if zone in FIRST_WAVELENGTH:
+        return FIRST_WAVELENGTH[zone]
+    if wavelength := WAVELENGTH.fullmatch(zone):
+        return "".join(wavelength.groups())
     return zone[:-1] if re.search(r"\d[a-z]$", zone) else zone
+
+
+def partition_of(region: str) -> Partition | None:
+    """Find the partition of a region; None for the commercial one and for those not known."""
+    found = [partition for start, partition in PARTITIONS.items() if region.startswith(start)]
+    return found[0] if found else None
+
+
+def currency_of(region: str) -> str | None:
+    """Name what a region charges in where its price list is unavailable; None if not known."""
+    partition = partition_of(region)
+    if partition is None:
+        return "USD" if COMMERCIAL.fullmatch(region) else None
+    return partition.currency
 
 
 def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataFrame:
@@ -141,7 +187,7 @@ def _new_row(statement: Statement) -> dict[str, Any]:
 def _completed(row: dict[str, Any]) -> dict[str, Any]:
     """Fill in the kind by the region's code where no source states it, and the parent region."""
     code = row["region"]
-    by_code = [kind for start, kind in PARTITIONS.items() if code.startswith(start)]
-    kind = row["kind"] or (by_code[0] if by_code else "region")
+    partition = partition_of(code)
+    kind = row["kind"] or (partition.kind if partition else "region")
     parent = PARENT.fullmatch(code) if kind in ("local_zone", "wavelength") else None
     return {**row, "kind": kind, "parent_region": parent[1] if parent else None}

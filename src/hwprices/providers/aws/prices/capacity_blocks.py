@@ -11,6 +11,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.regions import region_of
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS
+from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import PriceRows
@@ -20,6 +21,8 @@ OFFERING = {
     "instance_type": "instanceType",
     "zone": "availabilityZone",
     "machines": "instanceCount",
+    "ultraserver": "ultraserverType",
+    "ultraservers": "ultraserverCount",
     "hours": "capacityBlockDurationHours",
     "fee": "upfrontFee",
     "currency": "currencyCode",
@@ -28,16 +31,21 @@ OFFERING = {
 """Our names of an offering's fields, and EC2's."""
 
 
-def capacity_block_rows(pages: Pages, region: str) -> PriceRows:
+def capacity_block_rows(pages: Pages, region: str, currency: str | None = None) -> PriceRows:
     """Make price rows of the cheapest offering of each type and zone.
 
-    The hourly price is the fee over hours and machines. Dearer offerings are out of scope.
+    The hourly price is the fee over hours and machines, or over hours and UltraServers where it is
+    for those. More expensive offerings are out of scope. ``currency`` is that of an offering which
+    names none.
     """
     offerings = pl.concat(
         [_read_offerings(pages, page) for page in pages.of(CAPACITY_BLOCKS, region)]
     )
-    is_price = (pl.col("hourly") > 0).fill_null(False)
-    valid = offerings.filter(is_price)
+    offerings = offerings.with_columns(
+        pl.col("currency").replace("", None).fill_null(pl.lit(currency, dtype=pl.String))
+    ).with_columns(*first_problem(_problems()))
+    is_price = pl.col("reason").is_null()
+    valid = offerings.filter(is_price).drop("reason", "message", "word")
     cheapest = valid.sort("zone", "instance_type", "hourly", "starts", maintain_order=True).unique(
         ["zone", "instance_type"], keep="first", maintain_order=True
     )
@@ -53,6 +61,11 @@ def _read_offerings(pages: Pages, page: Page) -> pl.DataFrame:
     offerings = ec2_xml.landed_items(pages, page, "capacityBlockOfferingSet", "availabilityZone")
     fields = [{name: entry.get(tag) for name, tag in OFFERING.items()} for entry in offerings]
     frame = pl.DataFrame(fields, schema=dict.fromkeys(OFFERING, pl.String))
+    is_rack = pl.col("ultraserver").fill_null("") != ""
+    frame = frame.with_columns(
+        instance_type=pl.when(is_rack).then("ultraserver").otherwise("instance_type"),
+        machines=pl.when(is_rack).then("ultraservers").otherwise("machines"),
+    )
     hours, machines = (pl.col(n).cast(pl.Int64, strict=False) for n in ("hours", "machines"))
     machine_hours = hours * machines
     hourly = prices.read_money(pl.col("fee")) / machine_hours.cast(Money)
@@ -64,14 +77,23 @@ def _read_offerings(pages: Pages, page: Page) -> pl.DataFrame:
     )
 
 
+def _problems() -> list[Problem]:
+    """List why an offering cannot be a price, the first that holds counting."""
+    message, values = "offer of {} hours for {} at {}", ("hours", "instance_type", "fee")
+    is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
+    return [
+        Problem(is_unreadable, "unreadable_price", message, values),
+        Problem(pl.col("currency").is_null(), "no_currency", message, values),
+    ]
+
+
 def _refused(offerings: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
-        offerings.lazy().drop("hourly"),
+        offerings.lazy().drop("hourly").with_columns(purchase_option=pl.lit("capacity_block")),
         table="prices",
-        reason="unreadable_price",
-        message=quarantine.message(
-            "offer of {} hours for {} at {}", "hours", "instance_type", "fee"
-        ),
+        reason=pl.col("reason"),
+        message=pl.col("message"),
+        word=pl.col("word"),
     ).collect()
 
 

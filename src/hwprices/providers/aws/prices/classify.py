@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.providers.aws.prices import platforms
 from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.rows import quarantine
 
 WORDS = [
     "term_type",
@@ -38,6 +39,34 @@ unreadable), and whether no instance type is named."""
 INSTANCES = ("Compute Instance", "Compute Instance (bare metal)")
 HOSTS = "Dedicated Host"
 
+OTHER_FAMILIES = [
+    "CPU Credits",
+    "Data Transfer",
+    "EBS direct API Requests",
+    "Elastic Graphics",
+    "Fee",
+    "IP Address",
+    "Load Balancer",
+    "Load Balancer-Application",
+    "Load Balancer-Gateway",
+    "Load Balancer-Network",
+    "NAT Gateway",
+    "Provisioned IOPS",
+    "Provisioned Throughput",
+    "Storage",
+    "Storage Snapshot",
+    "System Operation",
+]
+"""Product families that are no machines. Another one that names an instance type is new."""
+
+OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "N/A", "NA"]
+"""Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
+
+ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
+PLACES = ["", "AWS Region", *ZONES]
+"""Location types of machines that AWS runs; older files leave the column empty."""
+
 PAYMENTS = {
     "noupfront": "no_upfront",
     "partialupfront": "partial_upfront",
@@ -45,20 +74,34 @@ PAYMENTS = {
 }
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
+ON_HOST = "tenancy="
+"""Begins the reason for which an instance on a dedicated host is left out."""
 
-def classify(combinations: pl.DataFrame, region: str, own_files: frozenset[str]) -> pl.DataFrame:
+CURRENCY = r"^[A-Z]{3}$"
+
+OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
+"""Columns that only reserved terms need."""
+
+
+def classify(
+    combinations: pl.DataFrame,
+    region: str,
+    own_files: frozenset[str],
+    lacking: frozenset[str] = frozenset(),
+) -> pl.DataFrame:
     """Classify distinct combinations of the columns COMBINATION.
 
     Adds the key columns os, software, license_model, tenancy, region, lease_months and
     lease_payment; capacity_block and is_upfront; out_of_scope (why lines are left out on purpose,
-    else null); reason and message (why lines are refused, else null).
+    else null); reason, message and word (why lines are refused, else null); and sku_refused
+    (whether it is the SKU that is refused, with all its lines, and not the line alone).
 
     ``region`` is used where a line names none. Lines about regions in ``own_files`` are left out:
-    those regions have a price list of their own.
+    those regions have a price list of their own. ``lacking`` are the columns that the file lacks.
     """
     words = pl.col(WORDS).cast(pl.String).fill_null("").str.strip_chars()
     months = {"1": 12, "3": 36}
-    letters = pl.col("payment").str.replace_all(r"[^A-Za-z]", "").str.to_lowercase()
+    payment = pl.col("payment").str.replace_all(" ", "").str.to_lowercase()
     classified = combinations.with_columns(words).with_columns(
         *platforms.from_words(),
         _tenancy().alias("tenancy"),
@@ -67,14 +110,17 @@ def classify(combinations: pl.DataFrame, region: str, own_files: frozenset[str])
         .str.extract(r"^([13])\s*yr$")
         .replace_strict(months, default=None, return_dtype=pl.Int32)
         .alias("lease_months"),
-        letters.replace_strict(PAYMENTS, default=None, return_dtype=pl.String).alias(
+        payment.replace_strict(PAYMENTS, default=None, return_dtype=pl.String).alias(
             "lease_payment"
         ),
         (pl.col("market_option") == "CapacityBlock").alias("capacity_block"),
         (pl.col("unit").str.to_lowercase() == "quantity").alias("is_upfront"),
     )
+    of_sku = _sku_problems()
     return classified.with_columns(
-        _out_of_scope(own_files).alias("out_of_scope"), *first_problem(_problems())
+        _out_of_scope(own_files).alias("out_of_scope"),
+        *first_problem([*of_sku, *_line_problems(lacking & set(OF_TERMS))]),
+        sku_refused=pl.any_horizontal(problem.condition.fill_null(False) for problem in of_sku),
     )
 
 
@@ -89,59 +135,177 @@ def _tenancy() -> pl.Expr:
 def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
     """Name why a line is left out on purpose; null where it is in scope."""
     family, capacity = pl.col("product_family"), pl.col("capacity_status")
-    is_host = family == HOSTS
+    is_host, is_machine = family == HOSTS, family.is_in([*INSTANCES, HOSTS])
+    is_infrastructure = pl.col("license_model") == platforms.INFRASTRUCTURE
     return (
-        pl.when(~family.is_in([*INSTANCES, HOSTS]))
+        pl.when(family.is_in(OTHER_FAMILIES) | (~is_machine & pl.col("unnamed")))
         .then(pl.lit("product_family=") + family)
         .when(pl.col("location_type").str.contains("(?i)outpost"))
         .then(pl.lit("location_type=") + pl.col("location_type"))
         .when(pl.col("region").is_in(sorted(own_files)))
         .then(pl.lit("region=another_file"))
-        .when(~is_host & capacity.is_in(["Used", ""]).not_())
+        .when(~is_host & capacity.is_in(OTHER_CAPACITY))
         .then(pl.lit("capacity_status=") + capacity)
         # An instance on a dedicated host is listed at $0: the host is what is paid for.
         .when(~is_host & pl.col("tenancy_word").is_in(["Host", "Reserved"]))
-        .then(pl.lit("tenancy=") + pl.col("tenancy_word"))
+        .then(pl.lit(ON_HOST) + pl.col("tenancy_word"))
         .when(is_host & (pl.col("term_type") == "OnDemand") & (pl.col("sign") == 0))
         .then(pl.lit("dedicated_host_at_zero"))
+        # The machine without its Windows, which is billed apart by the vCPU: no price of either.
+        .when(~is_host & is_infrastructure & (platforms.from_operation() == _platform()))
+        .then(pl.lit("license_model=") + pl.col("license_words"))
     )
 
 
-def _problems() -> list[Problem]:
-    """List why a line cannot be a price, the first that holds counting."""
-    is_host, is_reserved = pl.col("product_family") == HOSTS, pl.col("term_type") == "Reserved"
+def _sku_problems() -> list[Problem]:
+    """List why a SKU is not understood, which all its lines share; the first that holds counts."""
+    is_host, family = pl.col("product_family") == HOSTS, pl.col("product_family")
+    is_block, is_reserved = pl.col("capacity_block"), pl.col("term_type") == "Reserved"
     return [
+        Problem(pl.col("unnamed"), "no_instance_type", "the line names no instance type"),
         Problem(
-            pl.col("sign").is_null() | (pl.col("sign") < 0),
-            "unreadable_price",
-            "PricePerUnit is no price",
+            ~family.is_in([*INSTANCES, HOSTS]),
+            "unknown_product",
+            "Product Family {}",
+            ("product_family",),
+            _word("product_family"),
+        ),
+        Problem(
+            ~pl.col("location_type").is_in(PLACES),
+            "unknown_location",
+            "Location Type {}",
+            ("location_type",),
+            _word("location_type"),
+        ),
+        # Without its code a zone would have the prices of the region that the file is of.
+        Problem(
+            pl.col("location_type").is_in(ZONES) & (pl.col("region_code") == ""),
+            "unknown_location",
+            "Location Type {} without Region Code",
+            ("location_type",),
+            pl.format("{} without Region Code", "location_type"),
+        ),
+        Problem(
+            ~is_host & ~pl.col("capacity_status").is_in(["", "Used"]),
+            "unknown_option",
+            "CapacityStatus {}",
+            ("capacity_status",),
+            _word("capacity_status"),
         ),
         Problem(
             ~pl.col("market_option").is_in(["", "OnDemand", "CapacityBlock"]),
             "unknown_market_option",
             "MarketOption {}",
             ("market_option",),
+            _word("market_option"),
+        ),
+        Problem(
+            is_block & is_reserved,
+            "unknown_market_option",
+            "MarketOption {} of a {} term",
+            ("market_option", "term_type"),
+            pl.format("{} {}", "term_type", "market_option"),
+        ),
+        Problem(
+            pl.col("tenancy").is_null(),
+            "unknown_tenancy",
+            "Tenancy {}",
+            ("tenancy_word",),
+            _word("tenancy_word"),
+        ),
+        *_platform_problems(~is_host, has_code=~is_host & ~is_block),
+    ]
+
+
+def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
+    """List the problems of words and operation code.
+
+    A host has no platform, and capacity blocks have codes of their own.
+    """
+    message = "Operating System {}, Pre Installed S/W {}, License Model {}"
+    values = ("operating_system", "pre_installed", "license_words")
+    code, words = platforms.from_operation(), _platform()
+    return [
+        *(
+            Problem(is_machine & pl.col(key).is_null(), reason, message, values, _word(vendors))
+            for key, vendors, reason in (
+                ("os", "operating_system", "unknown_platform"),
+                ("software", "pre_installed", "unknown_platform"),
+                ("license_model", "license_words", "unknown_license"),
+            )
+        ),
+        Problem(
+            has_code & code.is_null(),
+            "unknown_operation",
+            "operation {} beside {}",
+            ("operation", words),
+            _word("operation"),
+        ),
+        # Both are known and their pair is not. Blocks have no code, and no license of a part.
+        Problem(
+            (has_code & (code != words))
+            | (is_machine & (pl.col("license_model") == platforms.INFRASTRUCTURE)),
+            "platform_disagrees",
+            "operation {} is {}, the words say {}",
+            ("operation", code, words),
+            quarantine.message("{} beside {}", "operation", words),
+        ),
+    ]
+
+
+def _line_problems(lacking: frozenset[str]) -> list[Problem]:
+    """List why a line of a SKU that is understood cannot be a price."""
+    is_reserved = pl.col("term_type") == "Reserved"
+    named = ", ".join(sorted(lacking))
+    message, values = "{} / {} / {}", ("lease", "payment", "offering_class")
+    return [
+        Problem(
+            pl.col("sign").is_null() | (pl.col("sign") < 0),
+            "unreadable_price",
+            "PricePerUnit is no price",
+        ),
+        Problem(pl.col("currency") == "", "no_currency", "the line names no currency"),
+        Problem(
+            ~pl.col("currency").str.contains(CURRENCY),
+            "unknown_currency",
+            "Currency {}",
+            ("currency",),
+            _word("currency"),
         ),
         Problem(
             ~pl.col("term_type").is_in(["OnDemand", "Reserved"]),
             "unknown_term",
             "TermType {}",
             ("term_type",),
-        ),
-        Problem(pl.col("unnamed"), "no_instance_type", "the line names no instance type"),
-        Problem(pl.col("tenancy").is_null(), "unknown_tenancy", "Tenancy {}", ("tenancy_word",)),
-        *_platform_problems(is_host),
-        Problem(
-            is_reserved & _has_unknown_term(),
-            "unknown_term",
-            "{} / {} / {}",
-            ("lease", "payment", "offering_class"),
+            _word("term_type"),
         ),
         Problem(
-            _has_unknown_unit(is_reserved),
+            is_reserved & pl.lit(bool(lacking)),
+            "unknown_column",
+            f"the file lacks {named}",
+            word=pl.lit(named),
+        ),
+        *(
+            Problem(is_reserved & is_unknown, "unknown_term", message, values, _word(vendors))
+            for is_unknown, vendors in (
+                (pl.col("lease_months").is_null(), "lease"),
+                (pl.col("lease_payment").is_null(), "payment"),
+                (~pl.col("offering_class").is_in(["standard", "convertible"]), "offering_class"),
+            )
+        ),
+        Problem(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]),
             "unknown_unit",
             "Unit {} of a {} term",
             ("unit", "term_type"),
+            _word("unit"),
+        ),
+        Problem(
+            pl.col("is_upfront") & ~is_reserved,
+            "unknown_unit",
+            "Unit {} of a {} term",
+            ("unit", "term_type"),
+            pl.format("{} {}", "term_type", "unit"),
         ),
         Problem(
             _is_tiered() & ~pl.col("is_upfront"),
@@ -152,44 +316,13 @@ def _problems() -> list[Problem]:
     ]
 
 
-def _platform_problems(is_host: pl.Expr) -> list[Problem]:
-    """List the problems of words and operation code. A host has no platform."""
-    words = pl.concat_str(["os", "software", "license_model"], separator="/")
-    code = platforms.from_operation()
-    has_code = ~is_host & ~pl.col("capacity_block")  # capacity blocks have codes of their own
-    return [
-        Problem(
-            ~is_host & pl.any_horizontal(pl.col("os", "software", "license_model").is_null()),
-            "unknown_platform",
-            "Operating System {}, Pre Installed S/W {}, License Model {}",
-            ("operating_system", "pre_installed", "license_words"),
-        ),
-        Problem(
-            has_code & code.is_null(),
-            "unknown_operation",
-            "operation {} beside {}",
-            ("operation", words),
-        ),
-        Problem(
-            has_code & (code != words),
-            "platform_disagrees",
-            "operation {} is {}, the words say {}",
-            ("operation", code, words),
-        ),
-    ]
+def _word(column: str) -> pl.Expr:
+    """Give the vendor's word; null where the line has none, which is no new word."""
+    return pl.when(pl.col(column) != "").then(pl.col(column))
 
 
-def _has_unknown_term() -> pl.Expr:
-    return (
-        pl.col("lease_months").is_null()
-        | pl.col("lease_payment").is_null()
-        | ~pl.col("offering_class").is_in(["standard", "convertible"])
-    )
-
-
-def _has_unknown_unit(is_reserved: pl.Expr) -> pl.Expr:
-    is_unit = pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"])
-    return ~is_unit | (pl.col("is_upfront") & ~is_reserved)
+def _platform() -> pl.Expr:
+    return pl.concat_str(["os", "software", "license_model"], separator="/")
 
 
 def _is_tiered() -> pl.Expr:

@@ -23,6 +23,10 @@ class Platform:
         return f"{self.os}/{self.software}/{self.license_model}"
 
 
+INFRASTRUCTURE = "infrastructure"
+"""License of a machine whose Windows is billed apart, by the vCPU. Its price is a part of a price:
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-optimize-cpu.html"""
+
 OPERATIONS = {
     "RunInstances": Platform("linux"),
     "RunInstances:0004": Platform("linux", "sql_std"),
@@ -43,6 +47,7 @@ OPERATIONS = {
     "RunInstances:0202": Platform("windows", "sql_web"),
     "RunInstances:0102": Platform("windows", "sql_ent"),
     "RunInstances:0800": Platform("windows", license_model="byol"),
+    "RunInstances:0002:box": Platform("windows", license_model=INFRASTRUCTURE),
 }
 
 OS_WORDS = {
@@ -68,6 +73,7 @@ LICENSE_WORDS = {
     "no license required": "included",
     "license included": "included",
     "bring your own license": "byol",
+    "license included - infrastructure": INFRASTRUCTURE,
 }
 
 SPOT_PRODUCTS = {

@@ -6,6 +6,7 @@ Columns are looked up by name, because their number and order change. A region h
 million lines, so the file is scanned once and nothing here loops over lines.
 """
 
+import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.prices import classify, rows
+from hwprices.rows import quarantine
+from hwprices.rows.origin import origin
 from hwprices.rows.prices import PriceRows, read_money
 from hwprices.storage.packed import open_packed, packing_of
 
@@ -56,6 +59,70 @@ COLUMNS = {
 }
 """The vendor's columns that are read, and their names here."""
 
+IGNORED = {
+    "Availability Zone",
+    "AvailabilityZone",
+    "ClassicNetworkingSupport",
+    "Dedicated EBS Throughput",
+    "EBS Optimized",
+    "ECU",
+    "Elastic Graphics Type",
+    "Enhanced Networking Supported",
+    "From Location",
+    "From Location Type",
+    "From Region Code",
+    "GPU Memory",
+    "Group",
+    "Group Description",
+    "Instance",
+    "Instance Capacity - 10xlarge",
+    "Instance Capacity - 12xlarge",
+    "Instance Capacity - 16xlarge",
+    "Instance Capacity - 18xlarge",
+    "Instance Capacity - 24xlarge",
+    "Instance Capacity - 2xlarge",
+    "Instance Capacity - 32xlarge",
+    "Instance Capacity - 4xlarge",
+    "Instance Capacity - 8xlarge",
+    "Instance Capacity - 9xlarge",
+    "Instance Capacity - large",
+    "Instance Capacity - medium",
+    "Instance Capacity - metal",
+    "Instance Capacity - xlarge",
+    "Instance Family",
+    "Intel AVX Available",
+    "Intel AVX2 Available",
+    "Intel Turbo Available",
+    "Max IOPS Burst Performance",
+    "Max IOPS/volume",
+    "Max Volume Size",
+    "Max throughput/volume",
+    "Normalization Size Factor",
+    "Physical Cores",
+    "PriceDescription",
+    "Processor Architecture",
+    "Processor Features",
+    "Product Type",
+    "Provisioned",
+    "RelatedTo",
+    "Resource Type",
+    "SnapshotArchiveFeeType",
+    "Storage Media",
+    "To Location",
+    "To Location Type",
+    "To Region Code",
+    "Transfer Type",
+    "VPCNetworkingSupport",
+    "VPCnetworkingsupport",
+    "Volume API Name",
+    "Volume Type",
+    "instanceSKU",
+    "serviceCode",
+    "serviceName",
+    "usageType",
+}
+"""Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
+
 REQUIRED = {
     "SKU",
     "RateCode",
@@ -65,6 +132,7 @@ REQUIRED = {
     "Currency",
     "Product Family",
     "Instance Type",
+    "Tenancy",
     "Operating System",
     "operation",
 }
@@ -108,13 +176,16 @@ class PriceList:
     (``prices.counts["merged:upfront"]``), refused, or counted as out of scope.
 
     ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
-    software, license_model, tenancy and in_scope. It holds these lines in memory, ``facts`` holds
-    none.
+    software, license_model, tenancy, in_scope, is_refused, and word (the vendor's word for which it
+    was refused). It holds these lines in memory, ``facts`` holds none.
+
+    ``currency`` is that of all prices, None where there are several.
     """
 
     prices: PriceRows
     skus: pl.LazyFrame
     facts: PriceListFacts
+    currency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +203,19 @@ class _Lines:
     combinations: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class _Header:
+    """Where the header of a file is, and its columns."""
+
+    lines_before: int
+    columns: frozenset[str]
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Columns that are read and that the file lacks."""
+        return frozenset(COLUMNS) - self.columns
+
+
 def read_price_list(
     pages: Pages, page: Page, region: str, own_files: frozenset[str] = frozenset()
 ) -> PriceList:
@@ -145,16 +229,40 @@ def read_price_list(
         HwpricesError: it was altered.
     """
     with pages.parsing(page), pages.file(page) as path:
-        lines = _read_lines(_compact(_scan(path)))
-    combinations = classify.classify(lines.combinations, region, own_files - {region})
+        header = _header(path)
+        lines = _read_lines(_compact(_scan(path, header)))
+    others = own_files - {region}
+    combinations = classify.classify(lines.combinations, region, others, header.lacking)
     prices = rows.price_list_rows(lines.prices, combinations, page)
+    refused = pl.concat([prices.refused, _new_columns(header, page, region)])
     counts = {**_out_of_scope(combinations), **prices.counts}
     machines = lines.on_demand.lazy().join(combinations.lazy(), on="combination", how="left")
     facts = PriceListFacts(region, page, _machines(machines), _places(machines))
-    return PriceList(PriceRows(prices.rows, prices.refused, counts), _skus(machines), facts)
+    currency = _currency(combinations)
+    return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
 
 
-def _scan(path: Path) -> pl.LazyFrame:
+def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
+    """Make a quarantine row of each column that is not known. Its values are not read."""
+    new = pl.LazyFrame({"column": sorted(header.columns - set(COLUMNS) - IGNORED)})
+    shown = new.with_columns(*origin(page), provider=pl.lit("aws"), region=pl.lit(region))
+    return quarantine.refused(
+        shown.with_columns(pl.col("column").cast(pl.String)),
+        table="prices",
+        reason="unknown_column",
+        message=quarantine.message("the price list has the new column {}, not read", "column"),
+        word=pl.col("column"),
+    ).collect()
+
+
+def _currency(combinations: pl.DataFrame) -> str | None:
+    """Name the currency of the list; None where it has none or several."""
+    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
+    currencies = priced["currency"].unique().to_list()
+    return currencies[0] if len(currencies) == 1 else None
+
+
+def _scan(path: Path, header: _Header) -> pl.LazyFrame:
     """Scan the columns that are read, under our names; null where the file lacks one.
 
     TEXTS are strings, the others categories.
@@ -165,25 +273,32 @@ def _scan(path: Path) -> pl.LazyFrame:
     }
     frame = pl.scan_csv(
         path,
-        skip_lines=_lines_before_header(path),
+        skip_lines=header.lines_before,
         infer_schema=False,
         schema_overrides=dtypes,
     )
-    columns = set(frame.collect_schema())
-    if lacking := sorted(REQUIRED - columns):
-        raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
     return frame.select(
-        (pl.col(vendor) if vendor in columns else pl.lit(None, dtype=dtypes[vendor])).alias(name)
+        (pl.lit(None, dtype=dtypes[vendor]) if vendor in header.lacking else pl.col(vendor)).alias(
+            name
+        )
         for vendor, name in COLUMNS.items()
     )
 
 
-def _lines_before_header(path: Path) -> int:
+def _header(path: Path) -> _Header:
+    """Find the header.
+
+    Raises:
+        ValueError: there is none, or it lacks a column without which nothing is a price.
+    """
     content = open_packed(path, packing_of(path.name))
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as text:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
             if line.startswith(('"SKU"', "SKU,")):
-                return number
+                header = _Header(number, frozenset(next(csv.reader([line]))))
+                if lacking := sorted(REQUIRED & header.lacking):
+                    raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
+                return header
     raise ValueError(f"{path.name} has no header line that begins with SKU")
 
 
@@ -276,9 +391,9 @@ def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:
 
 def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
     """List what each SKU of a machine is, for the savings plans that name it."""
-    families = [*classify.INSTANCES, classify.HOSTS]
     in_scope = pl.col("out_of_scope").is_null() & ~pl.col("capacity_block")
-    return machines.filter(pl.col("product_family").is_in(families)).select(
+    is_machine = ~pl.col("product_family").is_in(classify.OTHER_FAMILIES)
+    return machines.filter(is_machine).select(
         pl.col("sku_id", "instance_type").cast(pl.String),
         "region",
         "os",
@@ -286,17 +401,25 @@ def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
         "license_model",
         "tenancy",
         in_scope=in_scope,
+        is_refused=pl.col("sku_refused"),
+        word=pl.when("sku_refused").then("word"),
     )
 
 
 def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Make ``PriceListFacts.machines``."""
+    """Make ``PriceListFacts.machines``.
+
+    Lines of machines on a dedicated host are no prices, but of a machine that is sold by the host
+    only, such as a Mac, they alone say what it is.
+    """
     stated = ["instance_type", *ATTRIBUTES, "product_family"]
-    in_scope = lines.filter(
+    on_host = pl.col("out_of_scope").fill_null("").str.starts_with(classify.ON_HOST)
+    machines = lines.filter(
         pl.col("product_family").is_in(classify.INSTANCES),
-        pl.col("out_of_scope").is_null(),
+        pl.col("out_of_scope").is_null() | on_host,
         ~pl.col("unnamed"),
     )
+    in_scope = machines.filter(~on_host | on_host.all().over("instance_type"))
     systems = pl.col("os").drop_nulls().unique()
     counted = in_scope.group_by(stated).agg(lines=pl.len(), systems=systems).collect()
     return counted.with_columns(

@@ -13,24 +13,27 @@ class Problem:
     """A condition under which a row cannot be a price.
 
     ``reason`` is the code for the quarantine table. ``message`` is a template for
-    ``quarantine.message``, whose ``{}`` stand for ``values``, columns or expressions.
+    ``quarantine.message``, whose ``{}`` stand for ``values``, columns or expressions. ``word`` is
+    the vendor's word that is not known yet; None where the row is of a known kind and broken.
     """
 
     condition: pl.Expr
     reason: str
     message: str
     values: tuple[str | pl.Expr, ...] = ()
+    word: pl.Expr | None = None
 
 
 def first_problem(problems: Sequence[Problem]) -> list[pl.Expr]:
-    """Make the columns ``reason`` and ``message`` of the first problem that a row has.
+    """Make the columns ``reason``, ``message`` and ``word`` of the first problem that a row has.
 
-    Both are null for a row that has none.
+    All are null for a row that has none.
     """
-    reason = pl.lit(None, dtype=pl.String)
-    message = pl.lit(None, dtype=pl.String)
+    reason = message = word = pl.lit(None, dtype=pl.String)
     for problem in reversed(problems):
         text = quarantine.message(problem.message, *problem.values)
         reason = pl.when(problem.condition).then(pl.lit(problem.reason)).otherwise(reason)
         message = pl.when(problem.condition).then(text).otherwise(message)
-    return [reason.alias("reason"), message.alias("message")]
+        new = problem.word if problem.word is not None else pl.lit(None, dtype=pl.String)
+        word = pl.when(problem.condition).then(new).otherwise(word)
+    return [reason.alias("reason"), message.alias("message"), word.alias("word")]

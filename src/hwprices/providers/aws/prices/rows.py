@@ -47,6 +47,8 @@ REFUSED = [
     "lease",
     "payment",
     "offering_class",
+    "os",
+    "purchase_option",
 ]
 """Columns that the quarantine table shows of a refused line."""
 
@@ -88,8 +90,10 @@ def _sku_price_id() -> pl.Expr:
 def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page) -> PriceRows:
     """Make price rows of ``lines`` (columns LINE) with their classified ``combinations``.
 
-    Each line in scope becomes a row, a part of a row (``counts["merged:upfront"]``), or is refused.
+    Each line in scope becomes a row, a part of a row (``counts["merged:upfront"]``), or is refused:
+    it has a quarantine row, or is a dependant of the one of its SKU.
     """
+    lines, repeated = _without_repeated(lines)
     in_scope = combinations.filter(pl.col("out_of_scope").is_null())
     valid = in_scope.filter(pl.col("reason").is_null())
     refused = in_scope.filter(pl.col("reason").is_not_null())
@@ -103,11 +107,47 @@ def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page)
     plain = _lines_of(lines, rates.filter(~has_fee)).with_columns(upfront=pl.lit(None, dtype=Money))
     unpaired = terms.unpaired.join(valid.drop("reason", "message"), on="combination", how="left")
     unreadable = _lines_of(lines, refused).join(refused, on="combination", how="left")
+    again = repeated.join(in_scope.drop("reason", "message", "word"), on="combination")
     return PriceRows(
         _rows(pl.concat([plain, terms.rows]), valid.lazy(), page),
-        _refused(pl.concat([unreadable, unpaired], how="diagonal").lazy(), page),
+        _refused([_once_for_each_word(unreadable), unpaired, _counted_once(again)], page),
         {"merged:upfront": terms.merged} if terms.merged else {},
     )
+
+
+def _without_repeated(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split off lines that the file has before, alike in rate, price and words."""
+    numbers = pl.col("sku_id", "rate_code").to_physical().cast(pl.UInt64)
+    sku, rate = lines.select(numbers)
+    codes = (sku * 2**32 + rate).drop_nulls()  # categories are numbered in 32 bits
+    if codes.n_unique() == codes.len():
+        return lines, lines.clear()
+    has_code = pl.all_horizontal(pl.col("sku_id", "rate_code").is_not_null())
+    is_first = pl.struct("sku_id", "rate_code", "price", "combination").is_first_distinct()
+    return lines.filter(~has_code | is_first), lines.filter(has_code & ~is_first)
+
+
+def _counted_once(repeated: pl.DataFrame) -> pl.DataFrame:
+    """Keep one line of those that the file has twice, with the number of the others."""
+    return repeated.head(1).with_columns(
+        _problem("duplicate_key", "the file has lines twice; one of each is published"),
+        dependants=pl.lit(repeated.height - 1),
+    )
+
+
+def _once_for_each_word(refused: pl.DataFrame) -> pl.DataFrame:
+    """Keep one line of those that a SKU has with one unknown word, the on-demand line if there is.
+
+    Adds ``dependants``: how many others there are.
+    """
+    is_new = pl.col("word").is_not_null()
+    on_demand_first = refused.filter(is_new).sort(
+        pl.col("term_type") != "OnDemand", maintain_order=True
+    )
+    new = on_demand_first.group_by("sku_id", "reason", "word", maintain_order=True).agg(
+        pl.all().first(), dependants=pl.len().cast(pl.Int32) - 1
+    )
+    return pl.concat([refused.filter(~is_new), new], how="diagonal")
 
 
 def _lines_of(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
@@ -185,26 +225,22 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
         )
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
-    is_zero = (pl.col("price") == 0) & ~has_fee
+    # What a block costs only its offering tells: what the list has above 0 is the system's fee.
+    is_block = pl.col("purchase_option") == "capacity_block"
+    is_price = ~is_block & ((pl.col("price") > 0) | has_fee)
+    reason = pl.when(is_block).then(pl.lit("capacity_block_priced_by_offering"))
     has_date = (pl.col("effective_date") != "").fill_null(False)
     is_unreadable_date = has_date & pl.col("effective_from").is_null()
     values = stated.with_columns(
         upfront=pl.when(has_fee).then(pl.col("upfront")),
-        hourly=pl.when((pl.col("price") > 0) | has_fee).then(pl.col("price")),
-        price_reason=pl.when(is_zero).then(_zero_reason()),
+        hourly=pl.when(is_price).then(pl.col("price")),
+        price_reason=pl.when(~is_price).then(reason.otherwise(pl.lit("listed_at_zero"))),
         flags=_flags(pl.col("tenancy") == "host", is_unreadable_date),
         price_id=hashing.digest(
             pl.col("key_before_type"), pl.col("instance_type"), pl.col("key_after_type")
         ),
     )
     return prices.price_rows(values, provider="aws")
-
-
-def _zero_reason() -> pl.Expr:
-    """Say why a price of 0 is no price. What a capacity block costs, only its offering tells."""
-    is_block = pl.col("purchase_option") == "capacity_block"
-    by_offering = pl.lit("capacity_block_priced_by_offering")
-    return pl.when(is_block).then(by_offering).otherwise(pl.lit("listed_at_zero"))
 
 
 def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
@@ -214,13 +250,6 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
     within a combination, so the text before it and the text after it are joined here, once.
     """
     is_reserved = pl.col("term_type") == "Reserved"
-    purchase_option = (
-        pl.when(is_reserved)
-        .then(pl.lit("reserved"))
-        .when(pl.col("capacity_block"))
-        .then(pl.lit("capacity_block"))
-        .otherwise(pl.lit("on_demand"))
-    )
     payment_option = pl.when(is_reserved).then(pl.col("lease_payment")).otherwise(pl.lit("none"))
     keys = combinations.select(
         "combination",
@@ -232,7 +261,7 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
         os=pl.col("os").fill_null("linux"),
         software=pl.col("software").fill_null("none"),
         license_model=pl.col("license_model").fill_null("included"),
-        purchase_option=purchase_option,
+        purchase_option=_purchase_option(),
         commitment_plan=pl.when(is_reserved).then(pl.col("offering_class")),
         term_months=pl.when(is_reserved).then(pl.col("lease_months")).otherwise(0).cast(pl.Int32),
         payment_option=payment_option,
@@ -241,6 +270,16 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
     return keys.with_columns(
         key_before_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
         key_after_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
+    )
+
+
+def _purchase_option() -> pl.Expr:
+    return (
+        pl.when(pl.col("term_type") == "Reserved")
+        .then(pl.lit("reserved"))
+        .when(pl.col("capacity_block"))
+        .then(pl.lit("capacity_block"))
+        .otherwise(pl.lit("on_demand"))
     )
 
 
@@ -266,13 +305,21 @@ def _flags(is_host: pl.Expr, is_unreadable_date: pl.Expr) -> pl.Expr:
     return pl.when(is_host | is_unreadable_date).then(flags).otherwise(none)
 
 
-def _refused(lines: pl.LazyFrame, page: Page) -> pl.DataFrame:
+def _refused(parts: list[pl.DataFrame], page: Page) -> pl.DataFrame:
+    lines = pl.concat(parts, how="diagonal_relaxed").lazy()
     shown = lines.with_columns(
         *origin(page),
         _sku_price_id(),
         pl.col("sku_id", "instance_type").cast(pl.String),
         provider=pl.lit("aws"),
-    ).select("provider", *ORIGIN, *REFUSED, "reason", "message")
+        purchase_option=_purchase_option(),
+        dependants=pl.col("dependants").fill_null(0),
+    ).select("provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants")
     return quarantine.refused(
-        shown, table="prices", reason=pl.col("reason"), message=pl.col("message")
+        shown,
+        table="prices",
+        reason=pl.col("reason"),
+        message=pl.col("message"),
+        word=pl.col("word"),
+        dependants=pl.col("dependants"),
     ).collect()

@@ -17,6 +17,9 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
+from hwprices.providers.aws.inventory.regions import currency_of
+from hwprices.providers.aws.prices.classify import CURRENCY
+from hwprices.providers.aws.prices.price_list import PriceList
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
@@ -27,6 +30,8 @@ from hwprices.schemas.quarantine import Quarantine
 from hwprices.storage.packed import open_packed, packing_of, read_all
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
+OTHER_PLANS = ["DatabaseSavingsPlans", "MachineLearningSavingsPlans", "SageMakerSavingsPlans"]
+"""Families of plans that cover no machines. https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-ris.html"""
 TERMS = {"1yr": 12, "3yr": 36}
 PAYMENTS = {
     "No Upfront": "no_upfront",
@@ -44,6 +49,8 @@ IDLE = r"Unused|Reservation"
 PLAN_COLUMNS = {
     "plan_sku": pl.String,
     "plan_family": pl.String,
+    "plan_term": pl.String,
+    "plan_payment": pl.String,
     "commitment_plan": pl.String,
     "term_months": pl.Int32,
     "payment_option": pl.String,
@@ -53,6 +60,7 @@ RATE_COLUMNS = {
     "sku_id": pl.String,
     "usage_type": pl.String,
     "sku_price_id": pl.String,
+    "unit": pl.String,
     "price_text": pl.String,
     "currency": pl.String,
 }
@@ -62,12 +70,21 @@ REFUSED = [
     "sku_id",
     "usage_type",
     "sku_price_id",
+    "unit",
     "price_text",
     "currency",
     "plan_sku",
     "plan_family",
+    "plan_term",
+    "plan_payment",
+    "os",
+    "purchase_option",
 ]
 """Columns that the quarantine table shows of a refused rate."""
+
+PLAN_REASONS = ["duplicate_key", "unknown_plan", "unknown_term"]
+SKU_REASONS = ["ambiguous_sku", "refused_sku", "unknown_sku"]
+"""Reasons that all rates of a plan, or of a SKU, share: they have one quarantine row together."""
 
 MOST_BYTES = 2 << 30
 """Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
@@ -93,7 +110,7 @@ class _Rate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     discounted_operation: Any = None
     discounted_region_code: Any = None
     discounted_instance_type: Any = None
-    unit: Any = None
+    unit: str | None = None
 
 
 class _Term(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -152,18 +169,19 @@ def read_page(pages: Pages, page: Page) -> SavingsPlans:
 
 
 def savings_plan_rows(
-    file: SavingsPlans, page: Page, region: str, skus: pl.LazyFrame | None
+    file: SavingsPlans, page: Page, region: str, price_list: PriceList | None
 ) -> PriceRows:
     """Make price rows of one landed file.
 
-    ``skus`` is ``PriceList.skus`` of the same region, None where the price list could not be had.
+    ``price_list`` is that of the same region, None where it is unavailable.
     """
     counts = file.counts
-    if skus is None:
+    if price_list is None:
         counts["out_of_scope:savings_plan_without_price_list"] += file.rates.height
         empty = frames.empty(Prices).lazy()
         return PriceRows(empty, frames.empty(Quarantine), {k: n for k, n in counts.items() if n})
-    classified = _classified(file, skus, "CNY" if region.startswith("cn-") else "USD")
+    currency = price_list.currency or currency_of(region)
+    classified = _classified(file, price_list.skus, currency)
     outside = classified.filter(pl.col("out_of_scope").is_not_null())
     for why, count in outside.group_by("out_of_scope").len().sort("out_of_scope").iter_rows():
         counts[f"out_of_scope:{why}"] += count
@@ -182,7 +200,7 @@ def read_savings_plans(path: Path) -> SavingsPlans:
 
     Raises:
         ValueError: it is not a JSON object, ends early, is nested too deep, is longer than
-            MOST_BYTES, has a name twice in one object, or a plan twice with different terms.
+            MOST_BYTES, or has a name twice in one object.
     """
     with open_packed(path, packing_of(path.name)) as file:
         content = read_all(file, MOST_BYTES)
@@ -248,6 +266,7 @@ class _Batch:
             "sku_id": [rate.discounted_sku for rate in self.rates],
             "usage_type": [rate.discounted_usage_type for rate in self.rates],
             "sku_price_id": [rate.rate_code for rate in self.rates],
+            "unit": [rate.unit for rate in self.rates],
             "price_text": [amount.price for amount in amounts],
             "currency": [amount.currency for amount in amounts],
         }
@@ -267,12 +286,14 @@ class _Batch:
 
 
 def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
-    plans = pl.DataFrame([_plan(product) for product in products], schema=PLAN_COLUMNS).unique(
-        maintain_order=True
-    )
-    if (twice := plans.filter(pl.col("plan_sku").is_duplicated())).height:
-        raise ValueError(f"plan {twice['plan_sku'][0]} comes twice with different terms")
-    return plans
+    """List the plans, each once. Of one that is listed twice with other terms, none are known."""
+    plans = pl.DataFrame([_plan(product) for product in products], schema=PLAN_COLUMNS)
+    stated = [name for name in PLAN_COLUMNS if name != "plan_sku"]
+    distinct = plans.unique(maintain_order=True)
+    is_ambiguous = pl.col("plan_sku").is_duplicated()
+    return distinct.select(
+        "plan_sku", pl.when(~is_ambiguous).then(pl.col(stated)), plan_is_ambiguous=is_ambiguous
+    ).unique(maintain_order=True)
 
 
 def _plan(product: dict[str, Any]) -> dict[str, Any]:
@@ -280,28 +301,57 @@ def _plan(product: dict[str, Any]) -> dict[str, Any]:
     return {
         "plan_sku": product.get("sku"),
         "plan_family": product.get("productFamily"),
+        "plan_term": attributes.get("purchaseTerm"),
+        "plan_payment": attributes.get("purchaseOption"),
         "commitment_plan": PLANS.get(product.get("productFamily", "")),
         "term_months": TERMS.get(attributes.get("purchaseTerm")),
         "payment_option": PAYMENTS.get(attributes.get("purchaseOption")),
     }
 
 
-def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str) -> pl.DataFrame:
-    """Join rates to their plans and SKUs; add price, out_of_scope, reason and message.
+def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str | None) -> pl.DataFrame:
+    """Join rates to their plans and SKUs; add price, out_of_scope, reason, message and word.
 
-    ``currency`` is that of rates which name none.
+    ``currency`` is that of rates which name none; None where it is not known.
     """
     once = _each_once(skus)
-    return (
+    classified = (
         file.rates.lazy()
         .join(file.plans.lazy(), on="plan_sku", how="left")
         .join(once, on="sku_id", how="left")
         .with_columns(
-            pl.col("currency").fill_null(currency),
+            pl.col("currency").fill_null(pl.lit(currency, dtype=pl.String)),
+            pl.col("plan_is_ambiguous").fill_null(False),
             price=read_money(pl.col("price_text")),
         )
         .with_columns(_out_of_scope().alias("out_of_scope"), *first_problem(_problems()))
         .collect()
+    )
+    return _mark_repeated(classified)
+
+
+def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
+    """Refuse a rate that the file has before, and every rate of two prices for one plan and SKU.
+
+    Two plans of one kind, term and payment are one plan, whatever their SKUs are.
+    """
+    key = ["commitment_plan", "term_months", "payment_option", "sku_id"]
+    is_rate = pl.all_horizontal(pl.col("out_of_scope", "reason").is_null())
+    codes = rates.lazy().filter(is_rate).select(pl.struct(key).hash()).collect().to_series()
+    if codes.n_unique() == codes.len():
+        return rates
+    of_key = pl.col("price", "currency").n_unique().over([is_rate, *key])
+    differs = is_rate & pl.any_horizontal(of_key > 1)
+    is_again = is_rate & ~pl.struct(is_rate.alias("is_rate"), *key).is_first_distinct()
+    message = (
+        pl.when(differs)
+        .then(pl.lit("a plan has two rates for one SKU, and which holds is not known"))
+        .when(is_again)
+        .then(pl.lit("a plan has a rate twice; one of them is published"))
+    )
+    return rates.with_columns(
+        reason=pl.when(differs | is_again).then(pl.lit("duplicate_key")).otherwise("reason"),
+        message=pl.coalesce(message, "message"),
     )
 
 
@@ -319,9 +369,8 @@ def _each_once(skus: pl.LazyFrame) -> pl.LazyFrame:
 def _out_of_scope() -> pl.Expr:
     """Name why a rate is left out on purpose; null where it is in scope."""
     usage = pl.col("usage_type").fill_null("")
-    is_other_family = pl.col("plan_family").is_not_null() & pl.col("commitment_plan").is_null()
     return (
-        pl.when(is_other_family)
+        pl.when(pl.col("plan_family").is_in(OTHER_PLANS))
         .then(pl.lit("savings_plan_family=") + pl.col("plan_family"))
         .when(usage.str.contains(IDLE))
         .then(pl.lit("savings_plan_usage=idle_capacity"))
@@ -342,7 +391,14 @@ def _problems() -> list[Problem]:
         pl.col("os", "software", "license_model", "tenancy").is_null()
     )
     is_host = (pl.col("tenancy") == "host").fill_null(False)
+    unknown_term = "plan {} has an unknown term or payment"
     return [
+        Problem(
+            pl.col("plan_is_ambiguous"),
+            "ambiguous_sku",
+            "plan {} comes twice with different terms",
+            ("plan_sku",),
+        ),
         Problem(
             pl.col("plan_family").is_null(),
             "unknown_plan",
@@ -350,16 +406,38 @@ def _problems() -> list[Problem]:
             ("plan_sku",),
         ),
         Problem(
-            pl.col("term_months").is_null() | pl.col("payment_option").is_null(),
+            pl.col("commitment_plan").is_null(),
+            "unknown_plan",
+            "plan {} is of the unknown family {}",
+            ("plan_sku", "plan_family"),
+            pl.col("plan_family"),
+        ),
+        Problem(
+            pl.col("term_months").is_null(),
             "unknown_term",
-            "plan {} has an unknown term or payment",
+            unknown_term,
             ("plan_sku",),
+            pl.col("plan_term"),
+        ),
+        Problem(
+            pl.col("payment_option").is_null(),
+            "unknown_term",
+            unknown_term,
+            ("plan_sku",),
+            pl.col("plan_payment"),
         ),
         Problem(
             pl.col("is_ambiguous").fill_null(False),
             "ambiguous_sku",
             "the price list describes SKU {} in two ways",
             ("sku_id",),
+        ),
+        Problem(
+            pl.col("is_refused").fill_null(False),
+            "refused_sku",
+            "the price list has SKU {}, which was refused",
+            ("sku_id",),
+            pl.col("word"),
         ),
         Problem(
             pl.col("instance_type").is_null(),
@@ -372,6 +450,21 @@ def _problems() -> list[Problem]:
             "unreadable_price",
             "{} is no price",
             ("price_text",),
+        ),
+        Problem(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs"]),
+            "unknown_unit",
+            "a rate per {}",
+            ("unit",),
+            pl.col("unit"),
+        ),
+        Problem(pl.col("currency").is_null(), "no_currency", "the rate names no currency"),
+        Problem(
+            ~pl.col("currency").str.contains(CURRENCY),
+            "unknown_currency",
+            "Currency {}",
+            ("currency",),
+            pl.col("currency"),
         ),
         Problem(
             lacks_platform & ~is_host,
@@ -398,10 +491,32 @@ def _rows(rates: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
-    shown = rates.with_columns(provider=pl.lit("aws"))
+    """Make a quarantine row for all rates of a plan or SKU that share a reason."""
+    of_plan = pl.col("reason").is_in(PLAN_REASONS) | pl.col("plan_is_ambiguous")
+    own = pl.row_index().cast(pl.String)
+    shared_by = (
+        pl.when(of_plan)
+        .then("plan_sku")
+        .when(pl.col("reason").is_in(SKU_REASONS))
+        .then("sku_id")
+        .otherwise(own)
+    )
+    others = pl.len().cast(pl.Int32) - (pl.col("reason").first() != "refused_sku").cast(pl.Int32)
+    shown = (
+        rates.with_columns(
+            provider=pl.lit("aws"),
+            purchase_option=pl.lit("savings_plan"),
+            shared_by=shared_by,
+        )
+        .group_by("reason", "word", "shared_by", maintain_order=True)
+        .agg(pl.all().first(), dependants=others)
+    )
+    columns = ["provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants"]
     return quarantine.refused(
-        shown.select("provider", *ORIGIN, *REFUSED, "reason", "message"),
+        shown.select(columns),
         table="prices",
         reason=pl.col("reason"),
         message=pl.col("message"),
+        word=pl.col("word"),
+        dependants=pl.col("dependants"),
     ).collect()

@@ -53,16 +53,19 @@ COMPARED = {
 """The on-demand prices that spot quotes are compared with."""
 
 
-def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame) -> PriceRows:
+def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | None) -> PriceRows:
     """Make price rows of the newest quote of each type, zone and operating system.
 
-    ``listed`` has the columns of the prices table, of the region's price list. A quote equal to the
+    A quote names no currency: it has that of the region, None where that is not known. ``listed``
+    has the columns of the prices table, of the region's price list. A quote equal to the
     on-demand price is flagged, because types without a spot market answer it, and so is one above
     it or next to nothing. Older quotes are counted as out of scope.
     """
-    quotes = _read_quotes(pages, pages.of(SPOT, region))
+    quotes = _read_quotes(pages, pages.of(SPOT, region)).with_columns(
+        currency=pl.lit(currency, dtype=pl.String)
+    )
     quotes = quotes.with_columns(*first_problem(_problems()))
-    valid = quotes.filter(pl.col("reason").is_null()).drop("reason", "message")
+    valid = quotes.filter(pl.col("reason").is_null()).drop("reason", "message", "word")
     newest = _newest(valid)
     superseded = valid.height - newest.height
     return PriceRows(
@@ -109,8 +112,10 @@ def _region(zones: pl.Series) -> pl.Expr:
 def _problems() -> list[Problem]:
     message, values = "spot quote for {} at {}, {}", ("product", "price_text", "timestamp")
     is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
+    product = pl.col("product").str.strip_suffix(VPC_SUFFIX)
     return [
-        Problem(pl.col("os").is_null(), "unknown_platform", message, values),
+        Problem(pl.col("os").is_null(), "unknown_platform", message, values, product),
+        Problem(pl.col("currency").is_null(), "no_currency", message, values),
         Problem(is_unreadable, "unreadable_price", message, values),
         Problem(pl.col("effective_from").is_null(), "unreadable_time", message, values),
     ]
@@ -118,10 +123,11 @@ def _problems() -> list[Problem]:
 
 def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
-        quotes.lazy().drop("hourly"),
+        quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")),
         table="prices",
         reason=pl.col("reason"),
         message=pl.col("message"),
+        word=pl.col("word"),
     ).collect()
 
 
@@ -147,9 +153,7 @@ def _on_demand(listed: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _rows(quotes: pl.LazyFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
-    in_china = pl.col("region").str.starts_with("cn-")
     keyed = quotes.with_columns(
-        currency=pl.when(in_china).then(pl.lit("CNY")).otherwise(pl.lit("USD")),
         software=pl.lit("none"),
         license_model=pl.lit("included"),
         tenancy=pl.lit("shared"),

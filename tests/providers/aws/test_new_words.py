@@ -1,0 +1,406 @@
+"""What AWS's lists did not have before: refused by its word, and nothing else is lost.
+
+Inputs: tests/recordings/aws. Ids such as a16 are those of docs/known-wrong-numbers.md.
+"""
+
+import gzip
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from tests.helpers.aws_pages import (
+    LandedPages,
+    bulk_server,
+    line,
+    price_list,
+    quotes,
+    reserved,
+    savings_plans,
+)
+from tools.sample.aws import HEADER
+
+from hwprices.collect.collector import Collector
+from hwprices.rows import frames
+from hwprices.schemas.tables import TABLES
+from hwprices.settings import load
+from hwprices.stage.stage import stage_run
+from hwprices.storage.store import Store
+
+Recorded = Callable[[str], bytes]
+Staged = Callable[..., Callable[[str], pl.DataFrame]]
+
+WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
+BOX = {
+    "Operating System": "Windows",
+    "License Model": "License Included - Infrastructure",
+    "operation": "RunInstances:0002:box",
+}
+
+
+@pytest.fixture
+def recorded(project) -> Recorded:
+    """Read a recording by its name."""
+    folder = project / "tests/recordings/aws"
+    return lambda name: gzip.decompress((folder / f"{name}.gz").read_bytes())
+
+
+@pytest.fixture
+def staged(stub, tmp_path, monkeypatch) -> Staged:
+    """Refresh from a loopback server through stage; returns a reader of the staged tables."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    def refresh(region: str, prices: bytes, plans: bytes | None = None):
+        server = bulk_server(stub(), {region: prices}, {region: plans} if plans else {})
+        monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path / "data"))
+        monkeypatch.setenv("HWPRICES_SOURCE", "live")
+        monkeypatch.setenv("HWPRICES_AWS_PRICE_LIST_URL", server.url)
+        monkeypatch.setenv("HWPRICES_AWS_SPOT_ADVISOR_URL", f"{server.url}/spot-advisor-data.json")
+        settings = load()
+        collector = Collector("aws", settings)
+        results = [collector.fetch(unit) for unit in collector.plan([region])]
+        made = stage_run(settings, collector.record(datetime.now(UTC), results))
+        store = Store(settings.root)
+
+        def table(name: str) -> pl.DataFrame:
+            files = [store.uri(f"{made.directory}/{file.key}") for file in made.of(name)]
+            return pl.read_parquet(files) if files else frames.empty(TABLES[name])
+
+        return table
+
+    return refresh
+
+
+def accounted(pages: LandedPages) -> int:
+    """Count the lines of which the refused rows tell."""
+    refused = pages.refused()
+    return int(refused["occurrences"].sum() + refused["dependants"].sum())
+
+
+def test_a16_a_machine_without_its_windows_is_no_windows_price(staged, recorded):
+    """Box lines and their rates are left out on purpose; the provider goes on."""
+    table = staged("us-east-1", recorded("box_price_list.csv"), recorded("box_savings_plans.json"))
+    prices = table("prices")
+    windows = prices.filter(os="windows", purchase_option="on_demand", license_model="included")
+    assert windows.filter(software="none").select("instance_type", "hourly").rows() == [
+        ("m5.large", Decimal("0.18816"))
+    ]
+    assert prices["license_model"].unique().sort().to_list() == ["byol", "included"]
+    assert table("quarantine").is_empty()
+
+
+def test_a16_the_licensed_price_stays_whatever_is_beside_it(tmp_path):
+    m5 = {"Instance Type": "m5.xlarge"}
+    box = line("0.1920000000", SKU="AWJMJ73C9RDQFD5N", **m5, **BOX)
+    licensed = line("0.3760000000", SKU="LICENSED", **m5, **WINDOWS)
+    kind = ("ComputeSavingsPlans", "1yr", "No Upfront")
+    rates = [("AWJMJ73C9RDQFD5N", "0.15"), ("LICENSED", "0.33")]
+    for number, lines in enumerate(([box, licensed], [licensed, box])):
+        pages = (
+            LandedPages(tmp_path / str(number))
+            .add("prices", "us-east-1", price_list(lines))
+            .add(
+                "savings_plans",
+                "us-east-1",
+                savings_plans("us-east-1", ("P", *kind, rates)),
+                suffix="json",
+            )
+        )
+        prices = pages.table("prices").sort("hourly")
+        assert prices.select("purchase_option", "hourly").rows() == [
+            ("savings_plan", Decimal("0.33")),
+            ("on_demand", Decimal("0.376")),
+        ]
+        assert pages.refused().is_empty()
+
+
+NEW = [
+    # reason, word, columns of the on-demand line
+    ("unknown_operation", "RunInstances:0006:box", {**BOX, "operation": "RunInstances:0006:box"}),
+    ("platform_disagrees", None, {**BOX, "operation": "RunInstances:0002"}),
+    ("platform_disagrees", None, {**WINDOWS, "operation": "RunInstances:0002:box"}),
+    ("unknown_platform", "Plan 9", {"Operating System": "Plan 9"}),
+    ("unknown_platform", "Db2", {"Pre Installed S/W": "Db2"}),
+    ("unknown_license", "License by the Day", {"License Model": "License by the Day"}),
+    ("unknown_operation", "RunInstances:0g10", {"operation": "RunInstances:0g10"}),
+    ("unknown_tenancy", "Lunar", {"Tenancy": "Lunar"}),
+    ("unknown_market_option", "FutureBlock", {"MarketOption": "FutureBlock"}),
+    ("unknown_option", "Lent", {"CapacityStatus": "Lent"}),
+    ("unknown_product", "Compute Rack", {"Product Family": "Compute Rack"}),
+    ("unknown_location", "AWS Balloon", {"Location Type": "AWS Balloon"}),
+]
+
+
+@pytest.mark.parametrize(("reason", "word", "columns"), NEW)
+def test_a17_a_new_word_is_one_row_with_all_that_depends_on_it(tmp_path, reason, word, columns):
+    """A SKU of a new platform has an on-demand line, reserved terms and savings-plan rates."""
+    sku = {"SKU": "NEW", **columns}
+    terms = [
+        *reserved("1yr", "standard", "No Upfront", "0.06", None, **sku),
+        *reserved("1yr", "standard", "Partial Upfront", "0.029", "252", **sku),
+    ]
+    rates = [("NEW", "0.05"), ("6C86BEPQVG73ZGGR", "0.07")]
+    kinds = [("ComputeSavingsPlans", term, "No Upfront") for term in ("1yr", "3yr")]
+    plans = [(f"P{number}", *kind, rates) for number, kind in enumerate(kinds)]
+    pages = (
+        LandedPages(tmp_path)
+        .add("prices", "us-east-1", price_list([line(), *terms, line(**sku)]))
+        .add("savings_plans", "us-east-1", savings_plans("us-east-1", *plans))
+    )
+    assert pages.table("prices")["sku_id"].unique().to_list() == ["6C86BEPQVG73ZGGR"]
+    refused = pages.refused().sort("reason", descending=reason < "refused_sku")
+    shown = word or f"{columns['operation']} beside windows/none/" + (
+        "infrastructure" if "License Model" in columns else "included"
+    )
+    by_sku, by_rates = refused.sort(pl.col("reason") == "refused_sku").to_dicts()
+    assert (by_sku["reason"], by_sku["word"], by_sku["dependants"]) == (reason, shown, 3)
+    assert (by_rates["reason"], by_rates["word"], by_rates["dependants"]) == (
+        "refused_sku",
+        shown,
+        2,
+    )
+    assert '"term_type":"OnDemand"' in by_sku["row"]
+
+
+LINES = [
+    ("unknown_unit", "Minutes", {"Unit": "Minutes"}),
+    ("unknown_unit", "OnDemand Quantity", {"Unit": "Quantity"}),
+    ("unknown_currency", "gold", {"Currency": "gold"}),
+    ("no_currency", None, {"Currency": ""}),
+]
+
+
+@pytest.mark.parametrize(("reason", "word", "columns"), LINES)
+def test_a_new_word_of_one_line_takes_nothing_else_with_it(tmp_path, reason, word, columns):
+    kind = ("ComputeSavingsPlans", "1yr", "No Upfront")
+    plans = savings_plans("us-east-1", ("P", *kind, [("OTHER", "0.05")]))
+    lines = [line(), line(SKU="OTHER", **{"Instance Type": "m5.xlarge"}, **columns)]
+    pages = (
+        LandedPages(tmp_path)
+        .add("prices", "us-east-1", price_list(lines))
+        .add("savings_plans", "us-east-1", plans)
+    )
+    assert pages.refused().select("reason", "word", "dependants").rows() == [(reason, word, 0)]
+    assert pages.table("prices").select("instance_type", "purchase_option").rows() == [
+        ("m5.large", "on_demand"),
+        ("m5.xlarge", "savings_plan"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "lease", "payment", "offering"),
+    [
+        ("5yr", "5yr", "No Upfront", "standard"),
+        ("Half Upfront", "1yr", "Half Upfront", "standard"),
+        ("All Upfront 2", "1yr", "All Upfront 2", "standard"),
+        ("flexible", "1yr", "No Upfront", "flexible"),
+    ],
+)
+def test_a17_a_new_term_is_one_row_of_its_sku(tmp_path, word, lease, payment, offering):
+    new = reserved(lease, offering, payment, "0.02", "300")
+    known = reserved("3yr", "standard", "Partial Upfront", "0.0190000000", "505")
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line(), *new, *known]))
+    assert pages.refused().select("reason", "word", "dependants").rows() == [
+        ("unknown_term", word, 1)
+    ]
+    assert pages.table("prices")["term_months"].sort().to_list() == [0, 36]
+
+
+def test_a17_an_uneven_reserved_pair_is_one_row_and_the_provider_goes_on(staged, recorded):
+    table = staged("ca-central-1", recorded("uneven_pair.csv"))
+    assert table("prices").select("instance_type", "payment_option", "hourly").rows() == [
+        ("m6id.2xlarge", "no_upfront", Decimal("1.6614"))
+    ]
+    assert table("quarantine").select("reason", "word").rows() == [("missing_upfront", None)]
+
+
+def test_a17_each_kind_of_uneven_pair_passes_through_the_stage(staged):
+    term = ("1yr", "standard", "Partial Upfront")
+    double = reserved(*term, "0.029", "252")
+    lines = [
+        line(),
+        *double,
+        {**double[1], "PricePerUnit": "253"},
+        *reserved(*term, None, "100", SKU="FEE", **{"Instance Type": "m5.xlarge"}),
+        *reserved(*term, "0.03", None, SKU="RATE", **{"Instance Type": "m5.2xlarge"}),
+    ]
+    table = staged("us-east-1", price_list(lines))
+    assert table("prices").height == 1
+    assert sorted(table("quarantine")["reason"]) == [
+        *["double_upfront"] * 2,
+        "missing_hourly",
+        *["missing_upfront"] * 2,
+    ]
+
+
+def test_a17_many_new_words_do_not_stop_the_provider(staged):
+    """60 SKUs of a new system beside 60 known ones: far above the limit on refused rows."""
+    names = [f"m5.{number}xlarge" for number in range(60)]
+    known = [line(SKU=f"K{n}", **{"Instance Type": name}) for n, name in enumerate(names)]
+    new = [
+        line(SKU=f"N{n}", **{"Instance Type": name, "Operating System": "Plan 9"})
+        for n, name in enumerate(names)
+    ]
+    rates = [(f"{kind}{n}", "0.05") for kind in "KN" for n in range(60)]
+    plans = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", rates))
+    table = staged("us-east-1", price_list([*known, *new]), plans)
+    assert table("prices").height == 120
+    refused = table("quarantine").group_by("reason", "word").len().sort("reason")
+    assert refused.rows() == [("refused_sku", "Plan 9", 60), ("unknown_platform", "Plan 9", 60)]
+
+
+def test_lines_that_a_list_has_twice_are_published_once(tmp_path):
+    term = reserved("1yr", "standard", "Partial Upfront", "0.029", "252")
+    lines = [line(), *term, line(), *term]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list(lines))
+    assert pages.table("prices").height == 2
+    assert pages.refused().select("reason", "word", "dependants").rows() == [
+        ("duplicate_key", None, 2)
+    ]
+    assert pages.table("prices").height + 1 + accounted(pages) == len(lines)  # a fee is merged
+
+
+@pytest.mark.parametrize("system", ["RHEL", "Windows", "SUSE", "Ubuntu Pro", "Linux"])
+@pytest.mark.parametrize("price", ["0.0000000000", "2.7648000000"])
+def test_a19_a_list_line_of_a_capacity_block_has_no_price(tmp_path, system, price):
+    block = line(
+        price,
+        SKU="BLOCK",
+        **{
+            "Instance Type": "p5.48xlarge",
+            "Operating System": system,
+            "operation": "RunInstances:CB:0010",
+            "MarketOption": "CapacityBlock",
+        },
+    )
+    on_demand = line("55.04", SKU="OD", **{"Instance Type": "p5.48xlarge"})
+    prices = (
+        LandedPages(tmp_path).add("prices", "us-east-1", price_list([block, on_demand]))
+    ).table("prices")
+    (row,) = prices.filter(purchase_option="capacity_block").to_dicts()
+    assert (row["hourly"], row["effective_hourly"], row["price_reason"]) == (
+        None,
+        None,
+        "capacity_block_priced_by_offering",
+    )
+    assert prices.filter(purchase_option="on_demand")["hourly"].to_list() == [Decimal("55.04")]
+
+
+def test_a19_a_reserved_term_of_a_block_is_new(tmp_path):
+    block = {"MarketOption": "CapacityBlock", "operation": "RunInstances:CB"}
+    lines = [line(), *reserved("1yr", "standard", "No Upfront", "2.76", None, SKU="B", **block)]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list(lines))
+    assert pages.table("prices").height == 1
+    assert pages.refused().select("reason", "word").rows() == [
+        ("unknown_market_option", "Reserved CapacityBlock")
+    ]
+
+
+def test_a19_recorded_rhel_block(recorded, tmp_path):
+    body = recorded("capacity_block_rhel.csv")
+    prices = LandedPages(tmp_path).add("prices", "us-east-1", body).table("prices")
+    known = prices.filter(pl.col("hourly").is_not_null())
+    assert sorted(known.select("instance_type", "hourly").rows()) == [
+        ("m5.large", Decimal("0.096")),
+        ("p5.48xlarge", Decimal("55.04")),
+    ]
+
+
+def test_a18_the_sovereign_cloud_is_in_euros_for_spot_and_plans_too(recorded, tmp_path):
+    plans = savings_plans(
+        "eusc-de-east-1",
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.0858")]),
+    ).replace(b', "currency": "USD"', b"")
+    pages = (
+        LandedPages(tmp_path)
+        .add("prices", "eusc-de-east-1", recorded("sovereign_price_list.csv"))
+        .add("savings_plans", "eusc-de-east-1", plans)
+        .add("spot", "eusc-de-east-1", recorded("sovereign_spot.xml"), suffix="xml")
+    )
+    prices = pages.table("prices").sort("purchase_option")
+    assert prices.select("purchase_option", "currency", "hourly").rows() == [
+        ("on_demand", "EUR", Decimal("0.1176")),
+        ("savings_plan", "EUR", Decimal("0.0858")),
+        ("spot", "EUR", Decimal("0.05")),
+    ]
+    (region,) = pages.table("regions").to_dicts()
+    assert (region["kind"], region["parent_region"]) == ("sovereign", None)
+
+
+@pytest.mark.parametrize(
+    ("region", "listed", "currency"),
+    [("in-gov-1", "INR", "INR"), ("eusc-de-east-1", None, "EUR"), ("us-east-1", None, "USD")],
+)
+def test_a18_a_spot_quote_has_the_currency_of_its_region(tmp_path, region, listed, currency):
+    quote = quotes((f"{region}a", "m5.large", "Linux/UNIX", "0.05", "2026-07-20T10:00:00Z"))
+    pages = LandedPages(tmp_path).add("spot", region, quote, suffix="xml")
+    if listed:
+        pages.add("prices", region, price_list([line(Currency=listed, **{"Region Code": region})]))
+    spot = pages.table("prices").filter(purchase_option="spot")
+    assert spot["currency"].to_list() == [currency]
+
+
+def test_a18_a_spot_quote_of_an_unknown_currency_is_refused(tmp_path):
+    quote = quotes(("xx-moon-9a", "m5.large", "Linux/UNIX", "0.05", "2026-07-20T10:00:00Z"))
+    pages = LandedPages(tmp_path).add("spot", "xx-moon-9", quote, suffix="xml")
+    assert pages.table("prices").is_empty()
+    assert pages.refused()["reason"].to_list() == ["no_currency"]
+
+
+def test_a_column_more_is_one_row_and_not_read(tmp_path):
+    lines = [line(SKU=f"S{n}", **{"Instance Type": f"m5.{n}xlarge"}) for n in range(3)]
+    body = price_list([{**made, "Cooling": "liquid"} for made in lines], [*HEADER, "Cooling"])
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", body)
+    assert pages.table("prices").height == 3
+    assert pages.refused().select("reason", "word", "dependants").rows() == [
+        ("unknown_column", "Cooling", 0)
+    ]
+
+
+def test_without_a_column_of_terms_only_reserved_prices_are_lost(tmp_path):
+    terms = [
+        *reserved("1yr", "standard", "No Upfront", "0.06", None),
+        *reserved("3yr", "standard", "Partial Upfront", "0.019", "505"),
+    ]
+    header = [name for name in HEADER if name != "LeaseContractLength"]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line(), *terms], header))
+    assert pages.table("prices")["purchase_option"].to_list() == ["on_demand"]
+    assert pages.refused().select("reason", "word", "dependants").rows() == [
+        ("unknown_column", "LeaseContractLength", 2)
+    ]
+
+
+def test_without_region_codes_a_zone_has_no_price_of_its_region(tmp_path):
+    zone = line("0.12", SKU="ZONE", **{"Location Type": "AWS Local Zone"})
+    header = [name for name in HEADER if name != "Region Code"]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line(), zone], header))
+    assert pages.table("prices")["hourly"].to_list() == [Decimal("0.096")]
+    assert pages.refused().select("reason", "word").rows() == [
+        ("unknown_location", "AWS Local Zone without Region Code")
+    ]
+
+
+def test_rates_by_another_unit_or_of_a_new_family_of_plans_are_new(tmp_path):
+    rates = [("6C86BEPQVG73ZGGR", "0.07")]
+    body = savings_plans(
+        "us-east-1",
+        ("DAY", "ComputeSavingsPlans", "1yr", "No Upfront", rates),
+        ("NEW", "RackSavingsPlans", "1yr", "No Upfront", rates),
+        ("OLD", "ComputeSavingsPlans", "3yr", "No Upfront", rates),
+    ).replace(b'"Hrs"', b'"Days"', 1)
+    pages = (
+        LandedPages(tmp_path)
+        .add("prices", "us-east-1", price_list([line()]))
+        .add("savings_plans", "us-east-1", body)
+    )
+    plans = pages.table("prices").filter(purchase_option="savings_plan")
+    assert plans["term_months"].to_list() == [36]
+    assert sorted(pages.refused().select("reason", "word").rows()) == [
+        ("unknown_plan", "RackSavingsPlans"),
+        ("unknown_unit", "Days"),
+    ]
