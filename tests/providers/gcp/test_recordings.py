@@ -42,7 +42,7 @@ def test_gpus_of_a_machine_are_multiplied(tables: Tables) -> None:
 
 
 def test_prices_in_another_currency_are_refused(tables: Tables) -> None:
-    assert {row["reason"] for row in tables.refused} == {"not_usd"}
+    assert {row["reason"] for row in tables.refused} == {"unknown_currency"}
     assert len(tables.refused) == 4
     e2 = tables.prices("e2-standard-4")[("on_demand", 0)]
     assert (e2["hourly"], e2["price_reason"]) == (None, "core_sku_missing,ram_sku_missing")

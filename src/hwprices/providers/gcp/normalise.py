@@ -39,7 +39,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield Part("regions", region_rows)
     yield Part("zones", regions.zone_rows(zones, region_rows))
     types = instance_types.instance_type_rows(machines, sheets)
-    yield Part("instance_types", types, refused=machines.refused, counts=machines.counts)
+    yield Part("instance_types", types, refused=machines.refused)
     yield Part("availability", availability_rows(machines, requested))
 
     catalog = read_skus(pages)

@@ -149,7 +149,6 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
         },
         unsold=_unsold_frame(ordered, sheets),
         refused=quarantine.merge_refused([*refused, tpus.refused]),
-        counts=tpus.counts,
     )
 
 

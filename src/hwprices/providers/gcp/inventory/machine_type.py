@@ -51,7 +51,7 @@ class Machines:
     type, see ``machine_parts.PARTS_SCHEMA``. ``faults`` are the types whose parts are not all
     known, each with the reason that they have no price. ``unsold`` has the pairs instance_type,
     purchase_option that Google does not sell. ``refused`` has quarantine rows of types that are not
-    understood, ``counts`` how many others were left out, by reason.
+    understood.
     """
 
     types: list[MachineType]
@@ -60,4 +60,3 @@ class Machines:
     faults: Mapping[str, str]
     unsold: pl.DataFrame
     refused: pl.DataFrame
-    counts: Mapping[str, int]

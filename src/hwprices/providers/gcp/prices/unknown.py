@@ -32,9 +32,11 @@ _AFTER = re.compile(r"(?:(?: running| attached to [\w ]+? VMs(?: running)?)? in 
 
 
 def explain(description: str) -> Unknown:
-    """Return the reason and the word of a description that no rule matches."""
+    """Return the reason and the word of a description that ``Descriptions`` does not read."""
     if not description.strip():
         return Unknown("sku_without_name", None)
+    if _is_understood(description):  # by its form: it contradicts itself
+        return Unknown("unknown_grammar", description.partition(" in ")[0])
     term = _TERM.search(description)
     if term and _is_understood(f"{description[: term.start()]} for 1 Year"):
         return Unknown("unknown_term", term["term"])
