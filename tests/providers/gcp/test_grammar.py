@@ -549,7 +549,7 @@ def test_words_that_some_descriptions_leave_out_change_nothing(shorter: str, lon
             "unknown_location",
             "3rd Street",
         ),
-        # G26: a term that no column holds is never 1 or 3 years
+        # G25: a term that no column holds is never 1 or 3 years
         (
             "Commitment v1: N2 Cpu in Iowa for 2 Years",
             "CPU",

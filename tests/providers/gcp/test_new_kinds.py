@@ -1,6 +1,6 @@
 """What Google sells since the sheets were written: known rows stay, new ones are refused by name.
 
-docs/known-wrong-numbers.md G19 to G26.
+docs/known-wrong-numbers.md G19 to G25.
 """
 
 import json
@@ -255,6 +255,7 @@ def test_g23_z4d_has_no_price_and_unknown_disks(tmp_path: Path) -> None:
     spec = tables.instance_type("z4d-highmem-8-highlssd")
     assert (spec["series"], spec["local_disk_count"], spec["local_disk_gib"]) == ("z4d", None, None)
     assert words(tables) == {("unknown_series", "Z4D")}
+    assert sorted(row["dependants"] for row in tables.refused) == [0, 0, 0, 1]
     for name in ("prices", "instance_types"):
         assert validate.split(tables.table(name), TABLES[name], {}).refused.is_empty()
     assert tables.hourly("n2-standard-2") == Decimal("0.097118")
@@ -345,6 +346,7 @@ def price_of(listed: dict[str, Any]) -> dict[str, Any]:
         (lambda broken: broken.pop("description"), "sku_without_name", None),
         (lambda broken: broken.pop("category"), "sku_without_name", None),
         (lambda broken: broken.pop("serviceRegions"), "no_region", None),
+        (lambda broken: broken.update(serviceRegions=["mars"]), "unknown_location", "mars"),
         (lambda broken: broken.pop("pricingInfo"), "no_price", None),
         (lambda broken: broken.update(description=7), "unreadable_line", None),
         (lambda broken: broken.update(category=None), "unreadable_line", None),
@@ -379,11 +381,13 @@ def test_members_that_are_new_and_amounts_in_quotes_change_nothing(tmp_path: Pat
     zones["us-central1-a"][0] |= {"guestCpus": "2", "memoryMb": "8192", "newMember": 1}
     changed = normalise_skus(tmp_path / "changed", skus, zones)
     columns = ["price_id", "hourly", "price_reason", "flags"]
-    prices = [
-        tables.table("prices").select(columns).sort("price_id") for tables in (changed, plain)
+    before, after = (t.table("prices").select(columns).sort("price_id") for t in (plain, changed))
+    assert after.equals(before)
+    new = ["a", "newMember", "serviceLevel"]
+    assert sorted((r["table"], r["reason"], r["word"]) for r in changed.refused) == [
+        ("instance_types", "unknown_column", "newMember"),
+        *(("prices", "unknown_column", name) for name in [*new, "taxIncluded"]),
     ]
-    assert prices[0].equals(prices[1])
-    assert changed.refused == []
 
 
 def test_a_member_renamed_in_every_row_leaves_the_page_unread(tmp_path: Path) -> None:

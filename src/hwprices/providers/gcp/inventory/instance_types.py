@@ -5,7 +5,7 @@ https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedL
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ import polars as pl
 from msgspec import UNSET, UnsetType
 
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages
+from hwprices.providers import Pages, UnreadablePageError
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.accelerators import accelerator_columns, read_accelerator
 from hwprices.providers.gcp.inventory.machine_parts import (
@@ -24,7 +24,7 @@ from hwprices.providers.gcp.inventory.machine_parts import (
 )
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
 from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
-from hwprices.providers.gcp.listings import BrokenRow, decode_rows
+from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
@@ -125,8 +125,9 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
     refused: list[pl.DataFrame] = []
     described: dict[str, tuple[_MachineType, Page]] = {}
     for page in pages.of(kinds.MACHINE_TYPES):
-        items, broken = _listed_types(pages, page)
+        items, broken, new_members = _listed_types(pages, page)
         refused += [_refused(fault, page) for fault in broken]
+        refused.append(refused_members(new_members, page, "instance_types"))
         for zone, listed in items:
             offers.append(_Offer(zone, listed.name, page))
             first = described.get(listed.name)
@@ -140,6 +141,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
         offers.append(_Offer(zone, tpu_slice.name, tpu_slice.page))
         types.setdefault(tpu_slice.name, tpu_slice)
     ordered = [types[name] for name in sorted(types)]
+    refused += _unknown_series(ordered)
     return Machines(
         types=ordered,
         offers=_offers_frame(offers),
@@ -154,9 +156,13 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
 
 def _listed_types(
     pages: Pages, page: Page
-) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow]]:
-    """Return the types of a page with their zones, and the rows that describe no machine."""
-    listing, broken = decode_rows(
+) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow], list[str]]:
+    """Return the types of a page with their zones, rows that describe no machine, new members.
+
+    Raises:
+        UnreadablePageError: the page is not an aggregated list, or most rows describe no machine.
+    """
+    listing = decode_rows(
         pages,
         page,
         _AggregatedList,
@@ -167,15 +173,17 @@ def _listed_types(
         ],
         row_type=_MachineType,
     )
-    items = []
-    for scope, zone in listing.items.items():
+    items, broken = [], list(listing.broken)
+    for scope, zone in listing.page.items.items():
         for listed in zone.machine_types:
             fault = _impossible_figures(listed)
             if fault:
                 broken.append(BrokenRow(msgspec.to_builtins(listed), fault))
             else:
                 items.append((scope.removeprefix("zones/"), listed))
-    return items, broken
+    if len(broken) > len(items):
+        raise UnreadablePageError(page, broken[0].message)
+    return items, broken, listing.new_members
 
 
 def _refused(fault: BrokenRow, page: Page) -> pl.DataFrame:
@@ -225,6 +233,22 @@ def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineTy
         disk_count=_disk_count(listed, disks),
         deprecated=bool(listed.deprecated),
     )
+
+
+def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
+    """Yield a quarantine row of each series whose machines have no price for it."""
+    unknown = {m.series.name: m.page for m in reversed(types) if not m.series.known}
+    for series, page in unknown.items():
+        names = [machine.name for machine in types if machine.series.name == series]
+        frame = pl.LazyFrame({"provider": ["gcp"], "series": [series]})
+        yield quarantine.refused(
+            frame.with_columns(*origin(page)),
+            table="prices",
+            reason="unknown_series",
+            message=f"no SKUs are known for the series {series}: {', '.join(names)}",
+            word=pl.lit(series.upper()),
+            dependants=pl.lit(len(names)),
+        ).collect()
 
 
 _IMPOSSIBLE = "impossible "

@@ -118,7 +118,7 @@ def refused_rows(
     quarantined = quarantine.refused(
         rows, table="prices", reason=pl.col("refused"), message=message, word=pl.col("word")
     )
-    return quarantine.merge_refused([quarantined.collect()])
+    return quarantine.merge_refused([quarantined.collect(), catalog.new_members])
 
 
 def by_region(

@@ -19,7 +19,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.machine_parts import ANY_SERIES, OWN_LOCAL_SSD_SKU
-from hwprices.providers.gcp.listings import BrokenRow, decode_rows
+from hwprices.providers.gcp.listings import BrokenRow, Listing, decode_rows, refused_members
 from hwprices.providers.gcp.prices.classify import OutOfScope, classify
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
@@ -27,6 +27,7 @@ from hwprices.providers.gcp.prices.grammar import (
     PricedComponent,
     Unknown,
 )
+from hwprices.rows import quarantine
 from hwprices.rows.lists import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
@@ -205,12 +206,13 @@ class SkuCatalog:
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units and nanos, and effective_from as a time. ``counts`` says how many others
-    there were, by reason.
+    units) instead of units and nanos, and effective_from as a time. ``new_members`` has quarantine
+    rows of members that are not known. ``counts`` says how many others there were, by reason.
     """
 
     components: pl.DataFrame
     refused: pl.DataFrame
+    new_members: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -230,6 +232,10 @@ class _Price(msgspec.Struct, frozen=True, gc=False):
     units: int | None = None
     nanos: int | None = None
     effective_from: str | None = None
+
+
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+|global")
+"""What ids of regions look like. A rate of the area "us" reaches no machine."""
 
 
 class _Line(msgspec.Struct, frozen=True, gc=False):
@@ -252,9 +258,12 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
             return self.meaning.reason, self.meaning.word
         if not self.sku.sku_id:
             return "sku_without_name", None
-        if not self.sku.regions and self.meaning.component.kind != "license":
-            return "no_region", None
-        return self.price.fault, self.price.word
+        if self.price.fault or self.meaning.component.kind == "license":
+            return self.price.fault, self.price.word
+        regions = self.sku.regions
+        if not any(_REGION.fullmatch(region) for region in regions):
+            return ("unknown_location", regions[0]) if regions else ("no_region", None)
+        return None, None
 
 
 def read_skus(pages: Pages) -> SkuCatalog:
@@ -267,25 +276,25 @@ def read_skus(pages: Pages) -> SkuCatalog:
     frames: list[pl.DataFrame] = []
     counts: Counter[str] = Counter()
     descriptions = Descriptions()
+    members: list[pl.DataFrame] = []
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            lines, broken = _read_page(pages, page, descriptions, counts)
-            frames.append(_broken_frame(broken).with_columns(origin(page)))
+            listing = _decode(pages, page)
+            lines = _lines(listing.page.skus, descriptions, counts)
+            frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
+            members.append(refused_members(listing.new_members, page, "prices"))
             frames.append(_frame(lines).with_columns(origin(page)))
     frame = _with_price(pl.concat(frames))
     refused = frame.filter(pl.col("refused").is_not_null())
     components = frame.filter(pl.col("refused").is_null()).drop("refused")
-    return SkuCatalog(components, refused, dict(counts))
+    return SkuCatalog(components, refused, quarantine.merge_refused(members), dict(counts))
 
 
 _NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
-def _read_page(
-    pages: Pages, page: Page, descriptions: Descriptions, counts: Counter[str]
-) -> tuple[list[_Line], list[BrokenRow]]:
-    """Return the SKUs that sell a component or are not understood; count the others."""
-    listing, broken = decode_rows(
+def _decode(pages: Pages, page: Page) -> Listing[SkuList]:
+    return decode_rows(
         pages,
         page,
         SkuList,
@@ -294,8 +303,12 @@ def _read_page(
         rows=lambda document: [_without_extras(document["skus"])],
         row_type=_Sku,
     )
+
+
+def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str]) -> list[_Line]:
+    """Return the SKUs that sell a component or are not understood; count the others."""
     lines = []
-    for sku in listing.skus:
+    for sku in skus:
         category = _NO_CATEGORY if sku.category is UNSET else sku.category
         meaning = classify(
             sku.description,
@@ -314,7 +327,7 @@ def _read_page(
                 counts[f"{_NOT_A_MACHINE_PRICE}included_local_ssd"] += 1
             else:
                 lines.append(line)
-    return lines, broken
+    return lines
 
 
 def _is_included(line: _Line) -> bool:
