@@ -86,10 +86,8 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
 
 def _readable(message: pl.Expr) -> pl.Expr:
     """Show hidden characters as a box, and keep a message short; the row has the values whole."""
-    return (
-        message.cast(pl.String)
-        .str.slice(0, MAX_MESSAGE)
-        .str.replace_all(HIDDEN_CHARACTERS, "\N{REPLACEMENT CHARACTER}")
+    return message.cast(pl.String).str.slice(0, MAX_MESSAGE).str.replace_all(
+        HIDDEN_CHARACTERS, "\N{REPLACEMENT CHARACTER}"
     )
 
 
