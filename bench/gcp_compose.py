@@ -255,8 +255,8 @@ def compose_all(folder: str) -> int:
     """Compose the prices of all machines, without and with a license; returns their number."""
     pages, sheets = landed(folder), Sheets.load()
     machines = read_machines(pages, sheets)
-    rates = build_rates(read_skus(pages), sheets)
-    linux = add_flexible(compose(machines, rates), machines, sheets)
+    rates = build_rates(read_skus(pages))
+    linux = add_flexible(compose(machines, rates, machines.faults), machines, sheets)
     return linux.prices.height + add_licenses(machines, rates, linux).prices.height
 
 

@@ -153,21 +153,6 @@ class GcpTpu(Table):
         metadata = {"key": ["machine_accelerator"]}
 
 
-class GcpPlaces(Table):
-    """Which of two SKUs for one component holds, where the catalog has it under two place names."""
-
-    region: pl.String = column("Region.", str_matches=ID_PATTERN)
-    preferred: pl.String = column("Place name of the SKU that holds.")
-    over: pl.String = column("Place name of the SKU that is dropped beside it.")
-    why: pl.String = column("Why the preferred name is the region's own.")
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
-
-    class Config:
-        name = "gcp_places"
-        metadata = {"key": ["region", "over"]}
-
-
 class GcpRegions(Table):
     """Where each region is."""
 
@@ -227,7 +212,7 @@ GCP_SHEETS: dict[str, type[Table]] = {
     table_name(model): model
     for model in (
         *(GcpSeries, GcpLocalSsd, GcpNotSold, GcpNetwork, GcpBilledVcpus),
-        *(GcpTpu, GcpPlaces, GcpRegions, GcpCustom, GcpDiscounts),
+        *(GcpTpu, GcpRegions, GcpCustom, GcpDiscounts),
     )
 }
 """Every sheet of Google Cloud's rules by the name of its file."""

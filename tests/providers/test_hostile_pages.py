@@ -253,13 +253,13 @@ def hostile_sku(**price: Any) -> bytes:
     [
         ({"currencyCode": "USD", "units": "-5"}, "unreadable_price"),
         ({"currencyCode": "USD", "units": "99999999999999999999999"}, "unreadable_price"),
-        ({"currencyCode": "XYZ", "units": "99999999999999999999999"}, "not_usd"),
+        ({"currencyCode": "XYZ", "units": "99999999999999999999999"}, "unknown_currency"),
         ({"currencyCode": "USD", "nanos": -1}, "unreadable_price"),
         ({"currencyCode": "USD", "units": "five"}, "unreadable_price"),
         ({"currencyCode": "USD", "units": [], "nanos": 1}, "unreadable_price"),
         ({"currencyCode": "USD", "units": True}, "unreadable_price"),
         ({"currencyCode": "USD", "units": "0", "nanos": 0.5}, "unreadable_price"),
-        ({}, "not_usd"),
+        ({}, "no_currency"),
     ],
 )
 def test_a_hostile_amount_of_a_sku_is_quarantined(tmp_path: Path, price, reason) -> None:

@@ -42,7 +42,7 @@ def loads(content: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
+def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
     """Refuse JSON with a name twice in one object.
 
     For pages that a decoder reads which keeps the last of two members without a word. Takes 10 to
@@ -54,6 +54,9 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
         decoded: what msgspec made of it. Its structs leave out members that are absent
             (``omit_defaults``) and may declare what nobody reads, so that it is counted.
 
+    Returns:
+        Whether it is known that ``decoded`` has every name of ``content``.
+
     Raises:
         ValueError: a name comes twice in one object.
         RecursionError: it is nested too deep.
@@ -61,7 +64,7 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
     if decoded is not None:
         names = count_names(content)
         if names is not None and names == count_names(msgspec.json.encode(decoded)):
-            return
+            return True
     json.loads(
         content.decode("utf-8-sig"),
         parse_float=_nothing,
@@ -69,6 +72,7 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> None:
         parse_constant=_nothing,
         object_pairs_hook=_object,
     )
+    return False
 
 
 def count_names(content: bytes) -> int | None:

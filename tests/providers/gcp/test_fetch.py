@@ -437,7 +437,8 @@ def test_the_documented_settings_are_enough(
 ) -> None:
     """Plan, fetch, record and stage with variables alone, as the flows do.
 
-    SKUs that are not understood in other regions do not count against the limit.
+    SKUs that are not understood in other regions are not those of the run. The member that the
+    client does not know is in three lists.
     """
     two_pages(server, Reply(b"{}", status=429, headers={"Retry-After": "0"}))
     elsewhere = [
@@ -460,7 +461,7 @@ def test_the_documented_settings_are_enough(
     assert {f.key for f in staged.files if f.table == "prices"} == {
         "prices/gcp/us-central1.parquet"
     }
-    assert staged.quarantined == {}
+    assert staged.quarantined == {"unknown_column": 3}
 
 
 def test_an_unreachable_vendor_is_one_clear_line(

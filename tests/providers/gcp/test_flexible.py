@@ -232,4 +232,4 @@ def _machines(*names: str) -> Machines:
         for name in names
     ]
     empty = pl.DataFrame(schema={"instance_type": pl.String, "purchase_option": pl.String})
-    return Machines(types, empty, empty, empty, empty, {})
+    return Machines(types, empty, empty, {}, empty, empty)

@@ -14,6 +14,7 @@ from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
     NotAMachinePrice,
     PricedComponent,
+    Unknown,
 )
 
 PLACES = [
@@ -30,7 +31,7 @@ PLACES = [
 USAGE = {"on_demand": "OnDemand", "spot": "Preemptible"}
 
 
-Meaning = PricedComponent | NotAMachinePrice | OutOfScope | None
+Meaning = PricedComponent | NotAMachinePrice | OutOfScope | Unknown
 
 
 def classified(
@@ -321,6 +322,56 @@ def priced(series: str, component: str, option: str, term: int, place: str) -> P
             "OnDemand",
             ("tpu", "tpu:v3-pod", "on_demand", 0),
         ),
+        # The Cloud TPU service, https://cloud.google.com/skus: SKU 3B3D-4CB4-AECC and others
+        ("TPU-v2 Accelerator USA", "TPU", "OnDemand", ("tpu", "tpu:v2", "on_demand", 0)),
+        ("Tpu-v4 Pod Accelerator USA", "TPU", "OnDemand", ("tpu", "tpu:v4-pod", "on_demand", 0)),
+        ("Preemptible TPU-v3 Accelerator EMEA", "TPU", "Preemptible", ("tpu", "tpu:v3", "spot", 0)),
+        ("Tpu-v5p running in Columbus", "TPU", "OnDemand", ("tpu", "tpu:v5p", "on_demand", 0)),
+        ("TPU7x running in Americas", "TPU", "OnDemand", ("tpu", "tpu:v7x", "on_demand", 0)),
+        ("TPU v7x running in Americas", "TPU", "OnDemand", ("tpu", "tpu:v7x", "on_demand", 0)),
+        (
+            "TPU7x attached to Spot Preemptible VMs running in Americas",
+            "TPU",
+            "Preemptible",
+            ("tpu", "tpu:v7x", "spot", 0),
+        ),
+        (
+            "Commitment v1: TPU7x running in Americas for 3 Years",
+            "TPU",
+            "Commit3Yr",
+            ("tpu", "tpu:v7x", "committed_use", 36),
+        ),
+        (
+            "DWS Defined Duration TPU7x running in Americas",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v7x", "dws_defined_duration", 0),
+        ),
+        (
+            "Reserved TPU7x in Iowa in Calendar Mode",
+            "TPU",
+            "OnDemand",
+            ("tpu", "tpu:v7x", "dws_calendar", 0),
+        ),
+        ("TPU8t running in Iowa", "TPU", "OnDemand", ("tpu", "tpu:v8t", "on_demand", 0)),
+        (
+            "Commitment: Compute optimized Core running in Americas for 1 Year",
+            "CPU",
+            "Commit1Yr",
+            ("c2", "core", "committed_use", 12),
+        ),
+        (
+            "Commitment v1: N2 Cpu in Iowa for 5 Years",
+            "CPU",
+            "Commit5Yr",
+            ("n2", "core", "committed_use", 60),
+        ),
+        (
+            "M4NUltramem224Instance Ram running in Iowa",
+            "RAM",
+            "OnDemand",
+            ("m4nultramem224", "ram", "on_demand", 0),
+        ),
     ],
 )
 def test_what_a_description_says(
@@ -406,36 +457,136 @@ def test_words_that_some_descriptions_leave_out_change_nothing(shorter: str, lon
 
 
 @pytest.mark.parametrize(
-    ("description", "group", "usage"),
+    ("description", "group", "usage", "reason", "word"),
     [
+        # G11, G23: one word for all SKUs of a series
+        ("N5 Instance Core running in Iowa", "CPU", "OnDemand", "unknown_series", "N5"),
         (
-            "N5 Instance Core running in Iowa",
+            "Z4D-HIGHMEM-HIGHLSSD Instance Local SSD running in Iowa",
+            "LocalSSD",
+            "OnDemand",
+            "unknown_series",
+            "Z4D",
+        ),
+        (
+            "Spot Preemptible Z4M Instance Ram running in Tokyo",
+            "RAM",
+            "Preemptible",
+            "unknown_series",
+            "Z4M",
+        ),
+        ("Commitment v1: E4 Cpu in Iowa for 1 Year", "CPU", "Commit1Yr", "unknown_series", "E4"),
+        # the series is known, and the rest of the name is not
+        (
+            "M4N Ultramem 448 Instance Core running in Iowa",
             "CPU",
             "OnDemand",
-        ),  # G11: an unknown series
-        ("Turbo N2 Instance Core running in Iowa", "CPU", "OnDemand"),
-        ("N2 Instance Core", "CPU", "OnDemand"),
-        ("N2 Instance Core running in Iowa", "RAM", "OnDemand"),  # the group says something else
+            "unknown_series",
+            "M4N Ultramem 448",
+        ),
+        (
+            "Turbo N2 Instance Core running in Iowa",
+            "CPU",
+            "OnDemand",
+            "unknown_grammar",
+            "Turbo N2 Instance Core",
+        ),
+        ("N2 Instance Core", "CPU", "OnDemand", "unknown_grammar", "N2 Instance Core"),
+        # the group or the usage type says something else
+        (
+            "N2 Instance Core running in Iowa",
+            "RAM",
+            "OnDemand",
+            "unknown_grammar",
+            "N2 Instance Core running (RAM, OnDemand)",
+        ),
         (
             "N2 Instance Core running in Iowa",
             "CPU",
-            "Preemptible",
-        ),  # the usage type says something else
-        ("N2 Instance Core running in Iowa", "CPU", "Commit1Yr"),
-        ("Commitment v1: N2 Cpu in Iowa for 1 Year", "CPU", "Commit3Yr"),
+            "Commit1Yr",
+            "unknown_grammar",
+            "N2 Instance Core running (CPU, Commit1Yr)",
+        ),
+        (
+            "Commitment v1: N2 Cpu in Iowa for 1 Year",
+            "CPU",
+            "Commit3Yr",
+            "unknown_grammar",
+            "Commitment v1: N2 Cpu (CPU, Commit3Yr)",
+        ),
         (
             "Spot Preemptible Nvidia L4 GPU attached to DWS Defined Duration VMs running in Iowa",
             "GPU",
             "OnDemand",
+            "unknown_grammar",
+            "Spot Preemptible Nvidia L4 GPU attached to DWS Defined Duration VMs running",
         ),
-        ("Nvidia L40 GPU running in Iowa", "GPU", "OnDemand"),
-        ("A4 Nvidia B200 (1 gpu slice) in Seoul in Calendar Mode", "GPU", "OnDemand"),
-        ("Commitment v1: N2 Cpu in Iowa for 2 Years", "CPU", "Commit1Yr"),
-        ("", "CPU", "OnDemand"),
+        (
+            "Nvidia L40 GPU attached to Spot Preemptible VMs running in Iowa",
+            "GPU",
+            "Preemptible",
+            "unknown_grammar",
+            "Nvidia L40 GPU",
+        ),
+        (
+            "A4 Nvidia B200 (1 gpu slice) in Seoul in Calendar Mode",
+            "GPU",
+            "OnDemand",
+            "unknown_grammar",
+            "A4 Nvidia B200 (1 gpu slice)",
+        ),
+        (
+            "VM state: preserved local SSD in Bangkok",
+            "LocalSSD",
+            "OnDemand",
+            "unknown_grammar",
+            "VM state: preserved local SSD",
+        ),
+        (
+            "N2 Instance Core running in 3rd Street",
+            "CPU",
+            "OnDemand",
+            "unknown_location",
+            "3rd Street",
+        ),
+        # G25: a term that no column holds is never 1 or 3 years
+        (
+            "Commitment v1: N2 Cpu in Iowa for 2 Years",
+            "CPU",
+            "Commit1Yr",
+            "unknown_term",
+            "2 Years",
+        ),
+        (
+            "Commitment v1: N2 Cpu in Iowa for 18 Months",
+            "CPU",
+            "Commit18Mo",
+            "unknown_term",
+            "18 Months",
+        ),
+        ("Commitment v1: N2 Cpu in Iowa for 5 Years", "CPU", "Commit3Yr", "unknown_grammar", None),
+        ("", "CPU", "OnDemand", "sku_without_name", None),
+        ("N2 Instance Core running in Iowa", "", "OnDemand", "sku_without_name", None),
+        ("N2 Instance Core running in Iowa", "CPU", "", "sku_without_name", None),
     ],
 )
-def test_what_is_not_understood_is_not_guessed_at(description: str, group: str, usage: str) -> None:
-    assert classified(description, group, usage) is None
+def test_what_is_not_understood_is_not_guessed_at(
+    description: str, group: str, usage: str, reason: str, word: str | None
+) -> None:
+    meaning = classified(description, group, usage)
+    assert isinstance(meaning, Unknown)
+    assert meaning.reason == reason
+    if word or reason == "sku_without_name":
+        assert meaning.word == word
+
+
+def test_a_family_that_is_new_is_read_by_its_description() -> None:
+    known = "N2 Instance Core running in Iowa"
+    assert classified(known, "CPU", family="Machines") == Unknown(
+        "unknown_grammar", "N2 Instance Core running (CPU, OnDemand)"
+    )
+    assert classified(known, "CPU", family="") == Unknown("sku_without_name", None)
+    assert classified("Filestore in Iowa", "X", family="Files") == OutOfScope("Files")
 
 
 @pytest.mark.parametrize(
@@ -455,7 +606,7 @@ def test_a_license_with_an_unknown_number_is_not_understood(description: str) ->
 def test_a_license_must_be_one_by_its_category_too(family: str, usage: str) -> None:
     fee = "Licensing Fee for Windows Server 2025 Datacenter Edition on VM"
     assert isinstance(classified(fee, "Google", family="License"), PricedComponent)
-    assert classified(fee, "Google", usage, family) is None
+    assert isinstance(classified(fee, "Google", usage, family), Unknown)
 
 
 def test_windows_rhel_and_sles() -> None:
@@ -657,7 +808,7 @@ def test_the_patterns_of_another_project_are_matched_or_listed(shared: Path) -> 
             for text in described(row["SKU_DESCRIPTION"])
         ]
         best = next((p for p in read if isinstance(p, PricedComponent)), None) or next(
-            (p for p in read if p is not None), None
+            (p for p in read if not isinstance(p, Unknown)), None
         )
         assert best is not None, row
         tally["priced" if isinstance(best, PricedComponent) else best.reason] += 1

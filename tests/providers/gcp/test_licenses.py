@@ -61,8 +61,10 @@ def test_each_machine_pays_the_license_of_its_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_turned", [False, True])
-def test_two_skus_of_one_license_must_agree(tmp_path: Path, is_turned: bool) -> None:
-    """Those that do not are refused; of those that do, the first id stands in the row."""
+def test_of_two_skus_of_one_license_the_more_expensive_counts(
+    tmp_path: Path, is_turned: bool
+) -> None:
+    """Of two that agree, the row has the first id."""
     fees = [
         fee("Windows Server 2025 Datacenter Edition on VM", "0.046", sku_id="B"),
         fee("Windows Server 2025 Datacenter Edition (CPU cost)", "0.046", sku_id="A"),
@@ -74,8 +76,12 @@ def test_two_skus_of_one_license_must_agree(tmp_path: Path, is_turned: bool) -> 
     tables = normalise_skus(tmp_path, [*n2_skus(), *fees], n2_zones())
     row = tables.prices("n2-standard-2", os="windows")[("on_demand", 0)]
     assert tables.components(row["price_id"])["license"]["sku_id"] == "A"
-    assert tables.prices("n2-standard-2", os="rhel") == {}
-    assert [refused["reason"] for refused in tables.refused] == ["ambiguous_sku"] * 2
+    assert row["flags"] == []
+    rhel = tables.prices("n2-standard-2", os="rhel")[("on_demand", 0)]
+    license_line = tables.components(rhel["price_id"])["license"]
+    assert (license_line["sku_id"], license_line["unit_price"]) == ("D", Decimal("0.0145"))
+    assert rhel["flags"] == ["higher_of_two_skus"]
+    assert tables.refused == []
 
 
 def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:

@@ -15,60 +15,72 @@ def shuffled(skus: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return orders
 
 
-def test_g9_the_regions_own_name_holds_in_any_order(tmp_path: Path) -> None:
-    tokyo = [
-        sku(
-            "Memory-optimized Instance Core running in Tokyo", "0.0426", regions=["asia-northeast1"]
-        ),
-        sku(
-            "Memory-optimized Instance Core running in Japan",
-            "0.0426489",
-            regions=["asia-northeast1"],
-        ),
-        sku(
-            "Memory-optimized Instance Ram running in Tokyo", "0.0062", regions=["asia-northeast1"]
-        ),
-        sku("N2 Instance Core running in Virginia", "0.9", regions=["us-east4"]),
-        sku("N2 Instance Core running in Northern Virginia", "0.035", regions=["us-east4"]),
-        sku(
-            "N2 Instance Ram running in Virginia", "0.0047", regions=["us-east4"]
-        ),  # has only the old name, so it is kept
+def m1_skus(place: str, core: str, ram: str, **more: Any) -> list[dict[str, Any]]:
+    mode = "Spot Preemptible " if more.get("usage") == "Preemptible" else ""
+    words = f"{mode}Memory-optimized Instance"
+    more = {"regions": ["us-east4"], **more}
+    return [
+        sku(f"{words} Core running in {place}", core, **more),
+        sku(f"{words} Ram running in {place}", ram, **more),
     ]
-    zones = {
-        "asia-northeast1-a": [machine_type("m1-ultramem-40", 40, 984064)],
-        "us-east4-a": [machine_type("n2-standard-2", 2, 8192)],
-    }
-    for i, order in enumerate(shuffled(tokyo)):
-        tables = normalise_skus(tmp_path / str(i), order, zones)
-        assert tables.hourly("m1-ultramem-40", region="asia-northeast1") == 40 * Decimal(
-            "0.0426"
-        ) + 961 * Decimal("0.0062")
-        assert tables.hourly("n2-standard-2", region="us-east4") == 2 * Decimal(
-            "0.035"
-        ) + 8 * Decimal("0.0047")
-        assert tables.refused == []
 
 
-def test_g9_a_contradiction_that_no_rule_decides_is_refused(tmp_path: Path) -> None:
+def test_g9_the_more_expensive_of_two_skus_of_a_region_holds_in_any_order(tmp_path: Path) -> None:
+    """Google bills m1-ultramem-40 in us-east4 as Virginia: 40 × 0.00826 + 961 × 0.001212."""
+    skus = [
+        *m1_skus("Virginia", "0.00826", "0.001212", usage="Preemptible"),
+        *m1_skus("Northern Virginia", "0.00617", "0.00095", usage="Preemptible"),
+        *m1_skus("Northern Virginia", "0.0392", "0.0058"),
+    ]
+    zones = {"us-east4-a": [machine_type("m1-ultramem-40", 40, 984064)]}
+    for i, order in enumerate(shuffled(skus)):
+        prices = normalise_skus(tmp_path / str(i), order, zones).prices(
+            "m1-ultramem-40", "us-east4"
+        )
+        assert {key: (row["hourly"], row["flags"]) for key, row in prices.items()} == {
+            ("spot", 0): (Decimal("1.495132"), ["higher_of_two_skus"]),
+            ("on_demand", 0): (Decimal("7.1418"), []),
+        }
+
+
+@pytest.mark.parametrize("regions", [["us-east4"], ["us-east4", "us-central1"]])
+def test_g9_the_regions_own_sku_goes_before_that_of_a_continent(
+    tmp_path: Path, regions: list[str]
+) -> None:
+    skus = [
+        *m1_skus("Americas", "0.05", "0.009", regions=regions),
+        *m1_skus("Northern Virginia", "0.0392", "0.0058"),
+    ]
+    zones = {"us-east4-a": [machine_type("m1-ultramem-40", 40, 984064)]}
+    for i, order in enumerate(shuffled(skus)):
+        prices = normalise_skus(tmp_path / str(i), order, zones).prices(
+            "m1-ultramem-40", "us-east4"
+        )
+        row = prices[("on_demand", 0)]
+        assert (row["hourly"], row["flags"]) == (Decimal("7.1418"), [])
+
+
+def test_g9_two_skus_of_one_name_are_the_more_expensive(tmp_path: Path) -> None:
+    """Also under a flexible commitment, and with a license."""
     first, second = (
-        sku(
-            "N2 Instance Core running in Singapore",
-            price,
-            regions=["asia-southeast1"],
-            sku_id=price,
-        )
-        for price in ("0.03", "0.04")
+        sku("N2 Instance Core running in Iowa", price, sku_id=price) for price in ("0.03", "0.04")
     )
-    ram = sku("N2 Instance Ram running in Singapore", "0.004", regions=["asia-southeast1"])
-    for i, order in enumerate(shuffled([first, second, ram])):
-        tables = normalise_skus(
-            tmp_path / str(i),
-            order,
-            {"asia-southeast1-a": [machine_type("n2-standard-2", 2, 8192)]},
-        )
-        row = tables.prices("n2-standard-2", "asia-southeast1")[("on_demand", 0)]
-        assert (row["hourly"], row["price_reason"]) == (None, "core_sku_ambiguous")
-        assert [r["reason"] for r in tables.refused] == ["ambiguous_sku", "ambiguous_sku"]
+    ram = sku("N2 Instance Ram running in Iowa", "0.004")
+    fee = sku(
+        "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
+        "0.046",
+        family="License",
+        group="Google",
+    )
+    for i, order in enumerate(shuffled([first, second, ram, fee])):
+        tables = normalise_skus(tmp_path / str(i), order, n2_zones())
+        row = tables.prices("n2-standard-2")[("on_demand", 0)]
+        assert (row["hourly"], row["flags"]) == (Decimal("0.112"), ["higher_of_two_skus"])
+        assert tables.components(row["price_id"])["core"]["sku_id"] == "0.04"
+        flags = [price["flags"] for price in tables.table("prices").to_dicts()]
+        assert len(flags) == 6  # Linux and Windows, on demand and flexible for 1 and 3 years
+        assert all("higher_of_two_skus" in of_row for of_row in flags)
+        assert tables.refused == []
 
 
 def test_g9_two_skus_that_agree_are_one(tmp_path: Path) -> None:
@@ -85,19 +97,21 @@ def test_g9_two_skus_that_agree_are_one(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("part", "units"), [("Core", ("h", "mo")), ("Ram", ("GiBy.h", "GBy.h"))])
-def test_equal_numbers_for_different_units_contradict_each_other(
-    tmp_path: Path, part: str, units: tuple[str, str]
+@pytest.mark.parametrize(
+    ("part", "units", "dearer"),
+    [("Core", ("h", "mo"), "h"), ("Ram", ("GiBy.h", "GBy.h"), "GBy.h")],
+)
+def test_g9_prices_of_different_units_are_compared_by_the_hour_and_gib(
+    tmp_path: Path, part: str, units: tuple[str, str], dearer: str
 ) -> None:
-    """0.03 for an hour is not 0.03 for a month."""
+    """0.03 for a month is less than for an hour, and for a GiB less than for a decimal GB."""
     description = f"N2 Instance {part} running in Iowa"
     skus = [sku(description, "0.03", unit=unit, sku_id=unit) for unit in units]
     others = [one for one in n2_skus() if f" {part} " not in one["description"]]
     tables = normalise_skus(tmp_path, [*skus, *others], n2_zones())
     row = tables.prices("n2-standard-2")[("on_demand", 0)]
-    reason = f"{part.lower()}_sku_ambiguous"
-    assert (row["hourly"], row["price_reason"]) == (None, reason)
-    assert [r["reason"] for r in tables.refused] == ["ambiguous_sku", "ambiguous_sku"]
+    assert tables.components(row["price_id"])[part.lower()]["sku_id"] == dearer
+    assert row["flags"] == ["higher_of_two_skus"]
 
 
 def test_g10_europe_west1_is_not_the_beginning_of_europe_west10(tmp_path: Path) -> None:

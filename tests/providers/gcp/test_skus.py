@@ -17,10 +17,9 @@ from tests.helpers.gcp_pages import (
     sku,
 )
 
-from hwprices.errors import HwpricesError
 from hwprices.providers import UnreadablePageError
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.skus import UNKNOWN_FLOOR, SkuList
+from hwprices.providers.gcp.prices.skus import SkuList
 
 
 def test_g5_c2_for_many_regions_and_with_instance(tmp_path: Path) -> None:
@@ -118,7 +117,7 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> 
     )
     assert sorted(r["reason"] for r in tables.refused) == [
         "no_price",
-        "not_usd",
+        "unknown_currency",
         "unknown_unit",
         "zero_price",
     ]
@@ -168,7 +167,7 @@ def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     )
     assert [
         (r["reason"], r["table"], "N9 Instance Core" in r["message"]) for r in tables.refused
-    ] == [("unknown_grammar", "prices", True)]
+    ] == [("unknown_series", "prices", True)]
     assert '"sku_id":"ODD"' in tables.refused[0]["row"]
     assert tables.counts == {
         "not_a_machine_price:reserved": 1,
@@ -176,24 +175,15 @@ def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     }
 
 
-def test_g11_too_many_unknown_fail_the_provider(tmp_path: Path) -> None:
+def test_g11_however_many_are_unknown_the_known_are_priced(tmp_path: Path) -> None:
+    """There is no limit on new kinds: 100 SKUs of a new series beside 2 of N2 are one word."""
     unknown = [
-        sku(f"N9 Instance Core running in place {i}", "0.03", sku_id=str(i))
-        for i in range(UNKNOWN_FLOOR + 1)
+        sku(f"N9 Instance Core running in place {i}", "0.03", sku_id=str(i)) for i in range(100)
     ]
-    with pytest.raises(HwpricesError, match="21 of 23 machine SKUs are not understood"):
-        normalise_skus(tmp_path / "21", [*n2_skus(), *unknown], n2_zones())
-    assert (
-        len(normalise_skus(tmp_path / "20", [*n2_skus(), *unknown[1:]], n2_zones()).refused) == 20
-    )
-    # Of 460, 23 are 5 %; those that are no price of a machine were understood, too.
-    others = [sku("Reserved N2 Core in Iowa", "0")] * 435
-    more = [{**unknown[0], "skuId": f"more{number}"} for number in range(3)]
-    with pytest.raises(HwpricesError, match="24 of 461 machine SKUs are not understood"):
-        normalise_skus(tmp_path / "24", [*n2_skus(), *others, *unknown, *more], n2_zones())
-    allowed = [*unknown, *more[:2]]
-    tables = normalise_skus(tmp_path / "23", [*n2_skus(), *others, *allowed], n2_zones())
-    assert len(tables.refused) == 23
+    tables = normalise_skus(tmp_path, [*n2_skus(), *unknown], n2_zones())
+    assert tables.hourly("n2-standard-2") == Decimal("0.097118")
+    assert {(row["reason"], row["word"]) for row in tables.refused} == {("unknown_series", "N9")}
+    assert len(tables.refused) == 100
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hwprices.providers.gcp.prices.components import component_price_rows
 from hwprices.providers.gcp.prices.compose import compose
 from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
+from hwprices.providers.gcp.prices.named import named_by_refused
 from hwprices.providers.gcp.prices.rates import build_rates
 from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
@@ -24,7 +25,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
 
     Raises:
         HwpricesError: there is no page of the SKU catalog, a page is not what it should be, a
-            requested region does not exist, or too many SKUs are not understood.
+            requested region does not exist, or most rows of a page cannot be read.
     """
     _check_catalog(pages)
     sheets = sheets or Sheets.load()
@@ -38,19 +39,20 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield Part("regions", region_rows)
     yield Part("zones", regions.zone_rows(zones, region_rows))
     types = instance_types.instance_type_rows(machines, sheets)
-    yield Part("instance_types", types, refused=machines.refused, counts=machines.counts)
+    yield Part("instance_types", types, refused=machines.refused)
     yield Part("availability", availability_rows(machines, requested))
 
     catalog = read_skus(pages)
-    rates = build_rates(catalog, sheets)
-    composed_linux = compose(machines, rates, _unfetched_parts(pages))
+    rates = build_rates(catalog)
+    faults = {**named_by_refused(catalog.refused, machines), **machines.faults}
+    composed_linux = compose(machines, rates, faults, _unfetched_parts(pages))
     linux = add_flexible(composed_linux, machines, sheets)
     licensed = add_licenses(machines, rates, linux)
     composed = rows.composed_prices(linux, licensed, machines)
     prices = rows.price_rows(composed)
     ids = composed.select("offer", "os", "region", prices["price_id"])
     components = component_price_rows(rates.rates, sheets)
-    refused = rows.refused_rows(catalog, rates, licensed, requested)
+    refused = rows.refused_rows(catalog, licensed, requested)
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
     yield from rows.price_component_parts(ids, linux, licensed, requested)
     yield from rows.by_region("component_prices", components, requested)

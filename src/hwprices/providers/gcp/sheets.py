@@ -21,13 +21,17 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Series:
-    """The series whose SKUs price a machine type, and its CPU as Google documents it."""
+    """The series whose SKUs price a machine type, and its CPU as Google documents it.
+
+    ``known`` is False where the sheet does not list the machine type.
+    """
 
     name: str
     arch: str | None = None
     cpu_vendor: str | None = None
     cpu_models: tuple[str, ...] = ()
     threads_per_core: int | None = None
+    known: bool = True
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,6 @@ class Sheets:
             return _Patterns(table, tables[table].to_dicts(), column)
 
         self.match_accelerator = match_accelerator
-        self.preferred_places = tables["gcp_places"].select("region", "preferred", "over")
         self.tpus = {
             row["machine_accelerator"]: Tpu(
                 row["machine_accelerator"],
@@ -143,7 +146,7 @@ class Sheets:
         """
         names = (
             *("gcp_series", "gcp_local_ssd", "gcp_not_sold", "gcp_network"),
-            *("gcp_billed_vcpus", "gcp_tpu", "gcp_places", "gcp_regions", "gcp_discounts"),
+            *("gcp_billed_vcpus", "gcp_tpu", "gcp_regions", "gcp_discounts"),
         )
         tables = {name: load(name, directory) for name in names}
         return cls(tables, accelerator_matcher("gcp", directory))
@@ -151,11 +154,11 @@ class Sheets:
     def series_of(self, instance_type: str) -> Series:
         """Return the series of a machine type.
 
-        A type that the sheet does not list has its first word as series, of which nothing is known.
+        A type that the sheet does not list has its first word as series, which is not known.
         """
         row = self._series.one(instance_type)
         if row is None:
-            return Series(instance_type.partition("-")[0])
+            return Series(instance_type.partition("-")[0], known=False)
         return Series(
             row["series"],
             row["arch"],

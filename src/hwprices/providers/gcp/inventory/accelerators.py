@@ -1,5 +1,6 @@
 """Read the accelerators of a machine type, and describe them as columns of instance_types."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -48,5 +49,10 @@ def accelerator_columns(accelerators: Sequence[Accelerator], sheets: Sheets) -> 
         return {"accelerators": [], "accelerator_kind": "none"}
     return {
         "accelerators": [{**asdict(a), "count": float(a.count)} for a in accelerators],
-        "accelerator_kind": "tpu" if accelerators[0].vendor_name in sheets.tpus else "gpu",
+        "accelerator_kind": "tpu" if is_tpu(accelerators[0].vendor_name, sheets) else "gpu",
     }
+
+
+def is_tpu(vendor_name: str, sheets: Sheets) -> bool:
+    """Tell whether an accelerator is a TPU; the sheet lacks generations that are new."""
+    return vendor_name in sheets.tpus or re.fullmatch(r"(?:ct|tpu)\d\w*", vendor_name) is not None

@@ -13,18 +13,22 @@ import msgspec
 import polars as pl
 from msgspec import UNSET, UnsetType
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages
+from hwprices.providers import Pages, UnreadablePageError
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.accelerators import accelerator_columns, read_accelerator
-from hwprices.providers.gcp.inventory.machine_parts import WHOLE_INSTANCE_SERIES, parts_frame
+from hwprices.providers.gcp.inventory.machine_parts import (
+    WHOLE_INSTANCE_SERIES,
+    parts_frame,
+    price_fault,
+)
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
 from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
-from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
-from hwprices.rows import frames
+from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.origin import origin
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.units import Timestamp
 
@@ -111,54 +115,100 @@ def nominal_gib(memory_mb: int) -> Decimal:
 def read_machines(pages: Pages, sheets: Sheets) -> Machines:
     """Read every machine type and TPU slice of the run.
 
-    A type is described by the first zone that lists it.
+    A type is described by the first zone that lists it with all members that others list it with.
 
     Raises:
-        UnreadablePageError: a page of machine types is not an aggregated list, or a figure in it is
-            none of a machine. Without the machine types there are no prices.
-        HwpricesError: a type has local disks and nothing says how many.
+        UnreadablePageError: a page of machine types is not an aggregated list, or most of its rows
+            cannot be read. Without the machine types there are no prices.
     """
-    types: dict[str, MachineType] = {}
     offers: list[_Offer] = []
-    for page, zone, listed in _listed_types(pages):
-        offers.append(_Offer(zone, listed.name, page))
-        if listed.name not in types:
-            with pages.parsing(page):
-                types[listed.name] = _machine_type(listed, page, sheets)
+    refused: list[pl.DataFrame] = []
+    described: dict[str, tuple[_MachineType, Page]] = {}
+    for page in pages.of(kinds.MACHINE_TYPES):
+        items, broken, new_members = _listed_types(pages, page)
+        refused += [_refused(fault, page) for fault in broken]
+        refused.append(refused_members(new_members, page, "instance_types"))
+        for zone, listed in items:
+            offers.append(_Offer(zone, listed.name, page))
+            first = described.get(listed.name)
+            if first is None or _is_fuller(listed, first[0]):
+                described[listed.name] = listed, page
+    types = {
+        name: _machine_type(listed, page, sheets) for name, (listed, page) in described.items()
+    }
     tpus = read_tpu_slices(pages, sheets)
     for zone, tpu_slice in tpus.offers:
         offers.append(_Offer(zone, tpu_slice.name, tpu_slice.page))
         types.setdefault(tpu_slice.name, tpu_slice)
     ordered = [types[name] for name in sorted(types)]
+    refused += _unknown_series(ordered)
     return Machines(
         types=ordered,
         offers=_offers_frame(offers),
         parts=parts_frame(ordered, sheets),
+        faults={
+            machine.name: fault for machine in ordered if (fault := price_fault(machine, sheets))
+        },
         unsold=_unsold_frame(ordered, sheets),
-        refused=tpus.refused,
-        counts=tpus.counts,
+        refused=quarantine.merge_refused([*refused, tpus.refused]),
     )
 
 
-def _listed_types(pages: Pages) -> Iterator[tuple[Page, str, _MachineType]]:
-    """Yield (page, zone, type) of every page."""
-    for page in pages.of(kinds.MACHINE_TYPES):
-        listing = decode(
-            pages,
-            page,
-            _AggregatedList,
-            what="an aggregated list",
-            setting="HWPRICES_GCP_COMPUTE_URL",
-            declares_all=True,
-        )
-        for scope, zone in listing.items.items():
-            for listed in zone.machine_types:
-                yield page, scope.removeprefix("zones/"), listed
+def _listed_types(
+    pages: Pages, page: Page
+) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow], list[str]]:
+    """Return the types of a page with their zones, rows that describe no machine, new members.
+
+    Raises:
+        UnreadablePageError: the page is not an aggregated list, or most rows describe no machine.
+    """
+    listing = decode_rows(
+        pages,
+        page,
+        _AggregatedList,
+        what="an aggregated list",
+        setting="HWPRICES_GCP_COMPUTE_URL",
+        rows=lambda document: [
+            scope["machineTypes"] for scope in document["items"].values() if "machineTypes" in scope
+        ],
+        row_type=_MachineType,
+    )
+    items, broken = [], list(listing.broken)
+    for scope, zone in listing.page.items.items():
+        for listed in zone.machine_types:
+            fault = _impossible_figures(listed)
+            if fault:
+                broken.append(BrokenRow(msgspec.to_builtins(listed), fault))
+            else:
+                items.append((scope.removeprefix("zones/"), listed))
+    if len(broken) > len(items):
+        raise UnreadablePageError(page, broken[0].message)
+    return items, broken, listing.new_members
+
+
+def _refused(fault: BrokenRow, page: Page) -> pl.DataFrame:
+    """Make a quarantine row of a machine type that cannot be read."""
+    is_figure = fault.message.startswith(_IMPOSSIBLE)
+    frame = pl.LazyFrame({"provider": ["gcp"], "instance_type": [fault.text("name")]})
+    return quarantine.refused(
+        frame.with_columns(*origin(page)),
+        table="instance_types",
+        reason="impossible_figure" if is_figure else "unreadable_line",
+        message=fault.message,
+    ).collect()
+
+
+def _is_fuller(listed: _MachineType, other: _MachineType) -> bool:
+    """Tell whether a type is listed with more kinds of parts than by another zone."""
+    return _kinds_of_parts(listed) > _kinds_of_parts(other)
+
+
+def _kinds_of_parts(listed: _MachineType) -> int:
+    return bool(listed.accelerators) + bool(listed.bundled_local_ssds)
 
 
 def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineType:
     """Complete the API's figures with what name, description and sheets tell."""
-    _check_figures(listed)
     series = sheets.series_of(listed.name)
     disks = sheets.local_disks_of(listed.name)
     return MachineType(
@@ -185,12 +235,28 @@ def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineTy
     )
 
 
-def _check_figures(listed: _MachineType) -> None:
-    """Refuse figures that no machine has: they would overflow the columns, or price nothing.
+def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
+    """Yield a quarantine row of each series whose machines have no price for it."""
+    unknown = {m.series.name: m.page for m in reversed(types) if not m.series.known}
+    for series, page in unknown.items():
+        names = [machine.name for machine in types if machine.series.name == series]
+        frame = pl.LazyFrame({"provider": ["gcp"], "series": [series]})
+        yield quarantine.refused(
+            frame.with_columns(*origin(page)),
+            table="prices",
+            reason="unknown_series",
+            message=f"no SKUs are known for the series {series}: {', '.join(names)}",
+            word=pl.lit(series.upper()),
+            dependants=pl.lit(len(names)),
+        ).collect()
 
-    Raises:
-        ValueError: names the type and the figure.
-    """
+
+_IMPOSSIBLE = "impossible "
+"""How the message begins about a figure that no machine has."""
+
+
+def _impossible_figures(listed: _MachineType) -> str | None:
+    """Name figures that no machine has: they would overflow the columns, or price nothing."""
     counts = [device.guest_accelerator_count for device in listed.accelerators or ()]
     disks = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
     figures = {
@@ -200,26 +266,30 @@ def _check_figures(listed: _MachineType) -> None:
         "partitionCount": disks or 1,
     }
     wrong = [name for name, value in figures.items() if not 0 < value <= LARGEST_FIGURE[name]]
-    if wrong or min(counts, default=1) < 1:
-        raise ValueError(f"{listed.name[:80]} has an impossible {', '.join(wrong) or 'count'}")
+    if min(counts, default=1) < 1:
+        wrong.append("guestAcceleratorCount")
+    return f"{_IMPOSSIBLE}{', '.join(wrong)} of {listed.name[:80]}" if wrong else None
 
 
-def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int:
+def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int | None:
     """Count local disks: from the sheet, bundledLocalSsds or the description, in this order.
 
-    Descriptions end like "…, 16 local SSDs".
+    Descriptions end like "…, 16 local SSDs". The number is unknown where none of them tells it, or
+    the API tells of disks that the sheet does not have.
     """
-    if disks is None:
-        return 0
     bundled = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
     in_words = re.search(r"\b(\d+) [Ll]ocal SSDs?$", listed.description)
-    count = disks.count or bundled or (in_words and int(in_words[1]))
-    if not count:
-        raise HwpricesError(
-            f"gcp: {listed.name} has local SSD, and nothing says how many",
-            "Give its number in data/specs/gcp_local_ssd.csv.",
-        )
-    return count
+    stated = bundled or (in_words and int(in_words[1])) or None
+    if disks is None:
+        has_disks = stated or listed.bundled_local_ssds or _DISKS_IN_NAME.search(listed.name)
+        return None if has_disks else 0
+    if disks.count and bundled and bundled > disks.count:
+        return None
+    return disks.count or stated
+
+
+_DISKS_IN_NAME = re.compile(r"-(?!no)\w*lssd(?:-|$)")
+"""What names of types with local disks have: c3-standard-4-lssd, z4d-highmem-8-highlssd."""
 
 
 def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
@@ -327,7 +397,7 @@ def _core_columns(machine: MachineType) -> dict[str, Any]:
 
 def _disk_columns(machine: MachineType) -> dict[str, Any]:
     return {
-        "local_disk_gib": float(machine.disk_gib),
+        "local_disk_gib": None if machine.disk_gib is None else float(machine.disk_gib),
         "local_disk_count": machine.disk_count,
         "local_disk_kind": "nvme_ssd" if machine.disk_count else None,
     }

@@ -27,6 +27,10 @@ memory: the SKU "1/8 vGPU no lssd"."""
 WHOLE_INSTANCE_SERIES = {"f1", "g1"}
 """Series that have one SKU for the whole machine, without cores and memory."""
 
+WITH_ACCELERATORS = {"a2", "a3", "a3edge", "a3plus", "a3ultra", "g2", "g4", "tpu", *SOLD_BY_SLICE}
+"""Series of which every machine has accelerators.
+https://cloud.google.com/compute/docs/accelerator-optimized-machines"""
+
 ANY_SERIES = "any"
 """Series of components that go with machines of several series: GPUs and local SSD."""
 
@@ -77,6 +81,22 @@ def parts_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
         for part in machine_parts(machine, sheets)
     ]
     return pl.DataFrame(rows, schema=PARTS_SCHEMA)
+
+
+def price_fault(machine: MachineType, sheets: Sheets) -> str | None:
+    """Return why the parts of a machine cannot all be priced, None where they can."""
+    faults = []
+    if not machine.series.known:
+        faults.append("unknown_series")
+    if machine.disk_count is None:
+        faults.append("unknown_local_ssd")
+    parts = [part.component.kind for part in machine_parts(machine, sheets)]
+    covered = parts.count("gpu") + parts.count("slice") + parts.count("tpu")
+    if covered < len(machine.accelerators) or (
+        machine.series.name in WITH_ACCELERATORS and not machine.accelerators
+    ):
+        faults.append("unknown_accelerators")
+    return ",".join(sorted(faults)) or None
 
 
 def machine_parts(machine: MachineType, sheets: Sheets) -> Iterator[MachinePart]:

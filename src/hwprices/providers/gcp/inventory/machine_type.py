@@ -16,8 +16,9 @@ class MachineType:
     """One machine type of Compute Engine, or one slice of Cloud TPU.
 
     ``vcpus`` and ``memory_gib`` are None for TPU slices: their API does not tell those of the
-    hosts. ``disks`` is None where no local disks belong to the type; ``disk_count`` is 0 then.
-    ``spec_source`` is api or bundled. ``page`` is the first landed page that lists the type.
+    hosts. ``disks`` is None where no sheet has local disks of the type; ``disk_count`` is 0 then,
+    and None where it has an unknown number of them. ``spec_source`` is api or bundled. ``page`` is
+    the first landed page that lists the type.
     """
 
     name: str
@@ -30,12 +31,14 @@ class MachineType:
     spec_source: str = "api"
     shared_core: bool = False
     disks: LocalDisks | None = None
-    disk_count: int = 0
+    disk_count: int | None = 0
     deprecated: bool = False
 
     @property
-    def disk_gib(self) -> int:
-        """Size of all local disks together."""
+    def disk_gib(self) -> int | None:
+        """Size of all local disks together, None where it is unknown."""
+        if self.disk_count is None:
+            return None
         return self.disk_count * self.disks.gib_each if self.disks else 0
 
 
@@ -45,14 +48,15 @@ class Machines:
 
     ``types`` is sorted by name. ``offers`` has one row for each type in each zone: zone, region,
     instance_type and the columns of ``rows.origin``. ``parts`` has one row for each part of each
-    type, see ``machine_parts.PARTS_SCHEMA``. ``unsold`` has the pairs instance_type,
+    type, see ``machine_parts.PARTS_SCHEMA``. ``faults`` are the types whose parts are not all
+    known, each with the reason that they have no price. ``unsold`` has the pairs instance_type,
     purchase_option that Google does not sell. ``refused`` has quarantine rows of types that are not
-    understood, ``counts`` how many others were left out, by reason.
+    understood.
     """
 
     types: list[MachineType]
     offers: pl.DataFrame
     parts: pl.DataFrame
+    faults: Mapping[str, str]
     unsold: pl.DataFrame
     refused: pl.DataFrame
-    counts: Mapping[str, int]

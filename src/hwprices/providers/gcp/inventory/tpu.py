@@ -10,8 +10,6 @@ on by the chip.
 
 import math
 import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -46,14 +44,7 @@ class _SliceList(msgspec.Struct, rename="camel"):
 
 
 def count_chips(topology: str) -> int:
-    """Return the chips of a topology: 16 for 4x4, 8 for 2x2x2.
-
-    Raises:
-        ValueError: it is not numbers joined by x, or not one that a slice can have.
-    """
-    match = TOPOLOGY.fullmatch(topology)
-    if match is None:
-        raise ValueError(f"{topology[:40]!r} is not a TPU topology")
+    """Return the chips of a topology: 16 for 4x4, 8 for 2x2x2."""
     return math.prod(int(side) for side in topology.split("x"))
 
 
@@ -61,33 +52,29 @@ def count_chips(topology: str) -> int:
 class TpuSlices:
     """The slices of all zones.
 
-    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows of slices without a
-    topology, each once. ``counts`` says how many are of a generation that gcp_tpu.csv does not
-    list, by generation: nothing says what they are made of.
+    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows, each once: slices
+    without a topology that can be read, and those of a generation that gcp_tpu.csv does not list,
+    of which nothing says what they are made of.
     """
 
     offers: list[tuple[str, MachineType]]
     refused: pl.DataFrame
-    counts: Mapping[str, int]
 
 
 def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
     """Read the slices of every zone whose page can be read."""
     offers: list[tuple[str, MachineType]] = []
     refused: dict[str, pl.DataFrame] = {}
-    counts: Counter[str] = Counter()
     for page in pages.of(kinds.TPU_TYPES):
         zone = page.params.get("location", "")
         with pages.leave_out(page):
-            listed = _listed(pages, page)
-            offers += [(zone, machine) for machine in _slices(listed, page, sheets)]
-            for entry in listed:
-                if sheets.tpu_of_slice(entry.type) is None:
-                    generation = entry.type.rpartition("-")[0] or entry.type
-                    counts[f"out_of_scope:tpu={generation}"] += 1
-                elif not entry.accelerator_configs:
-                    refused.setdefault(entry.type, _without_topology(entry.type, page))
-    return TpuSlices(offers, quarantine.merge_refused(list(refused.values())), dict(counts))
+            for entry in _listed(pages, page):
+                tpu, chips = sheets.tpu_of_slice(entry.type), _chips(entry)
+                if tpu is None or chips is None:
+                    refused.setdefault(entry.type, _refused(entry.type, page, tpu))
+                else:
+                    offers.append((zone, _machine_type(entry.type, tpu, chips, page, sheets)))
+    return TpuSlices(offers, quarantine.merge_refused(list(refused.values())))
 
 
 def _listed(pages: Pages, page: Page) -> list[_Slice]:
@@ -101,29 +88,23 @@ def _listed(pages: Pages, page: Page) -> list[_Slice]:
     ).accelerator_types
 
 
-def _slices(listed: list[_Slice], page: Page, sheets: Sheets) -> list[MachineType]:
-    """Make the slices of one page whose generation and topology are known.
-
-    Raises:
-        ValueError: a topology is not one.
-    """
-    return [
-        _machine_type(
-            entry.type, tpu, count_chips(entry.accelerator_configs[0].topology), page, sheets
-        )
-        for entry in listed
-        if (tpu := sheets.tpu_of_slice(entry.type)) and entry.accelerator_configs
-    ]
+def _chips(entry: _Slice) -> int | None:
+    """Count the chips of a slice, None where its topology is missing or is not one."""
+    topology = entry.accelerator_configs[0].topology if entry.accelerator_configs else ""
+    return count_chips(topology) if TOPOLOGY.fullmatch(topology) else None
 
 
-def _without_topology(name: str, page: Page) -> pl.DataFrame:
-    """Refuse a slice that does not say how many chips it has."""
+def _refused(name: str, page: Page, tpu: Tpu | None) -> pl.DataFrame:
+    """Refuse a slice of an unknown generation, or one that does not say how many chips it has."""
     frame = pl.LazyFrame([{"provider": "gcp", "instance_type": name}])
+    generation = None if tpu else name.rpartition("-")[0] or name
+    fault = "has no topology" if tpu else "is of an unknown generation"
     return quarantine.refused(
         frame.with_columns(*origin(page)),
         table="instance_types",
-        reason="no_topology",
-        message=f"the TPU slice {name} has no topology",
+        reason="no_topology" if tpu else "unknown_series",
+        message=f"the TPU slice {name} {fault}",
+        word=pl.lit(generation, dtype=pl.String),
     ).collect()
 
 

@@ -13,7 +13,9 @@ from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
     NotAMachinePrice,
     PricedComponent,
+    Unknown,
 )
+from hwprices.providers.gcp.prices.unknown import explain
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
     "core": frozenset({"CPU", "N1Standard"}),  # N1 keeps core and memory in one group
@@ -21,7 +23,7 @@ GROUPS: Final[dict[str, frozenset[str]]] = {
     "gpu": frozenset({"GPU"}),
     "slice": frozenset({"GPU"}),
     "tpu": frozenset({"TPU"}),
-    "local_ssd": frozenset({"LocalSSD"}),
+    "local_ssd": frozenset({"LocalSSD", "GPU"}),  # GPU: that of G4 with less than one GPU
     "instance": frozenset({"F1Micro", "G1Small"}),
 }
 """category.resourceGroup that each kind of component may have."""
@@ -35,8 +37,13 @@ USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
     ("dws_flex_start", 0): _ON_DEMAND,
     ("committed_use", 12): frozenset({"Commit1Yr"}),
     ("committed_use", 36): frozenset({"Commit3Yr"}),
+    ("committed_use", 60): frozenset({"Commit5Yr"}),
 }
 """category.usageType that each (purchase option, months) may have."""
+
+
+OTHER_FAMILIES: Final = frozenset({"Storage", "Network", "ApplicationServices", "License"})
+"""category.resourceFamily of products that are no part of a machine (local SSD apart)."""
 
 
 class OutOfScope(msgspec.Struct, frozen=True, gc=False):
@@ -47,8 +54,8 @@ class OutOfScope(msgspec.Struct, frozen=True, gc=False):
 
 def classify(
     description: str, *, family: str, group: str, usage: str, descriptions: Descriptions
-) -> PricedComponent | NotAMachinePrice | OutOfScope | None:
-    """Return what a SKU sells, why it is none of ours, or None when it is not understood.
+) -> PricedComponent | NotAMachinePrice | OutOfScope | Unknown:
+    """Return what a SKU sells, why it is none of ours, or what is not understood about it.
 
     Args:
         description: the SKU's ``description``.
@@ -57,16 +64,21 @@ def classify(
         usage: ``category.usageType``, which must fit the purchase option.
         descriptions: reads the description.
     """
-    if family not in ("Compute", "License") and group != "LocalSSD":
+    if family in OTHER_FAMILIES - {"License"} and group != "LocalSSD":
         return OutOfScope(family)
     if family == "License" and not description.startswith("Licensing Fee for "):
         return NotAMachinePrice("license")
     meaning = descriptions.read(description)
-    if meaning is None:
-        return NotAMachinePrice("license") if family == "License" else None
-    if isinstance(meaning, NotAMachinePrice) or _agrees(meaning, family, group, usage):
-        return meaning
-    return None
+    if family == "License":
+        meaning = meaning or NotAMachinePrice("license")
+    elif family != "Compute" and group != "LocalSSD" and not isinstance(meaning, PricedComponent):
+        return OutOfScope(family) if family else Unknown("sku_without_name", None)
+    if isinstance(meaning, PricedComponent) and not _agrees(meaning, family, group, usage):
+        if not (family and group and usage):
+            return Unknown("sku_without_name", None)
+        before_place = description.partition(" in ")[0]
+        return Unknown("unknown_grammar", f"{before_place} ({group}, {usage})")
+    return meaning or explain(description)
 
 
 def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> bool:
@@ -77,6 +89,7 @@ def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> 
     if kind == "premium":  # M2's premium on cores and on memory
         kind = component.component.name
     return (
-        group in GROUPS[kind]
+        (family == "Compute" or group == "LocalSSD")
+        and group in GROUPS[kind]
         and usage in USAGE_TYPES[(component.purchase_option, component.term_months)]
     )

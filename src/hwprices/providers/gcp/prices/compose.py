@@ -16,20 +16,6 @@ from hwprices.providers.gcp.prices.rates import RATE_KEY, Rates
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import HOURS_PER_MONTH, Money
 
-PURCHASE_OPTIONS = pl.DataFrame(
-    [
-        ("on_demand", 0),
-        ("spot", 0),
-        ("committed_use", 12),
-        ("committed_use", 36),
-        ("dws_calendar", 0),
-        ("dws_defined_duration", 0),
-        ("dws_flex_start", 0),
-    ],
-    schema={"purchase_option": pl.String, "term_months": pl.Int32},
-    orient="row",
-)
-
 OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
 """What is sold: a machine type in a region by a purchase option.
 
@@ -39,7 +25,7 @@ number costs a fraction of what four columns cost.
 
 RATE_COLUMNS = [
     *RATE_KEY,
-    *("price", "per", "sku_units", "sku_id", "currency", "effective_from"),
+    *("price", "per", "sku_units", "is_highest", "sku_id", "currency", "effective_from"),
     *ORIGIN,
 ]
 
@@ -65,22 +51,28 @@ class MachinePrices:
 
 
 def compose(
-    machines: Machines, rates: Rates, unfetched: Mapping[str, str] = MappingProxyType({})
+    machines: Machines,
+    rates: Rates,
+    faults: Mapping[str, str],
+    unfetched: Mapping[str, str] = MappingProxyType({}),
 ) -> MachinePrices:
     """Price every machine type in every region where a zone offers it.
 
-    ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched, each with the
-    reason that their prices are null then, which says nothing about what Google sells.
+    ``faults`` are the machine types that have no price because their parts are not all known, each
+    with the reason. ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched,
+    each with the reason that their prices are null then, which says nothing about what Google
+    sells.
 
     A purchase option exists for a type in a region when its main part (slice, GPU, TPU, instance or
     core) has a SKU for it. On demand exists for all that are not listed as not sold, so that a
     missing SKU shows as a null price. Under a commitment, parts that cannot be committed stay at
-    their on-demand price and the row carries the flag ``uncommitted_parts``.
+    their on-demand price and the row carries the flag ``uncommitted_parts``. Where several SKUs
+    price a part, it carries ``higher_of_two_skus``.
     """
     lines = _price_lines(machines, rates)
     lines = lines.join(_existing_offers(lines, machines), on="offer", how="semi")
     lines = _add_cost(lines)
-    prices = _sum_lines(lines, unfetched)
+    prices = _sum_lines(lines, faults, unfetched)
     priced = prices.filter(pl.col("hourly").is_not_null()).select("offer")
     return MachinePrices(prices, lines.select(LINE_COLUMNS).join(priced, on="offer", how="semi"))
 
@@ -88,22 +80,21 @@ def compose(
 def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
     """Return one row for each part of each type in each region and option, with its rate or nulls.
 
-    ``ambiguous`` is true where two SKUs disagree on the rate, else null.
+    Options are those of all rates, and on demand.
     """
     offered = machines.offers.select("region", "instance_type").unique()
-    offers = offered.join(PURCHASE_OPTIONS, how="cross").with_row_index("offer")
+    option = ["purchase_option", "term_months"]
+    on_demand = pl.DataFrame([("on_demand", 0)], rates.rates.select(option).schema, orient="row")
+    options = pl.concat([on_demand, rates.rates.select(option)]).unique().sort(option)
+    offers = offered.join(options, how="cross").with_row_index("offer")
     parts = offers.join(machines.parts, on="instance_type")
     rate = rates.rates.select(RATE_COLUMNS)
-    ambiguous = rates.ambiguous.with_columns(ambiguous=pl.lit(True))
-    lines = parts.join(rate, on=RATE_KEY, how="left").join(ambiguous, on=RATE_KEY, how="left")
+    lines = parts.join(rate, on=RATE_KEY, how="left")
     lines = lines.with_columns(component_option=pl.col("purchase_option"))
     # Only a commitment lets some parts stay on demand; a spot or scheduled machine is so as a
     # whole.
     stays_on_demand = (
-        (pl.col("purchase_option") == "committed_use")
-        & pl.col("price").is_null()
-        & ~pl.col("main")
-        & pl.col("ambiguous").is_null()
+        (pl.col("purchase_option") == "committed_use") & pl.col("price").is_null() & ~pl.col("main")
     )
     uncommitted = lines.filter(stays_on_demand).select(parts.columns)
     return pl.concat([lines.filter(~stays_on_demand), _at_on_demand(uncommitted, rate, lines)])
@@ -114,14 +105,12 @@ def _at_on_demand(parts: pl.DataFrame, rate: pl.DataFrame, lines: pl.DataFrame) 
     on_demand = rate.filter(pl.col("purchase_option") == "on_demand")
     on_demand = on_demand.drop("purchase_option", "term_months")
     priced = parts.join(on_demand, on=["region", "series", "component_id"], how="left")
-    return priced.with_columns(
-        ambiguous=pl.lit(None, dtype=pl.Boolean), component_option=pl.lit("on_demand")
-    ).select(lines.columns)
+    return priced.with_columns(component_option=pl.lit("on_demand")).select(lines.columns)
 
 
 def _existing_offers(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
     """Return the offers that exist."""
-    has_sku = pl.col("price").is_not_null() | pl.col("ambiguous").is_not_null()
+    has_sku = pl.col("price").is_not_null()
     exists = pl.col("main") & (has_sku | (pl.col("purchase_option") == "on_demand"))
     offered = lines.filter(exists).select("offer", *OFFER_KEY).unique("offer")
     return offered.join(machines.unsold, on=["instance_type", "purchase_option"], how="anti")
@@ -145,17 +134,14 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.with_columns(quantity=quantity, unit=unit).with_columns(cost=cost)
 
 
-def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFrame:
-    """Return one row for each offer. A line without a price makes the sum null."""
-    is_ambiguous = pl.col("ambiguous").is_not_null()
-    fault = pl.when(is_ambiguous).then(pl.lit("_sku_ambiguous")).otherwise(pl.lit("_sku_missing"))
-    not_fetched = pl.col("kind").replace_strict(
-        list(unfetched), list(unfetched.values()), default=None, return_dtype=pl.String
-    )
-    reason = pl.coalesce(pl.when(~is_ambiguous).then(not_fetched), pl.col("kind") + fault)
+def _sum_lines(
+    lines: pl.DataFrame, faults: Mapping[str, str], unfetched: Mapping[str, str]
+) -> pl.DataFrame:
+    """Return one row for each offer. A line without a price or a fault makes the sum null."""
+    reason = pl.coalesce(_look_up("kind", unfetched), pl.col("kind") + "_sku_missing")
     unpriced = lines.filter(pl.col("price").is_null())
     reasons = unpriced.group_by("offer").agg(
-        reason.unique().sort().str.join(",").alias("price_reason"), pl.len().alias("unpriced")
+        reason.unique().sort().str.join(",").alias("price_reason")
     )
     # The page of a price is that of its main part; each row of price_components names its own.
     main_first = lines.sort("main", "component", descending=[True, False])
@@ -163,6 +149,7 @@ def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFram
         pl.col(OFFER_KEY).first(),
         pl.col("cost").sum().alias("total"),
         (pl.col("component_option") != pl.col("purchase_option")).any().alias("uncommitted"),
+        pl.col("is_highest").any(),
         pl.col("effective_from").max(),
         pl.col("currency").drop_nulls().first(),
         pl.col("observed_at").min(),
@@ -170,12 +157,24 @@ def _sum_lines(lines: pl.DataFrame, unfetched: Mapping[str, str]) -> pl.DataFram
         pl.col("raw_sha256").drop_nulls().first(),
     )
     sums = sums.join(reasons, on="offer", how="left")
-    complete = pl.col("unpriced").is_null()
-    no_flags = pl.lit([], dtype=pl.List(pl.String))
+    sums = sums.with_columns(
+        price_reason=pl.coalesce(_look_up("instance_type", faults), "price_reason")
+    )
+    complete = pl.col("price_reason").is_null()
     is_committed = pl.col("purchase_option") == "committed_use"
-    flagged = pl.when(complete & pl.col("uncommitted")).then(pl.lit(["uncommitted_parts"]))
+    flags = pl.concat_list(
+        pl.when(complete & pl.col("is_highest")).then(pl.lit("higher_of_two_skus")),
+        pl.when(complete & pl.col("uncommitted")).then(pl.lit("uncommitted_parts")),
+    )
     return sums.with_columns(
         hourly=pl.when(complete).then(pl.col("total")).cast(Money),
-        flags=flagged.otherwise(no_flags),
+        flags=flags.list.drop_nulls(),
         commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
-    ).drop("total", "unpriced", "uncommitted")
+    ).drop("total", "uncommitted", "is_highest")
+
+
+def _look_up(column: str, values: Mapping[str, str]) -> pl.Expr:
+    """Return the value of each cell of a column, null where it has none."""
+    return pl.col(column).replace_strict(
+        list(values), list(values.values()), default=None, return_dtype=pl.String
+    )

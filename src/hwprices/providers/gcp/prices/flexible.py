@@ -82,13 +82,13 @@ def _prices(composed: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
         pl.col("pays_share").is_null().any().alias("uncommitted"),
         pl.col("pays_share").is_not_null().any().alias("committed"),
     )
-    flags = pl.when("uncommitted").then(pl.lit(["uncommitted_parts"]))
-    kept = composed.drop(*OFFER_KEY, "hourly", "flags", "commitment_plan")
+    uncommitted = pl.when("uncommitted").then(pl.lit("uncommitted_parts"))
+    kept = composed.drop(*OFFER_KEY, "hourly", "commitment_plan")
     return (
         sums.filter("committed")
         .join(kept.rename({"offer": "from_offer"}), on="from_offer")
         .with_columns(
-            flags=flags.otherwise(pl.lit([], dtype=pl.List(pl.String))),
+            flags=pl.concat_list("flags", uncommitted).list.drop_nulls(),
             commitment_plan=pl.lit(PLAN),
         )
     )

@@ -8,7 +8,7 @@ lists of ``vocabulary`` and from named groups: ``mode`` (spot and the scheduler'
 
 No rule overlaps one that gives a price (a test holds that), so their order decides no price. A
 description that no rule matches is not guessed at: ``Descriptions.read`` returns None and the SKU
-is quarantined.
+is quarantined (``unknown`` says what is new in it).
 
 The descriptions follow the Cloud Billing Catalog,
 https://cloud.google.com/billing/v1/how-tos/catalog-api, and its SKU list,
@@ -23,6 +23,7 @@ import msgspec
 
 from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.prices import vocabulary
+from hwprices.schemas.vocabulary import TERMS_IN_MONTHS
 
 
 class PricedComponent(msgspec.Struct, frozen=True, gc=False):
@@ -44,6 +45,16 @@ class PricedComponent(msgspec.Struct, frozen=True, gc=False):
     max_vcpus: int = 0
 
 
+class Unknown(msgspec.Struct, frozen=True, gc=False):
+    """A SKU that is not understood: a quarantine reason, and the word that is new.
+
+    ``word`` is None where nothing is new and the SKU lacks something.
+    """
+
+    reason: str
+    word: str | None
+
+
 class NotAMachinePrice(msgspec.Struct, frozen=True, gc=False):
     """A SKU that is understood and prices no component; ``reason`` is the rule's name."""
 
@@ -62,9 +73,9 @@ _NAME = r"[^\W\d_][\w .,'’()/&-]*"
 _NO_PLACE = (
     r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
 )
-_IN_PLACE = rf" in (?P<place>(?!.*\b(?:for \d Year|in Calendar Mode|{_NO_PLACE})\b){_NAME})"
+_IN_PLACE = rf" in (?P<place>(?!.*\b(?:for \d+ Year|in Calendar Mode|{_NO_PLACE})\b){_NAME})"
 _SHORT_PLACE = rf" in (?P<place>(?!.*\b(?:{_NO_PLACE})\b){_NAME}?)"
-_FOR_YEARS = rf"{_SHORT_PLACE} for (?P<years>[13]) Years?"
+_FOR_YEARS = rf"{_SHORT_PLACE} for (?P<years>[1-9]\d?) Years?"
 _BY_CALENDAR = rf"{_SHORT_PLACE} in Calendar Mode"
 
 _ANY_MODE = _any_of(vocabulary.MODES)
@@ -73,12 +84,14 @@ _DWS = f"(?P<mode>{_any_of([m for m in vocabulary.MODES if m.startswith('DWS')])
 _RUNNING = f"(?:running|attached to (?P<attached_mode>{_ANY_MODE}) VMs(?: running)?)"
 
 _UNIT = "(?P<unit>Core|Cpu|Ram|RAM)"
-_SERIES = f"(?P<series>{_any_of(vocabulary.SERIES)})"
+SERIES_WORDS: Final = f"(?P<series>{_any_of(vocabulary.SERIES)})"
 _GPU = f"(?P<gpu>{_any_of(vocabulary.GPUS)})(?: GPU)?"
 _SLICE = f"(?P<slice>{_any_of(vocabulary.SLICES)})"
 _INSTANCE = f"(?P<instance>{_any_of(vocabulary.INSTANCES)})"
-_TPU = r"(?P<tpu>[vV][2-9][a-z]?)"
-_TPU_POD = rf"Tpu-?{_TPU}(?P<pod> Pod)?"
+# Tpu-v3 Pod, TpuV6e, TPU7x, V6e, V6e TPU; the Cloud TPU service has the word Accelerator.
+_TPU = (
+    r"(?:T(?:pu|PU)[ -]?)?(?P<tpu>[vV]?[1-9]\d?[a-z]{0,2})(?: TPU)?(?P<pod> Pod)?(?: Accelerator)?"
+)
 _CUSTOM = "(?P<custom>Custom )"
 _EXTENDED = "(?P<extended>Extended )?"
 _SSD = "(?P<ssd>SSD backed Local Storage)"
@@ -87,16 +100,16 @@ _PREMIUM = "(?P<premium>Memory Optimized Upgrade Premium) for Memory-optimized"
 _COMMITMENT = r"Commitment(?: v1)?: "
 
 COMPONENT_RULES: Final[dict[str, str]] = {
-    # N2 Custom Extended Instance Ram running in Iowa
-    "machine": f"{_MODE}{_SERIES} {_CUSTOM}?{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
+    # N2 Custom Extended Instance Ram running in Iowa; once "M4NUltramem224Instance Ram …"
+    "machine": f"{_MODE}{SERIES_WORDS} ?{_CUSTOM}?{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
     # Custom Instance Core running in Iowa: without a series it is N1
     "n1_custom": f"{_MODE}{_CUSTOM}{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
     # C2 has been sold since 2018 without the word Instance and for a whole continent; newer regions
     # have the word.
     "c2_plain": f"{_MODE}(?P<series>Compute optimized) {_UNIT} running{_IN_PLACE}",
     # The scheduler's SKUs leave out the word Instance for A2 and A3 and keep it for H4D.
-    "dws_machine": f"{_DWS}{_SERIES} {_UNIT} running{_IN_PLACE}",
-    "reserved_machine": f"Reserved {_SERIES} (?:Instance )?{_UNIT}{_BY_CALENDAR}",
+    "dws_machine": f"{_DWS}{SERIES_WORDS} {_UNIT} running{_IN_PLACE}",
+    "reserved_machine": f"Reserved {SERIES_WORDS} (?:Instance )?{_UNIT}{_BY_CALENDAR}",
     "upgrade_premium": f"{_MODE}{_PREMIUM} Instance {_UNIT} running{_IN_PLACE}",
     # Micro Instance with burstable CPU running in Americas
     "whole_instance": f"{_MODE}{_INSTANCE} running{_IN_PLACE}",
@@ -109,20 +122,23 @@ COMPONENT_RULES: Final[dict[str, str]] = {
     "local_ssd": f"{_SSD}(?: {_RUNNING})?(?:{_IN_PLACE})?",
     "dws_local_ssd": f"{_DWS}{_SSD}(?: running)?{_IN_PLACE}",
     # C4A Instance Local SSD running in Iowa
-    "series_local_ssd": f"{_MODE}{_SERIES} Instance {_LOCAL_SSD} running{_IN_PLACE}",
+    "series_local_ssd": f"{_MODE}{SERIES_WORDS} (?:Instance )?{_LOCAL_SSD} running{_IN_PLACE}",
     "reserved_local_ssd": f"Reserved {_SSD}{_BY_CALENDAR}",
     # TpuV6e running in Columbus
-    "tpu": f"{_MODE}{_TPU_POD} {_RUNNING}{_IN_PLACE}",
-    "dws_tpu": f"{_DWS}{_TPU} running{_IN_PLACE}",
-    "reserved_tpu": f"Reserved Tpu{_TPU}{_BY_CALENDAR}",
-    "reserved_tpu_short": f"Reserved {_TPU} TPU{_BY_CALENDAR}",
+    "tpu": f"{_MODE}{_TPU} {_RUNNING}{_IN_PLACE}",
+    # TPU-v2 Accelerator USA
+    "tpu_of_a_continent": f"{_MODE}{_TPU} (?P<place>{_any_of(vocabulary.CONTINENTS)})",
+    "reserved_tpu": f"Reserved {_TPU}{_BY_CALENDAR}",
     # Commitment v1: Cpu in Iowa for 1 Year: without a series it is N1
-    "commitment_n1": f"{_COMMITMENT}{_UNIT}{_FOR_YEARS}",
-    "commitment_machine": f"{_COMMITMENT}{_SERIES} {_UNIT}{_FOR_YEARS}",
+    "commitment_n1": f"{_COMMITMENT}{_UNIT}(?: running)?{_FOR_YEARS}",
+    # Commitment: Compute optimized Core running in Americas for 1 Year
+    "commitment_machine": f"{_COMMITMENT}{SERIES_WORDS} ?{_UNIT}(?: running)?{_FOR_YEARS}",
     "commitment_gpu": f"{_COMMITMENT}{_GPU}(?: running)?{_FOR_YEARS}",
     "commitment_slice": f"{_COMMITMENT}{_SLICE}(?: running)?{_FOR_YEARS}",
-    "commitment_local_ssd": f"{_COMMITMENT}(?:{_SERIES} )?{_LOCAL_SSD}{_FOR_YEARS}",
-    "commitment_tpu": f"{_COMMITMENT}{_TPU_POD}(?: running)?{_FOR_YEARS}",
+    "commitment_local_ssd": (
+        f"{_COMMITMENT}(?:{SERIES_WORDS} (?:Instance )?)?{_LOCAL_SSD}(?: running)?{_FOR_YEARS}"
+    ),
+    "commitment_tpu": f"{_COMMITMENT}{_TPU}(?: running)?{_FOR_YEARS}",
 }
 """Sentences that name a component: rule name → regular expression of the whole description."""
 
@@ -193,8 +209,11 @@ class Descriptions:
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
-    def read(self, description: str) -> PricedComponent | NotAMachinePrice | None:
-        """Return what a description says, or None when no rule matches it."""
+    def read(self, description: str) -> PricedComponent | NotAMachinePrice | Unknown | None:
+        """Return what a description says, or None when no rule matches it.
+
+        It is Unknown where a rule matches, and the term is not one that the tables can hold.
+        """
         before_place = description.partition(" in ")[0]
         likely = self._last.get(before_place)
         if likely is not None and (match := _COMPILED[likely].fullmatch(description)):
@@ -207,20 +226,24 @@ class Descriptions:
         return None
 
 
-def _meaning(rule: str, match: re.Match[str]) -> PricedComponent | NotAMachinePrice | None:
+def _meaning(
+    rule: str, match: re.Match[str]
+) -> PricedComponent | NotAMachinePrice | Unknown | None:
     if rule in OTHER_RULES:
         return NotAMachinePrice(rule)
     groups = {group: text for group, text in match.groupdict().items() if text}
     return _license(rule, groups) if rule in LICENSE_RULES else _component(rule, groups)
 
 
-def _component(rule: str, groups: dict[str, str]) -> PricedComponent | None:
+def _component(rule: str, groups: dict[str, str]) -> PricedComponent | Unknown | None:
     modes = [groups[group] for group in ("mode", "attached_mode") if group in groups]
     if len(modes) > 1:  # "Spot Preemptible … attached to DWS …" contradicts itself
         return None
     option, term_months = "on_demand", 0
     if "years" in groups:
         option, term_months = "committed_use", 12 * int(groups["years"])
+        if term_months not in TERMS_IN_MONTHS:
+            return Unknown("unknown_term", f"{groups['years']} Years")
     elif rule.startswith("reserved_"):
         option = "dws_calendar"
     elif modes:
@@ -238,7 +261,8 @@ def _series_and_component(groups: dict[str, str]) -> tuple[str, ComponentId]:
         return gpu_slice.series, ComponentId("slice", gpu_slice.gpu, gpu_slice.variant)
     if "tpu" in groups:
         variant = "pod" if "pod" in groups else ""
-        return "tpu", ComponentId("tpu", groups["tpu"].lower(), variant)
+        generation = f"v{groups['tpu'].lower().removeprefix('v')}"
+        return "tpu", ComponentId("tpu", generation, variant)
     if "instance" in groups:
         return vocabulary.INSTANCES[groups["instance"]], ComponentId("instance")
     if "ssd" in groups:

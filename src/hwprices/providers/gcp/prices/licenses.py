@@ -16,7 +16,7 @@ import polars as pl
 from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
 from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
-from hwprices.providers.gcp.prices.rates import Rates
+from hwprices.providers.gcp.prices.rates import Rates, highest
 from hwprices.units import Money, Timestamp
 
 BILLED_BY_VCPU = {"windows", "rhel", "rhel_sap"}
@@ -40,6 +40,7 @@ _FEES_SCHEMA: dict[str, Any] = {
     "quantity": Money,
     "unit": pl.String,
     "price": Money,
+    "is_highest": pl.Boolean,
     "sku_id": pl.String,
     "observed_at": Timestamp,
     "raw_sha256": pl.String,
@@ -51,7 +52,7 @@ class LicensedPrices:
     """Prices of machines with a license, in the columns of ``MachinePrices`` and ``os``.
 
     ``components`` has only the license's own line of each price. ``refused`` has the license SKUs
-    that contradict each other or are not for an hour.
+    that are not for an hour.
     """
 
     prices: pl.DataFrame
@@ -67,6 +68,7 @@ class _License:
     min_vcpus: int
     max_vcpus: int
     price: Decimal
+    is_highest: bool
     sku_id: str
     observed_at: datetime
     raw_sha256: str
@@ -94,7 +96,13 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
     base = linux.prices.filter(is_licensed)
     joined = base.join(fees, on="instance_type", suffix="_fee")
     fee = (pl.col("quantity") * pl.col("price")).cast(Money)
-    prices = joined.with_columns(hourly=(pl.col("hourly") + fee).cast(Money))
+    is_highest = pl.when("is_highest").then(pl.lit("higher_of_two_skus"))
+    prices = joined.with_columns(
+        hourly=(pl.col("hourly") + fee).cast(Money),
+        flags=pl.concat_list("flags", is_highest)
+        .list.drop_nulls()
+        .list.unique(maintain_order=True),
+    )
     components = joined.select(
         *("offer", *OFFER_KEY, "os", "quantity", "unit", "price", "sku_id", "currency"),
         observed_at="observed_at_fee",
@@ -108,24 +116,23 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused that are not for an hour, and where two of them price the same license and band
-    differently. No older release stands in for them.
+    SKUs are refused that are not for an hour; no older release stands in for them. Of several SKUs
+    for one license and band the most expensive counts.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]
     newest = skus.filter(pl.col("version") == pl.col("version").max().over("component_id"))
     is_hourly = (pl.col("usage_unit") == USAGE_UNIT).fill_null(False)
-    hourly = newest.filter(is_hourly)
-    prices = pl.col("price").n_unique().over(band)
-    unambiguous = hourly.filter(prices == 1).sort("sku_id")
-    chosen = unambiguous.unique(band, keep="first", maintain_order=True).sort(band)
-    ambiguous = hourly.filter(prices > 1).with_columns(refused=pl.lit("ambiguous_sku"))
-    other_units = newest.filter(~is_hourly).with_columns(refused=pl.lit("unknown_unit"))
-    columns = ("price", "sku_id", "observed_at", "raw_sha256", "min_vcpus", "max_vcpus")
+    chosen = highest(newest.filter(is_hourly), band).sort(band)
+    other_units = newest.filter(~is_hourly).with_columns(
+        refused=pl.lit("unknown_unit"), word=pl.col("usage_unit")
+    )
+    figures = ("price", "is_highest", "min_vcpus", "max_vcpus")
+    columns = (*figures, "sku_id", "observed_at", "raw_sha256")
     licenses = [
         _License(ComponentId.parse(row["component_id"]), **{name: row[name] for name in columns})
         for row in chosen.iter_rows(named=True)
     ]
-    return licenses, pl.concat([ambiguous, other_units])
+    return licenses, other_units
 
 
 def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:
@@ -137,6 +144,7 @@ def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:
             "quantity": Decimal(machine.vcpus or 0) if license_.is_by_vcpu else Decimal(1),
             "unit": "vcpu" if license_.is_by_vcpu else "instance",
             "price": license_.price,
+            "is_highest": license_.is_highest,
             "sku_id": license_.sku_id,
             "observed_at": license_.observed_at,
             "raw_sha256": license_.raw_sha256,

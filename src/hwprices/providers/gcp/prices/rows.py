@@ -9,7 +9,6 @@ from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.providers.gcp.prices import flexible
 from hwprices.providers.gcp.prices.compose import MachinePrices
 from hwprices.providers.gcp.prices.licenses import LicensedPrices
-from hwprices.providers.gcp.prices.rates import Rates
 from hwprices.providers.gcp.prices.skus import SkuCatalog
 from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import ORIGIN
@@ -22,6 +21,7 @@ COMPONENT_COLUMNS = [
 
 REFUSED_COLUMNS = [
     *("sku_id", "description", "family", "group", "usage", "price", "currency", "place", "refused"),
+    "word",
     *ORIGIN,
 ]
 
@@ -99,14 +99,13 @@ def _of_regions(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.D
 
 
 def refused_rows(
-    catalog: SkuCatalog, rates: Rates, licensed: LicensedPrices, regions: list[str] | None
+    catalog: SkuCatalog, licensed: LicensedPrices, regions: list[str] | None
 ) -> pl.DataFrame:
-    """Return quarantine rows of SKUs that are not understood or contradict each other.
+    """Return quarantine rows of SKUs that are not understood.
 
     ``regions`` keeps those of these regions and those of no region; None means all.
     """
-    of_region = rates.refused.with_columns(regions=pl.concat_list("region")).drop("region")
-    refused = pl.concat([catalog.refused, of_region, licensed.refused], how="diagonal_relaxed")
+    refused = pl.concat([catalog.refused, licensed.refused], how="diagonal_relaxed")
     if regions is not None:
         in_regions = pl.col("regions").list.set_intersection([*regions, "global"]).list.len() > 0
         refused = refused.filter(in_regions.fill_null(True))
@@ -117,9 +116,9 @@ def refused_rows(
     )
     message = quarantine.message("{}: {} ({}, {})", "refused", "description", "group", "usage")
     quarantined = quarantine.refused(
-        rows, table="prices", reason=pl.col("refused"), message=message
+        rows, table="prices", reason=pl.col("refused"), message=message, word=pl.col("word")
     )
-    return quarantine.merge_refused([quarantined.collect()])
+    return quarantine.merge_refused([quarantined.collect(), catalog.new_members])
 
 
 def by_region(

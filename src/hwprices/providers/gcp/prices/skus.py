@@ -6,7 +6,7 @@ https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
@@ -15,29 +15,22 @@ import msgspec
 import polars as pl
 from msgspec import UNSET, UnsetType
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.inventory.machine_parts import ANY_SERIES, OWN_LOCAL_SSD_SKU
+from hwprices.providers.gcp.listings import BrokenRow, Listing, decode_rows, refused_members
 from hwprices.providers.gcp.prices.classify import OutOfScope, classify
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
     NotAMachinePrice,
     PricedComponent,
+    Unknown,
 )
+from hwprices.rows import quarantine
 from hwprices.rows.lists import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
-
-UNKNOWN_LIMIT = 0.05
-"""Share of machine SKUs that may be not understood.
-
-Above it the provider fails, because the catalog has changed its words.
-"""
-
-UNKNOWN_FLOOR = 20
-"""So few unknown SKUs never fail a provider, however small the catalog; they are quarantined."""
 
 GB_PER_GIB = Decimal(2**30) / Decimal(10**9)
 """Decimal gigabytes in one GiB, 1.073741824."""
@@ -93,11 +86,11 @@ COLUMNS: Final[dict[str, Any]] = {
     "min_vcpus": pl.Int32,
     "max_vcpus": pl.Int32,
     "refused": pl.String,
+    "word": pl.String,
 }
 """Columns of a SKU's row as the page has it, before the origin columns are added.
 
-``usage_unit`` is null where it is no key of ``USAGE_UNITS``, ``refused`` is a quarantine reason or
-null.
+``refused`` is a quarantine reason or null, ``word`` the vendor's word that is new.
 """
 
 _OF_MEANING = (
@@ -130,10 +123,13 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}")
 """What a 64-bit integer in quotes looks like."""
 
 
-class _Money(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+class _Money(
+    msgspec.Struct, gc=False, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """An amount; members that are zero are left out.
 
-    They may be anything in the page: one strange amount must not cost the whole catalog.
+    They may be anything in the page: one strange amount must not cost the whole catalog. A member
+    that is not known is refused, because nanos under another name would be read as 0.
     """
 
     currency_code: str | None = None
@@ -193,7 +189,7 @@ class _Sku(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     def regions(self) -> list[str]:
         """Where it is sold. A few SKUs leave serviceRegions out and say it in geoTaxonomy."""
         elsewhere = [] if self.geo_taxonomy is UNSET else self.geo_taxonomy.regions
-        return self.service_regions or elsewhere or ["global"]
+        return self.service_regions or elsewhere
 
 
 class SkuList(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -210,12 +206,13 @@ class SkuCatalog:
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units and nanos, and effective_from as a time. ``counts`` says how many others
-    there were, by reason.
+    units) instead of units and nanos, and effective_from as a time. ``new_members`` has quarantine
+    rows of members that are not known. ``counts`` says how many others there were, by reason.
     """
 
     components: pl.DataFrame
     refused: pl.DataFrame
+    new_members: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -223,9 +220,13 @@ _NO_CATEGORY = _Category()
 
 
 class _Price(msgspec.Struct, frozen=True, gc=False):
-    """The current price of a SKU; ``fault`` is the quarantine reason where it is not usable."""
+    """The current price of a SKU.
+
+    ``fault`` is the quarantine reason where it is not usable, ``word`` the word of it that is new.
+    """
 
     fault: str | None
+    word: str | None = None
     currency: str | None = None
     usage_unit: str | None = None
     units: int | None = None
@@ -233,13 +234,36 @@ class _Price(msgspec.Struct, frozen=True, gc=False):
     effective_from: str | None = None
 
 
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+|global")
+"""What ids of regions look like. A rate of the area "us" reaches no machine."""
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """A SKU that sells ``meaning``, or that is not understood, with its price."""
 
     sku: _Sku
     category: _Category
-    meaning: PricedComponent | None
+    meaning: PricedComponent | Unknown
     price: _Price
+
+    @property
+    def component(self) -> PricedComponent | None:
+        """What it sells, None where that is not understood."""
+        return None if isinstance(self.meaning, Unknown) else self.meaning
+
+    @property
+    def fault(self) -> tuple[str | None, str | None]:
+        """The quarantine reason and the word that is new; both None where the SKU is usable."""
+        if isinstance(self.meaning, Unknown):
+            return self.meaning.reason, self.meaning.word
+        if not self.sku.sku_id:
+            return "sku_without_name", None
+        if self.price.fault or self.meaning.component.kind == "license":
+            return self.price.fault, self.price.word
+        regions = self.sku.regions
+        if not any(_REGION.fullmatch(region) for region in regions):
+            return ("unknown_location", regions[0]) if regions else ("no_region", None)
+        return None, None
 
 
 def read_skus(pages: Pages) -> SkuCatalog:
@@ -248,42 +272,43 @@ def read_skus(pages: Pages) -> SkuCatalog:
     Raises:
         UnreadablePageError: a page is not a SKU list. Without one of them parts of machines have no
             price, so the provider fails.
-        HwpricesError: too many descriptions are not understood.
     """
     frames: list[pl.DataFrame] = []
     counts: Counter[str] = Counter()
     descriptions = Descriptions()
+    members: list[pl.DataFrame] = []
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            lines = _read_page(pages, page, descriptions, counts)
+            listing = _decode(pages, page)
+            lines = _lines(listing.page.skus, descriptions, counts)
+            frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
+            members.append(refused_members(listing.new_members, page, "prices"))
             frames.append(_frame(lines).with_columns(origin(page)))
     frame = _with_price(pl.concat(frames))
     refused = frame.filter(pl.col("refused").is_not_null())
-    not_prices = sum(
-        count for reason, count in counts.items() if reason.startswith(_NOT_A_MACHINE_PRICE)
-    )
-    _check_unknown_share(refused, frame.height + not_prices)
     components = frame.filter(pl.col("refused").is_null()).drop("refused")
-    return SkuCatalog(components, refused, dict(counts))
+    return SkuCatalog(components, refused, quarantine.merge_refused(members), dict(counts))
 
 
 _NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
-def _read_page(
-    pages: Pages, page: Page, descriptions: Descriptions, counts: Counter[str]
-) -> list[_Line]:
-    """Return the SKUs that sell a component or are not understood; count the others."""
-    listing = decode(
+def _decode(pages: Pages, page: Page) -> Listing[SkuList]:
+    return decode_rows(
         pages,
         page,
         SkuList,
         what="a list of SKUs",
         setting="HWPRICES_GCP_BILLING_URL",
-        declares_all=True,
+        rows=lambda document: [_without_extras(document["skus"])],
+        row_type=_Sku,
     )
+
+
+def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str]) -> list[_Line]:
+    """Return the SKUs that sell a component or are not understood; count the others."""
     lines = []
-    for sku in listing.skus:
+    for sku in skus:
         category = _NO_CATEGORY if sku.category is UNSET else sku.category
         meaning = classify(
             sku.description,
@@ -297,8 +322,49 @@ def _read_page(
         elif isinstance(meaning, NotAMachinePrice):
             counts[f"{_NOT_A_MACHINE_PRICE}{meaning.reason}"] += 1
         else:
-            lines.append(_Line(sku, category, meaning, _current_price(sku)))
+            line = _Line(sku, category, meaning, _current_price(sku))
+            if _is_included(line):
+                counts[f"{_NOT_A_MACHINE_PRICE}included_local_ssd"] += 1
+            else:
+                lines.append(line)
     return lines
+
+
+def _is_included(line: _Line) -> bool:
+    """Tell whether it is the local SSD of a series whose machines include it, listed at 0."""
+    part = line.component
+    if part is None or part.component.kind != "local_ssd" or part.series == ANY_SERIES:
+        return False
+    return part.series not in OWN_LOCAL_SSD_SKU and line.fault[0] == "zero_price"
+
+
+_MONEY = {"currencyCode", "units", "nanos"}
+
+
+def _without_extras(skus: list[Any]) -> list[Any]:
+    """Drop further members of amounts that have all that an amount needs.
+
+    Where one is missing, a further member may be the same under a new name.
+    """
+    for sku in skus:
+        for amount in _amounts(sku):
+            if amount.keys() > _MONEY:
+                for name in amount.keys() - _MONEY:
+                    del amount[name]
+    return skus
+
+
+def _amounts(sku: Any) -> Iterator[dict[str, Any]]:
+    """Yield every unitPrice in the JSON of a SKU."""
+    if isinstance(sku, list):
+        for element in sku:
+            yield from _amounts(element)
+    elif isinstance(sku, dict):
+        for name, value in sku.items():
+            if name == "unitPrice" and isinstance(value, dict):
+                yield value
+            else:
+                yield from _amounts(value)
 
 
 def _current_price(sku: _Sku) -> _Price:
@@ -309,12 +375,13 @@ def _current_price(sku: _Sku) -> _Price:
     if newest is None or expression is UNSET or rate is None or rate.unit_price is None:
         return _Price("no_price")
     money = rate.unit_price
-    usage_unit = expression.usage_unit if expression.usage_unit in USAGE_UNITS else None
+    usage_unit = expression.usage_unit
     units, nanos = money.figures
     fault = _price_fault(money.currency_code, usage_unit, units, nanos)
+    word = {"unknown_unit": usage_unit, "unknown_currency": money.currency_code}.get(fault or "")
     if not _is_in_range(units, nanos):
         units = nanos = None
-    return _Price(fault, money.currency_code, usage_unit, units, nanos, newest.effective_time)
+    return _Price(fault, word, money.currency_code, usage_unit, units, nanos, newest.effective_time)
 
 
 def _newest(prices: list[_PricingInfo]) -> _PricingInfo | None:
@@ -324,13 +391,15 @@ def _newest(prices: list[_PricingInfo]) -> _PricingInfo | None:
 
 
 def _price_fault(
-    currency: str | None, usage_unit: str | None, units: int | None, nanos: int | None
+    currency: str | None, usage_unit: str, units: int | None, nanos: int | None
 ) -> str | None:
     """Return why an amount is no price: dollars are asked for, and no component is free."""
+    if not currency:
+        return "no_currency"
     if currency != "USD":
-        return "not_usd"
-    if usage_unit is None:
-        return "unknown_unit"
+        return "unknown_currency"
+    if usage_unit not in USAGE_UNITS:
+        return "unknown_unit" if usage_unit else "no_price"
     if units == 0 and nanos == 0:
         return "zero_price"
     return None if _is_in_range(units, nanos) else "unreadable_price"
@@ -344,9 +413,14 @@ def _is_in_range(units: int | None, nanos: int | None) -> bool:
 
 
 def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:
-    """Return the tier that one machine pays: the first that is not a free allowance."""
+    """Return the tier that one machine pays: the first that is not a free allowance.
+
+    None where two tiers start at the same amount.
+    """
     if len(rates) == 1:
         return rates[0]
+    if len({rate.start_usage_amount for rate in rates}) < len(rates):
+        return None
     ordered = sorted(rates, key=lambda rate: rate.start_usage_amount)
     return next((rate for rate in ordered if rate.is_paid), ordered[0] if ordered else None)
 
@@ -354,7 +428,7 @@ def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:
 def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
     """Make a frame of SKUs with ``COLUMNS`` but those of the page."""
     prices = [line.price for line in lines]
-    meanings = [line.meaning for line in lines]
+    meanings = [line.component for line in lines]
     regions = [line.sku.regions for line in lines]
     each_region = pl.Series([name for names in regions for name in names], dtype=pl.String)
     columns: dict[str, Sequence[Any] | pl.Series] = {
@@ -374,9 +448,24 @@ def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
             name: [None if one is None else getattr(one, name) for one in meanings]
             for name in _OF_MEANING
         },
-        "refused": [line.price.fault if line.meaning else "unknown_grammar" for line in lines],
+        "refused": [line.fault[0] for line in lines],
+        "word": [line.fault[1] for line in lines],
     }
     return pl.DataFrame(columns, schema=COLUMNS)
+
+
+def _broken_frame(broken: Sequence[BrokenRow]) -> pl.DataFrame:
+    """Make a frame of SKUs that could not be read, with ``COLUMNS``; most are null."""
+    rows = [
+        {
+            "sku_id": fault.text("skuId"),
+            "description": fault.text("description"),
+            "refused": "unknown_column" if fault.new_member else "unreadable_line",
+            "word": fault.new_member,
+        }
+        for fault in broken
+    ]
+    return pl.DataFrame(rows, schema=COLUMNS)
 
 
 def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
@@ -397,15 +486,3 @@ def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
     )
     joined = priced.join(units, on="usage_unit", how="left", maintain_order="left")
     return joined.drop("units", "nanos")
-
-
-def _check_unknown_share(refused: pl.DataFrame, total: int) -> None:
-    unknown = refused.filter(pl.col("refused") == "unknown_grammar")
-    if unknown.height > max(UNKNOWN_FLOOR, UNKNOWN_LIMIT * total):
-        examples = "; ".join(unknown["description"].head(3))
-        raise HwpricesError(
-            f"gcp: {unknown.height} of {total} machine SKUs are not understood"
-            f" (over {UNKNOWN_LIMIT:.0%}): {examples}",
-            "Google has changed its SKU descriptions: extend vocabulary.py or grammar.py in "
-            "providers/gcp/prices.",
-        )

@@ -51,6 +51,7 @@ SERIES: Final[dict[str, str]] = {
     "M3": "m3",
     "M4": "m4",
     "M4N": "m4n",
+    "M4NUltramem224": "m4nultramem224",
     "M4Ultramem224": "m4ultramem224",
     "Memory-optimized": "m1",
     "N1 Predefined": "n1",
@@ -66,6 +67,7 @@ SERIES: Final[dict[str, str]] = {
     "T2A": "t2a",
     "T2D AMD": "t2d",
     "T2D": "t2d",
+    "vGPU G4": "g4vgpu",  # G4 with less than one GPU: only its local SSD has SKUs, at 0
     "X4": "x4",
     "Z3": "z3",
 }
@@ -118,6 +120,11 @@ INSTANCES: Final[dict[str, str]] = {
     "Small Instance with 1 VCPU": "g1",
 }
 """Words → series of machines that have one SKU for the whole machine."""
+
+CONTINENTS: Final = frozenset(
+    ["APAC", "Americas", "Asia", "Asia Pacific", "EMEA", "EU", "Europe", "North America", "USA"]
+)
+"""Places that are larger than a country or are sold as one area of several regions."""
 
 OPEN_BAND_FROM: Final = 100
 """A vCPU band whose number stands alone is one size (4), except from here on: "128 VCPU or
