@@ -18,7 +18,9 @@ from typing import Any
 import httpx
 import yaml
 
+from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.settings import load
 from hwprices.storage.scratch import scratch_directory
 
 PREFECT = [sys.executable, "-m", "prefect"]
@@ -81,18 +83,24 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
 def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
     """Read prefect.yaml for the place where the flows will run.
 
+    Providers that HWPRICES_PROVIDERS does not name have their schedules switched off.
+
     Args:
         has_root: whether runs write into the root that the file names. Otherwise the parameter is
             left out, and HWPRICES_ROOT counts.
         folder: the folder in which the flows run; default the working directory of this process.
 
     Raises:
-        HwpricesError: the file is missing.
+        HwpricesError: the file is missing, or HWPRICES_PROVIDERS names no provider.
     """
     file: dict[str, Any] = yaml.safe_load(own_file(PLAN).read_text())
-    if not has_root:
-        for deployment in file["deployments"]:
+    chosen = providers.chosen(load())
+    for deployment in file["deployments"]:
+        if not has_root:
             deployment["parameters"].pop("root", None)
+        if deployment["parameters"].get("provider", chosen[0]) not in chosen:
+            for schedule in deployment["schedules"]:
+                schedule["active"] = False
     if folder is not None:
         step = "prefect.deployments.steps.set_working_directory"
         file["pull"] = [{step: {"directory": folder}}]

@@ -7,6 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Completed
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import limits, progress, reports
@@ -23,6 +24,10 @@ from hwprices.storage.store import Store
 
 HELD_BACK = "HeldBack"
 """The name of the state, of type Failed, in which a run ends when the gate held a provider back."""
+
+
+NOTHING_COLLECTED = "NothingCollected"
+"""The name of the state, of type Completed, of a run that found nothing to publish yet."""
 
 
 class HeldBackError(HwpricesError):
@@ -56,18 +61,23 @@ def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
     retry_condition_fn=_is_busy,
 )
 @in_one_line
-def gate_join_release(root: str | None, accept: list[str]) -> Published:
+def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
     """Return the new release, or the one in force if nothing has changed.
+
+    None if nothing has been collected yet.
 
     Raises:
         HwpricesError: see ``release.publish``.
     """
-    return release.publish(
-        Store(load(root=root).root),
-        accepted=accept,
-        progress=lambda activity: progress.report("publish", activity),
-        with_database=True,
-    )
+    try:
+        return release.publish(
+            Store(load(root=root).root),
+            accepted=accept,
+            progress=lambda activity: progress.report("publish", activity),
+            with_database=True,
+        )
+    except release.NothingStagedError:
+        return None
 
 
 @task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
@@ -108,6 +118,11 @@ def delete_old(root: str | None) -> None:
         get_run_logger().info("deleted: %s", ", ".join(deleted))
 
 
+def nothing_collected() -> State[None]:
+    """Return the state of a run before the first collection that gave something."""
+    return Completed(name=NOTHING_COLLECTED, message="nothing collected yet", data=None)
+
+
 def ended(published: Published) -> Published | State[HeldBackError]:
     """Return the release, or the state HeldBack if the gate held a provider back."""
     if not published.held_back:
@@ -126,26 +141,28 @@ def _run_name() -> str:
     validate_parameters=False,
 )
 @in_one_line
-def publish(
-    root: str | None = None, accept: list[str] | None = None
-) -> Published | State[HeldBackError]:
+def publish(root: str | None = None, accept: list[str] | None = None) -> Published | State[Any]:
     """Publish what is staged as a new release, if anything has changed.
 
-    The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
-    from Python it then raises HeldBackError, and what the gate let through is published. Old
-    releases and collections are deleted then; ``hwprices prune --help`` says which.
+    Before the first collection it ends in the state NothingCollected, of type Completed. It ends in
+    the state HeldBack, of type Failed, if the gate held a provider back. Called from Python it then
+    raises HeldBackError, and what the gate let through is published. Old releases and collections
+    are deleted then; ``hwprices prune --help`` says which.
 
     Args:
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
         accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
 
     Raises:
-        HwpricesError: nothing is staged, another publisher is running, the root is not writable, or
+        HwpricesError: another publisher is running, the root is not writable, or
             a name in ``accept`` is unknown.
     """
     progress.report("publish", "gate")
     ending: Any = gate_join_release(root, accept or [], return_state=True)
-    published: Published = ending.result()
+    published: Published | None = ending.result()
+    if published is None:
+        progress.finish("publish", "nothing collected yet")
+        return nothing_collected()
     if published.new:
         progress.report("publish", "report")
         write_report(published, root)

@@ -66,7 +66,10 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
 ) -> None:
     """Else scheduled runs would write into data/live whatever the variable says."""
     made: list[Any] = []
-    monkeypatch.setenv("HWPRICES_ROOT", root)
+    if root:
+        monkeypatch.setenv("HWPRICES_ROOT", root)
+    else:
+        monkeypatch.delenv("HWPRICES_ROOT", raising=False)
     ended_worker = nullcontext(SimpleNamespace(wait=lambda: 0))
     monkeypatch.setattr(serve, "running", lambda *_, **__: ended_worker)
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
@@ -79,6 +82,22 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     assert automations == "automations"
     assert all(("root" in each["parameters"]) == has_root for each in plan["deployments"])
     assert "pull" not in plan
+
+
+def test_schedules_of_providers_that_are_not_chosen_are_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "aws, Azure")
+    plan = deployments.plan(has_root=True)
+    off = [d["name"] for d in plan["deployments"] if d["schedules"][0].get("active") is False]
+    assert {"collect-gcp", "collect-oracle"} < set(off)
+    assert {"refresh", "publish", "collect-aws", "collect-azure"}.isdisjoint(off)
+
+
+def test_a_provider_that_there_is_not_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "aws,ibm")
+    with pytest.raises(HwpricesError, match="no provider 'ibm'"):
+        deployments.plan(has_root=True)
 
 
 @pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])
