@@ -2,7 +2,7 @@
 
 import os
 from asyncio import CancelledError
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
-from hwprices.publish import shortfall, status
+from hwprices.publish import lease, shortfall, status
 from hwprices.read.wording import counted
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -174,7 +174,7 @@ def collect(
     attempt = _Attempt(provider, datetime.now(UTC))
     progress.report(provider, "plan")
     try:
-        with limits.one_at_a_time(provider):
+        with _one_at_a_time(provider, flags):
             attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
             staged = _collect(attempt, flags, regions, kinds)
     except CancelledError:  # which Prefect raises here at the time limit
@@ -200,6 +200,21 @@ def collect(
     prices = f"{staged.rows('prices'):,} prices staged"
     progress.finish(provider, f"{prices}; {missing}" if missing else prices)
     return staged
+
+
+def _one_at_a_time(provider: str, flags: dict[str, Any]) -> AbstractContextManager[None]:
+    """Wait until no other run collects this provider for this root, and say so meanwhile.
+
+    The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
+    twice the requests that its quota allows.
+    """
+    logger = get_run_logger()
+
+    def say(line: str) -> None:
+        logger.warning("%s: %s", provider, line)
+        progress.note(provider, line)
+
+    return lease.hold(Store(load(**flags).root), provider, str(flow_run.id), say)
 
 
 def _check_chosen(provider: str) -> None:

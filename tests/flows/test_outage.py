@@ -1,14 +1,16 @@
 """What an operator sees when a vendor answers nothing, less than before, or is not configured."""
 
 import json
+import subprocess
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.flows.test_refresh import run, run_command
+from tests.flows.test_refresh import run
 from tests.helpers import azure_pages, vendors
 from tests.helpers.prefect_server import Server
 from tests.helpers.stub_server import Reply, Request, StubServer
@@ -31,7 +33,31 @@ class Seen:
     status_code: int
 
 
-Refresh = Callable[..., Seen]
+@dataclass(frozen=True)
+class Refresh:
+    """Refreshes a provider without credentials, live, on this machine."""
+
+    cwd: Path
+    environment: dict[str, str]
+
+    def __call__(self, provider: str, *arguments: str) -> Seen:
+        process = self.start(provider, *arguments)
+        screen, _ = process.communicate(timeout=500)
+        status = [sys.executable, "-m", "hwprices", "status"]
+        shown = run(*status, cwd=self.cwd, environment=self.environment)
+        entries = json.loads((self.cwd / "root/status.json").read_text())["providers"]
+        return Seen(process.returncode, screen, entries[provider], shown.returncode)
+
+    def start(self, provider: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
+        return subprocess.Popen(
+            [*command, f"--provider={provider}", *arguments],
+            cwd=self.cwd,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
 
 @pytest.fixture
@@ -41,14 +67,12 @@ def azure(stub: Callable[[], StubServer]) -> StubServer:
 
 @pytest.fixture
 def refresh(prefect_server: Server, azure: StubServer, tmp_path: Path) -> Refresh:
-    """Give a function that refreshes a provider without credentials, live, on this machine."""
     private = ("AWS_", "AZURE_", "HWPRICES_GCP_")
     kept = {
         name: value
         for name, value in prefect_server.environment.items()
         if not name.startswith(private)
     }
-    server = replace(prefect_server, environment=kept)
     variables = {
         "HWPRICES_AZURE_RETAIL_URL": f"{azure.url}{azure_pages.RETAIL}",
         "HWPRICES_ROOT": str(tmp_path / "root"),
@@ -56,17 +80,7 @@ def refresh(prefect_server: Server, azure: StubServer, tmp_path: Path) -> Refres
         "NO_GCE_CHECK": "true",  # else google-auth looks for a machine of Google's
         "HOME": str(tmp_path),
     }
-
-    def refresh_provider(provider: str, *arguments: str) -> Seen:
-        options = ("--source=live", f"--provider={provider}", *arguments)
-        done = run_command(server, tmp_path, *options, **variables)
-        status = [sys.executable, "-m", "hwprices", "status"]
-        shown = run(*status, cwd=tmp_path, environment={**kept, **variables})
-        entries = json.loads((tmp_path / "root/status.json").read_text())["providers"]
-        screen = done.stdout + done.stderr
-        return Seen(done.returncode, screen, entries[provider], shown.returncode)
-
-    return refresh_provider
+    return Refresh(tmp_path, {**kept, **variables})
 
 
 def test_an_outage_of_prices_is_said_and_fails(refresh: Refresh, azure: StubServer) -> None:
@@ -126,6 +140,25 @@ def test_units_that_come_back_empty_or_smaller_are_named(
     [line] = [each for each in seen.screen.splitlines() if "Azure: " in each]
     assert "retail_consumption_usd/eastus lost 1 of 7 items since the last run" in line
     assert "retail_reservation_usd/eastus has no items and had 7 before" in line
+
+
+def test_a_run_that_was_killed_is_waited_for_aloud_and_shortly(
+    refresh: Refresh, azure: StubServer
+) -> None:
+    """The next run stood still for 4 min 40 s, and said nothing."""
+    answer = azure.routes[azure_pages.RETAIL]
+    azure.on(azure_pages.RETAIL, Reply(b"{", stall=300))
+    started = refresh.start("azure", *REGIONS)
+    deadline = time.monotonic() + 300
+    while not azure.requests and time.monotonic() < deadline:
+        time.sleep(0.1)
+    started.kill()
+    started.wait()
+    azure.on(azure_pages.RETAIL, answer)
+    seen = refresh("azure", *REGIONS)
+    assert (seen.code, seen.entry["outcome"]) == (0, "published")
+    [line] = [each for each in seen.screen.splitlines() if "waiting for" in each]
+    assert line.startswith(f"azure: waiting for process {started.pid} on ")
 
 
 def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
