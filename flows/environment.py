@@ -49,7 +49,7 @@ DEFAULTS = {
 """For every process that runs a flow."""
 
 CONSOLE = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING"}
-"""On the screen of a worker: what went wrong, and a line of ours for each run (progress.finish). The
+"""On the screen of a worker: what went wrong, and a line for each run (progress.finish). The
 server has all lines, and shows them with the run; on the screen they would be 900 a day. An item of
 Prefect's logging.yml, and no setting."""
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 import yaml
 from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
 from tests.helpers.processes import family, wait_until
+from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
@@ -268,3 +269,35 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
     names = [each["name"] for each in prefect_server.filter("automations")]
     assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH, NOT_STARTED, OWN_FAILED])
+
+
+@pytest.mark.usefixtures("automations")
+def test_alerts_reach_a_webhook_and_its_address_stays_a_secret(
+    prefect_server: Server,
+    prefect_home: Path,
+    stub: Callable[[], StubServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last test of this file: it changes the actions of the automations."""
+    secret = "T0A1ertsS3cr3t"
+    receiver = stub().on(f"/services/{secret}", Reply(b"ok"))
+    for name, value in prefect_server.environment.items():
+        monkeypatch.setenv(name, value)
+    deployments.make_automations(f"{receiver.url}/services/{secret}")
+    made = prefect_server.filter("automations")
+    assert all(each["actions"][-1]["type"] == "send-notification" for each in made)
+    assert len(made) == len({each["name"] for each in made}) == 5
+    flow = prefect_server.post("flows/", {"name": "refresh"})
+    run = prefect_server.post("flow_runs/", {"flow_id": flow["id"], "name": "refresh live"})
+    failed = {"type": "FAILED", "name": "Failed", "message": "failed: Azure; nothing published"}
+    for state in ({"type": "RUNNING"}, failed):
+        body = {"state": state, "force": True}
+        prefect_server.post(f"flow_runs/{run['id']}/set_state", body)
+    assert wait_until(lambda: bool(receiver.requests))
+    text = json.loads(receiver.requests[0].body)["text"]
+    assert text.startswith(f"*{FAILED}*\nA run ended in Failed, HeldBack or Crashed.")
+    assert "refresh live: failed: Azure; nothing published" in text
+    files = [path for path in prefect_home.rglob("*") if path.is_file()]
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+    deployments.make_automations()  # after an update, without the address: alerts stay
+    assert prefect_server.filter("automations") == made

@@ -100,6 +100,15 @@ def test_a_provider_that_there_is_not_cannot_be_chosen(monkeypatch: pytest.Monke
         deployments.plan(has_root=True)
 
 
+@pytest.mark.parametrize(
+    "url", ["hooks.slack.com/s3cr3t", "http://hooks.slack.com/s3cr3t", "https:///s3cr3t", "s3cr3t"]
+)
+def test_what_is_no_address_of_a_webhook_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(HwpricesError, match="the URL for alerts is not https") as error:
+        deployments.make_automations(url)
+    assert "s3cr3t" not in str(error.value)
+
+
 @pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])
 def test_deploy_and_worker_need_a_server(
     command: list[str], monkeypatch: pytest.MonkeyPatch
