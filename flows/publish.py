@@ -26,6 +26,9 @@ HELD_BACK = "HeldBack"
 """The name of the state, of type Failed, in which a run ends when the gate held a provider back."""
 
 
+PARTIAL = "Partial"
+"""The name of the state, of type Completed, of a run after which a provider is partial."""
+
 NOTHING_COLLECTED = "NothingCollected"
 """The name of the state, of type Completed, of a run that found nothing to publish yet."""
 
@@ -123,11 +126,13 @@ def nothing_collected() -> State[None]:
     return Completed(name=NOTHING_COLLECTED, message="nothing collected yet", data=None)
 
 
-def ended(published: Published) -> Published | State[HeldBackError]:
-    """Return the release, or the state HeldBack if the gate held a provider back."""
-    if not published.held_back:
-        return published
-    return failed(HeldBackError(published), HELD_BACK)
+def ended(published: Published) -> Published | State[Any]:
+    """Return the release, or a state that automations see: HeldBack or Partial."""
+    if published.held_back:
+        return failed(HeldBackError(published), HELD_BACK)
+    if any(entry.outcome == "partial" for entry in published.status.providers.values()):
+        return Completed(name=PARTIAL, message=reports.headline(published), data=published)
+    return published
 
 
 def _run_name() -> str:
@@ -144,8 +149,9 @@ def _run_name() -> str:
 def publish(root: str | None = None, accept: list[str] | None = None) -> Published | State[Any]:
     """Publish what is staged as a new release, if anything has changed.
 
-    Before the first collection it ends in the state NothingCollected, of type Completed. It ends in
-    the state HeldBack, of type Failed, if the gate held a provider back. Called from Python it then
+    Before the first collection it ends in the state NothingCollected, of type Completed; in the
+    state Partial, of type Completed, if units of a provider failed or were carried over; and in the
+    state HeldBack, of type Failed, if the gate held a provider back. Called from Python it then
     raises HeldBackError, and what the gate let through is published. Old releases and collections
     are deleted then; ``hwprices prune --help`` says which.
 

@@ -329,7 +329,7 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     [gcp] = [run for run in sub_runs(prefect_server, main_run) if run["name"] == "collect gcp"]
     lines = log_lines(prefect_server, gcp["id"], "staged")
     assert lines.index("4 units to fetch") < lines.index("4 of 4 units fetched")
-    assert any(line.startswith("30,520 prices of ") for line in lines)
+    assert any(line.startswith("Google Cloud: 30,520 prices of ") for line in lines)
     headline = f"new release {version}"
     main_lines = log_lines(prefect_server, main_run["id"], headline)
     assert headline in main_lines
