@@ -1,5 +1,6 @@
 """The flow ``publish``: check what is staged, join it with the spec sheets, release it."""
 
+import logging
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -183,13 +184,18 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
 
 
 def _log(published: Published, headline: str) -> None:
-    """Log what stopped or warned, the rows of a new release, and the headline."""
+    """Log what stopped or warned, the rows of a new release, and the headline.
+
+    Warnings of a release that stays are no news: they would fill a worker's screen every hour.
+    """
     logger = get_run_logger()
     for result in published.results:
         if result.outcome != "pass":
+            is_news = published.new or result.outcome == "stop"
+            level = logging.WARNING if is_news else logging.INFO
             text = "%s, %s (%s): %s"
             owner = reports.title(result.provider)
-            logger.warning(text, owner, result.check, result.outcome, result.detail)
+            logger.log(level, text, owner, result.check, result.outcome, result.detail)
     if published.new:
         rows = published.release.tables["prices"].rows
         logger.info("%s prices of %d providers", f"{rows:,}", len(published.release.providers))
