@@ -21,7 +21,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.schemas.automations import AutomationCore
 from prefect.types import SecretDict
 
-NOTIFY_URL = "HWPRICES_NOTIFY_URL"
+from hwprices.flows.deployments import NOTIFY_URL
 
 BLOCK = "hwprices-alerts"
 """The block of the Prefect server that holds the URL, encrypted."""

@@ -33,6 +33,9 @@ PLAN = "prefect.yaml"
 AUTOMATIONS = "deploy/prefect/automations.yaml"
 JOB_TEMPLATE = "deploy/kubernetes/job-template.json"
 
+NOTIFY_URL = "HWPRICES_NOTIFY_URL"
+"""The variable with the URL that automations tell."""
+
 WAIT_SECONDS = 120
 """A server that has just been started answers after half a minute, where its database is new."""
 
@@ -159,7 +162,7 @@ def make_automations(notify_url: str | None = None) -> None:
     if notify_url:
         _check_notify_url(notify_url)
     command = [sys.executable, "-m", "hwprices.flows.automations", str(own_file(AUTOMATIONS))]
-    _run(command, HWPRICES_NOTIFY_URL=notify_url or "")
+    _run(command, **{NOTIFY_URL: notify_url or ""})
 
 
 def _check_notify_url(url: str) -> None:

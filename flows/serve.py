@@ -61,7 +61,7 @@ def _serve(url: str, port: str) -> None:
         print("Making the work pool, the deployments and the automations …", flush=True)
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
-        deployments.make_automations()
+        deployments.make_automations(os.environ.get(deployments.NOTIFY_URL))
         with running("worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()

@@ -443,6 +443,27 @@ def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
 
 
 @pytest.mark.usefixtures("in_process")
+def test_providers_are_chosen_once_for_all_flows(
+    prefect_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The schedules of the others are skipped; who names one gets it."""
+    from hwprices.flows.collect import collect
+    from hwprices.flows.publish import publish
+    from hwprices.flows.refresh import refresh
+
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "lambda")
+    state = collect("scaleway", "sample", str(tmp_path), return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
+    assert "HWPRICES_PROVIDERS does not name it" in state.message
+    state = publish(str(tmp_path), return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "NothingCollected")
+    refresh("sample", str(tmp_path))
+    assert published_providers(tmp_path) == ["lambda"]
+    refresh("sample", str(tmp_path), ["scaleway"])
+    assert published_providers(tmp_path) == ["lambda", "scaleway"]
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("is_busy", "tries"), [(True, 2), (False, 1)])
 def test_publishing_is_tried_again_while_another_publisher_is_at_work(
     is_busy: bool, tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

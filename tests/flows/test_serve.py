@@ -75,7 +75,7 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
     monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
     monkeypatch.setattr(deployments, "make_deployments", made.append)
-    monkeypatch.setattr(deployments, "make_automations", lambda: made.append("automations"))
+    monkeypatch.setattr(deployments, "make_automations", lambda *_: made.append("automations"))
     with pytest.raises(HwpricesError, match="worker ended"):
         serve._serve("http://127.0.0.1:4200", "4200")
     plan, automations = made
