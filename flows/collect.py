@@ -2,7 +2,7 @@
 
 import os
 from asyncio import CancelledError
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -11,8 +11,10 @@ from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
+from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from hwprices import providers
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import limits, progress, reports
@@ -20,7 +22,7 @@ from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
-from hwprices.publish import status
+from hwprices.publish import lease, shortfall, status
 from hwprices.read.wording import counted
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -165,13 +167,14 @@ def collect(
         kinds: only these kinds of page, such as spot; default all.
 
     Raises:
-        HwpricesError: no unit could be fetched, or the tables cannot be staged.
+        HwpricesError: no unit could be fetched, or none of prices, or the tables cannot be staged.
     """
     flags = {"source": source, "root": root}
+    _check_chosen(provider)
     attempt = _Attempt(provider, datetime.now(UTC))
     progress.report(provider, "plan")
     try:
-        with limits.one_at_a_time(provider):
+        with _one_at_a_time(provider, flags):
             attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
             staged = _collect(attempt, flags, regions, kinds)
     except CancelledError:  # which Prefect raises here at the time limit
@@ -179,20 +182,53 @@ def collect(
         _record_failure(attempt, flags, too_long)
         raise
     except SkippedError as skipped:
-        progress.finish(provider, skipped.message.removeprefix(f"{provider}: "))
+        progress.finish(provider, f"skipped: {skipped.message.removeprefix(f'{provider}: ')}")
+        if not kinds:  # else its other kinds are as they were
+            _record_failure(attempt, flags, skipped)
         raise
     except Exception as error:
         _record_failure(attempt, flags, error)
         raise
-    line = reports.staged_line(staged)
+    line = reports.outcome_line(staged)
     create_markdown_artifact(
-        key=f"collect-{provider}",
-        markdown=reports.collected(staged),
-        description=f"{reports.title(provider)}: {line}",
+        key=f"collect-{provider}", markdown=reports.collected(staged), description=line
     )
     get_run_logger().info("%s", line)
-    progress.finish(provider, f"{staged.rows('prices'):,} prices staged")
+    if shortfall.has_no_prices(staged):
+        raise HwpricesError(f"{reports.title(provider)}: {shortfall.line(staged)}")
+    missing = shortfall.line(staged)
+    prices = f"{staged.rows('prices'):,} prices staged"
+    progress.finish(provider, f"{prices}; {missing}" if missing else prices)
     return staged
+
+
+def _one_at_a_time(provider: str, flags: dict[str, Any]) -> AbstractContextManager[None]:
+    """Wait until no other run collects this provider for this root, and say so meanwhile.
+
+    The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
+    twice the requests that its quota allows.
+    """
+    logger = get_run_logger()
+
+    def say(line: str) -> None:
+        logger.warning("%s: %s", provider, line)
+        progress.note(provider, line)
+
+    return lease.hold(Store(load(**flags).root), provider, str(flow_run.id), say)
+
+
+def _check_chosen(provider: str) -> None:
+    """Skip a run of its own of a provider that HWPRICES_PROVIDERS does not name.
+
+    Within a refresh the refresh has chosen.
+
+    Raises:
+        SkippedError: it is not named.
+    """
+    if flow_run.parent_flow_run_id is None and provider not in providers.chosen(load()):
+        raise SkippedError(
+            f"{provider}: not collected, HWPRICES_PROVIDERS does not name it", "Add it there."
+        )
 
 
 @dataclass
@@ -228,7 +264,10 @@ def _collect(
 
 
 def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:
-    """Write the failure into status.json, if that can be: the failure itself is what is raised."""
+    """Write the failure into status.json, if that can be: the failure itself is what is raised.
+
+    What was skipped for want of credentials is written down so too.
+    """
     with suppress(HwpricesError):
         settings = load(**flags)
         status.record_failure(
@@ -238,4 +277,5 @@ def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) 
             started_at=attempt.started_at,
             origin=settings.source,
             results=attempt.results,
+            outcome="skipped" if isinstance(error, SkippedError) else "failed",
         )

@@ -6,7 +6,7 @@ are checked, its environment is set and the person at the screen has been told.
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,8 @@ from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
 from hwprices.settings import Settings, describe, load
+from hwprices.storage import layout, provider_status
+from hwprices.storage.provider_status import ProviderStatus
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
@@ -35,30 +37,44 @@ OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, UNITS_FAILED = 0, 1, 2, 3, 4
 class Outcome:
     """What a refresh came to: the release in force, and one line for each failure.
 
-    ``strict``: a unit that failed matters too. ``requested``: the providers that were collected.
+    ``entries``: how each provider that was requested fares, as far as that is known. ``strict``: a
+    unit that failed matters too.
     """
 
     published: "Published | None" = None
     failures: list[str] = field(default_factory=list)
+    entries: Mapping[str, ProviderStatus] = field(default_factory=dict)
     strict: bool = False
-    requested: Collection[str] = ()
 
     @property
     def exit_status(self) -> int:
         """The exit status, as the help of the command has it."""
         if self.published is None:
-            return NOTHING_DONE
+            return OK if self.entries and not self.failures else NOTHING_DONE
         if self.failures:
             return SOME_FAILED
         if self.published.held_back:
             return HELD_BACK
-        return UNITS_FAILED if self.strict and self._units_failed(self.published) else OK
+        return UNITS_FAILED if self.strict and self.incomplete else OK
 
-    def _units_failed(self, published: "Published") -> bool:
-        entries = published.status.providers
-        # a provider that was skipped for want of an account may have no entry yet
-        unit_counts = (entries[name].units for name in self.requested if name in entries)
-        return any(units.failed or units.carried for units in unit_counts)
+    @property
+    def incomplete(self) -> list[str]:
+        """The titles of the providers of which units failed or were carried over."""
+        entries = self.entries.items()
+        return [e.title or name for name, e in entries if e.units.failed or e.units.carried]
+
+    @property
+    def notices(self) -> list[str]:
+        """A line for each provider that is incomplete or was skipped; those that failed are not."""
+        return [
+            f"{entry.title or name}: {_skipped(entry)}{entry.reason.removeprefix(f'{name}: ')}"
+            for name, entry in self.entries.items()
+            if entry.outcome == "skipped" or (entry.outcome == "partial" and entry.prices_fetched)
+        ]
+
+
+def _skipped(entry: ProviderStatus) -> str:
+    return "skipped, " if entry.outcome == "skipped" else ""
 
 
 Source = Annotated[
@@ -127,17 +143,34 @@ def refresh(
         screen.print_warnings(
             f"the variable {name} is no setting. {remedy}" for name, remedy in unknown_variables()
         )
-        requested = provider or providers.names()
+        requested = provider or providers.chosen(settings)
         if region:
             screen.print_warnings(requested_regions.check(settings, requested, region))
         outcome = _run_flow(settings, provider, region, kind, accept)
-        outcome = replace(outcome, strict=strict, requested=requested)
-        if outcome.published is not None:
-            screen.print_summary(outcome.published, settings.root)
+        entries = _entries(settings.root, requested)
+        outcome = replace(outcome, strict=strict, entries=entries)
+        if outcome.published is None:
+            screen.print_notices(outcome.notices or ["nothing has been collected yet"])
+        else:
+            well = not outcome.failures
+            screen.print_summary(outcome.published, settings.root, outcome.notices, well=well)
     except HwpricesError as error:
         outcome = Outcome(failures=[str(error)])
     screen.print_errors(outcome.failures)
+    if outcome.exit_status == UNITS_FAILED:
+        names = ", ".join(outcome.incomplete)
+        screen.print_errors([f"--strict: units of {names} failed or were carried over: status 4"])
     raise typer.Exit(outcome.exit_status)
+
+
+def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]:
+    """Read how the providers fare that were requested; one may have no entry yet."""
+    store = Store(root)
+    data = store.get(layout.STATUS)
+    if data is None:
+        return {}
+    status = provider_status.decode(data, file=store.uri(layout.STATUS), remedy="Refresh again.")
+    return {name: entry for name, entry in status.providers.items() if name in requested}
 
 
 def _checked_settings(

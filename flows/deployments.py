@@ -14,11 +14,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import yaml
 
+from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.settings import is_loopback, load
 from hwprices.storage.scratch import scratch_directory
 
 PREFECT = [sys.executable, "-m", "prefect"]
@@ -29,6 +32,9 @@ POOL = "hwprices"
 PLAN = "prefect.yaml"
 AUTOMATIONS = "deploy/prefect/automations.yaml"
 JOB_TEMPLATE = "deploy/kubernetes/job-template.json"
+
+NOTIFY_URL = "HWPRICES_NOTIFY_URL"
+"""The variable with the URL that automations tell."""
 
 WAIT_SECONDS = 120
 """A server that has just been started answers after half a minute, where its database is new."""
@@ -54,12 +60,15 @@ SETUPS = {
 """The set-ups in deploy/. Each sets HWPRICES_ROOT in the environment of its worker or its jobs."""
 
 
-def deploy(setup_name: str, job_template: Path | None = None) -> None:
+def deploy(
+    setup_name: str, job_template: Path | None = None, notify_url: str | None = None
+) -> None:
     """Make the work pool, the deployments and the automations of a set-up.
 
     Args:
         setup_name: one of SETUPS.
         job_template: the jobs of a Kubernetes work pool; default JOB_TEMPLATE.
+        notify_url: a webhook that is told when an automation fires.
 
     Raises:
         HwpricesError: no server is named or none answers, a file is missing, or a command of
@@ -74,12 +83,14 @@ def deploy(setup_name: str, job_template: Path | None = None) -> None:
         template = ["--base-job-template", str(job_template or own_file(JOB_TEMPLATE))]
     make_work_pool(setup.pool_type, *template)
     make_deployments(plan(has_root=False, folder=setup.folder))
-    make_automations()
+    make_automations(notify_url)
     print("Done. Scheduled runs write where HWPRICES_ROOT says in the worker's environment.")
 
 
 def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
     """Read prefect.yaml for the place where the flows will run.
+
+    Providers that HWPRICES_PROVIDERS does not name have their schedules switched off.
 
     Args:
         has_root: whether runs write into the root that the file names. Otherwise the parameter is
@@ -87,12 +98,16 @@ def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
         folder: the folder in which the flows run; default the working directory of this process.
 
     Raises:
-        HwpricesError: the file is missing.
+        HwpricesError: the file is missing, or HWPRICES_PROVIDERS names no provider.
     """
     file: dict[str, Any] = yaml.safe_load(own_file(PLAN).read_text())
-    if not has_root:
-        for deployment in file["deployments"]:
+    chosen = providers.chosen(load())
+    for deployment in file["deployments"]:
+        if not has_root:
             deployment["parameters"].pop("root", None)
+        if deployment["parameters"].get("provider", chosen[0]) not in chosen:
+            for schedule in deployment["schedules"]:
+                schedule["active"] = False
     if folder is not None:
         step = "prefect.deployments.steps.set_working_directory"
         file["pull"] = [{step: {"directory": folder}}]
@@ -136,13 +151,35 @@ def own_file(path: str) -> Path:
     )
 
 
-def make_automations() -> None:
+def make_automations(notify_url: str | None = None) -> None:
     """Make the automations that the server does not have yet, by their names.
 
+    With ``notify_url`` all are made anew, and send it a message when they fire.
+
     Raises:
-        HwpricesError: the file is missing, or Prefect refuses.
+        HwpricesError: the file is missing, the URL is none, or Prefect refuses.
     """
-    _run([sys.executable, "-m", "hwprices.flows.automations", str(own_file(AUTOMATIONS))])
+    if notify_url:
+        _check_notify_url(notify_url)
+    command = [sys.executable, "-m", "hwprices.flows.automations", str(own_file(AUTOMATIONS))]
+    _run(command, **{NOTIFY_URL: notify_url or ""})
+
+
+def _check_notify_url(url: str) -> None:
+    """Refuse what is no URL, or would send the messages readable over a network.
+
+    Raises:
+        HwpricesError: it is neither https nor of this machine. The URL is a secret, and not shown.
+    """
+    try:
+        parts = urlsplit(url)
+        is_url = bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_url = False
+    if not is_url or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url))):
+        raise HwpricesError(
+            "the URL for alerts is not https", "Give the address of a webhook, as Slack shows it."
+        )
 
 
 def _check_pool_type(setup: Setup) -> None:
@@ -173,15 +210,19 @@ def _prefect(*arguments: str) -> None:
     _run([*PREFECT, "--no-prompt", *arguments])
 
 
-def _run(command: list[str]) -> None:
-    """Run a command of Python's ``-m``, and show what it prints only if it fails.
+def _run(command: list[str], **variables: str) -> None:
+    """Run a command of Python's ``-m`` with more variables, and show its output if it fails.
 
     Raises:
         HwpricesError: it failed.
     """
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+        output = f"{done.stdout}\n{done.stderr}"
+        for secret in filter(None, variables.values()):
+            output = output.replace(secret, "(secret)")
+        print(output, file=sys.stderr)
         raise HwpricesError(f"{' '.join(command[2:])} failed", "Its own output above says why.")
 
 

@@ -36,7 +36,7 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
         try:
             return function(*arguments, **named)
         except SkippedError as skipped:
-            get_run_logger().warning("%s", skipped)
+            get_run_logger().info("%s", skipped)
             return Completed(name=SKIPPED, message=str(skipped), data=skipped)
         except HwpricesError as error:
             get_run_logger().error("%s", error)

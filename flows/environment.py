@@ -48,6 +48,11 @@ DEFAULTS = {
 }
 """For every process that runs a flow."""
 
+CONSOLE = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING"}
+"""On the screen of a worker: what went wrong, and a line for each run (progress.finish). The
+server has all lines, and shows them with the run; on the screen they would be 900 a day. An item of
+Prefect's logging.yml, and no setting."""
+
 QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
 """For a command that shows its own progress; a worker's log stays as Prefect has it."""
 
@@ -58,7 +63,7 @@ Slower machines take longer."""
 
 def set_defaults() -> None:
     """Set the defaults that every process needs."""
-    _set(DEFAULTS)
+    _set({**DEFAULTS, **CONSOLE})
 
 
 def check_prefect_settings() -> None:

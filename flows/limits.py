@@ -23,6 +23,10 @@ PUBLISH_SECONDS = 3600
 (docs/performance.md)."""
 
 
+LEASE_SECONDS = 60
+"""The shortest that Prefect takes for the lease of a place, which a worker renews."""
+
+
 class _TooLongError(TimeoutError):
     """What runs within ``stop_after`` has not ended in time."""
 
@@ -47,17 +51,6 @@ def stop_after(seconds: float, name: str) -> Iterator[None]:
         ) from None
 
 
-@contextmanager
-def one_at_a_time(provider: str) -> Iterator[None]:
-    """Wait until no other flow on this Prefect server collects from the provider.
-
-    The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
-    twice the requests that its quota allows.
-    """
-    with place(make_limit(f"hwprices collect {provider}", 1)):
-        yield
-
-
 def make_limit(name: str, places: int) -> str:
     """Make a limit of so many places on the Prefect server, or renew it; return its name."""
     with get_client(sync_client=True) as client, suppress(ObjectAlreadyExists):
@@ -69,10 +62,12 @@ def make_limit(name: str, places: int) -> str:
 def place(limit: str | None) -> Iterator[None]:
     """Wait for a place within a limit of the server, and hold it; do nothing for None.
 
-    A process that was killed gives its place up after Prefect's lease of five minutes.
+    A process that was killed gives its place up after LEASE_SECONDS.
     """
     if limit is None:
         yield
         return
-    with concurrency(limit, strict=True, raise_on_lease_renewal_failure=False):
+    with concurrency(
+        limit, strict=True, lease_duration=LEASE_SECONDS, raise_on_lease_renewal_failure=False
+    ):
         yield

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,14 +34,15 @@ class _Process:
 
 @contextlib.contextmanager
 def running(
-    *arguments: str, ends_within: float = STOP_SECONDS
+    *arguments: str, ends_within: float = STOP_SECONDS, program: Sequence[str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command of Prefect until the block ends, and end it with all that it started.
 
-    ``ends_within`` is how long it may take to end after its flows.
+    ``ends_within`` is how long it may take to end after its flows; ``program`` is run in place of
+    Prefect's.
     """
     # A group of its own: Ctrl-C comes to this process alone, which ends the others in their order.
-    process = subprocess.Popen([*PREFECT, *arguments], start_new_session=True)
+    process = subprocess.Popen([*(program or PREFECT), *arguments], start_new_session=True)
     try:
         yield process
     finally:

@@ -17,8 +17,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.flows import environment
@@ -231,6 +232,7 @@ def main(descriptor: int) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
+    lock_before_reading()
     _let_old_runs_be_deleted()
     config = uvicorn.Config(create_app(ephemeral=True, final=True), log_level="error")
     server = uvicorn.Server(config)
@@ -246,6 +248,27 @@ def main(descriptor: int) -> None:
     sys.exit(0 if server.started else 1)
 
 
+def lock_before_reading() -> None:
+    """Let every transaction of Prefect's server take SQLite's lock when it begins.
+
+    Prefect's begin as readers. One that reads and then writes fails at once, whatever the timeout,
+    if another has written meanwhile (SQLITE_BUSY_SNAPSHOT): that gave "database is locked" in the
+    log, an event or a heartbeat was lost, and requests were answered with 503. With the lock it
+    waits for its turn, as Prefect's own comment in ``setup_sqlite`` recommends.
+    https://www.sqlite.org/isolation.html
+    """
+    from prefect.server.database.configurations import AioSqliteConfiguration
+
+    begin = AioSqliteConfiguration.begin_transaction
+    AioSqliteConfiguration.begin_transaction = partialmethod(  # type: ignore[assignment]
+        _with_lock, begin
+    )
+
+
+def _with_lock(config: Any, begin: Callable[..., Any], session: Any, **_: bool) -> Any:
+    return begin(config, session, with_for_update=True)
+
+
 def _let_old_runs_be_deleted() -> None:
     """Let this server delete the records of old runs; Prefect does so in lasting servers only."""
     from prefect.server.services import db_vacuum, perpetual_services
@@ -257,4 +280,10 @@ def _let_old_runs_be_deleted() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    if sys.argv[1:2] == ["server"]:  # Prefect's own command, for ``hwprices serve``
+        from prefect.cli import app
+
+        lock_before_reading()
+        app()
+    else:
+        main(int(sys.argv[1]))

@@ -1,10 +1,11 @@
 """Show progress while a flow runs: one line for each provider on a terminal, plain lines elsewhere.
 
-The flows call ``report`` and ``finish``. They do nothing outside ``show``, so a worker that runs a
-deployment prints nothing.
+The flows call ``report`` and ``finish``. Outside ``show``, as in a worker that runs a deployment,
+only ``finish`` prints: a line for each run.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -50,6 +51,10 @@ class Reporter:
                 self._bars[owner], description=activity, completed=done, total=total
             )
 
+    def note(self, owner: str, text: str) -> None:
+        """Print a line beside the progress."""
+        self.console.print(f"{owner}: {text}", markup=False, soft_wrap=True)
+
     def finish(self, owner: str, outcome: str) -> None:
         """Stop the clock of ``owner`` and show the outcome."""
         self.report(owner, outcome, done=1, total=1)
@@ -88,7 +93,15 @@ def report(owner: str, activity: str, *, done: int | None = None, total: int | N
         reporter.report(owner, activity, done=done, total=total)
 
 
+def note(owner: str, text: str) -> None:
+    """Print a line about ``owner`` at once, such as what it waits for."""
+    if reporter := _reporter.get():
+        reporter.note(owner, text)
+
+
 def finish(owner: str, outcome: str) -> None:
     """Report that ``owner`` is done, and with what outcome."""
     if reporter := _reporter.get():
         reporter.finish(owner, outcome)
+    else:
+        print(f"{time.strftime('%Y-%m-%d %H:%M')} {owner}: {outcome}", flush=True)

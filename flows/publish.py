@@ -1,5 +1,6 @@
 """The flow ``publish``: check what is staged, join it with the spec sheets, release it."""
 
+import logging
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -7,6 +8,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Completed
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import limits, progress, reports
@@ -23,6 +25,13 @@ from hwprices.storage.store import Store
 
 HELD_BACK = "HeldBack"
 """The name of the state, of type Failed, in which a run ends when the gate held a provider back."""
+
+
+PARTIAL = "Partial"
+"""The name of the state, of type Completed, of a run after which a provider is partial."""
+
+NOTHING_COLLECTED = "NothingCollected"
+"""The name of the state, of type Completed, of a run that found nothing to publish yet."""
 
 
 class HeldBackError(HwpricesError):
@@ -56,18 +65,23 @@ def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
     retry_condition_fn=_is_busy,
 )
 @in_one_line
-def gate_join_release(root: str | None, accept: list[str]) -> Published:
+def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
     """Return the new release, or the one in force if nothing has changed.
+
+    None if nothing has been collected yet.
 
     Raises:
         HwpricesError: see ``release.publish``.
     """
-    return release.publish(
-        Store(load(root=root).root),
-        accepted=accept,
-        progress=lambda activity: progress.report("publish", activity),
-        with_database=True,
-    )
+    try:
+        return release.publish(
+            Store(load(root=root).root),
+            accepted=accept,
+            progress=lambda activity: progress.report("publish", activity),
+            with_database=True,
+        )
+    except release.NothingStagedError:
+        return None
 
 
 @task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
@@ -108,11 +122,18 @@ def delete_old(root: str | None) -> None:
         get_run_logger().info("deleted: %s", ", ".join(deleted))
 
 
-def ended(published: Published) -> Published | State[HeldBackError]:
-    """Return the release, or the state HeldBack if the gate held a provider back."""
-    if not published.held_back:
-        return published
-    return failed(HeldBackError(published), HELD_BACK)
+def nothing_collected() -> State[None]:
+    """Return the state of a run before the first collection that gave something."""
+    return Completed(name=NOTHING_COLLECTED, message="nothing collected yet", data=None)
+
+
+def ended(published: Published) -> Published | State[Any]:
+    """Return the release, or a state that automations see: HeldBack or Partial."""
+    if published.held_back:
+        return failed(HeldBackError(published), HELD_BACK)
+    if any(entry.outcome == "partial" for entry in published.status.providers.values()):
+        return Completed(name=PARTIAL, message=reports.headline(published), data=published)
+    return published
 
 
 def _run_name() -> str:
@@ -126,26 +147,29 @@ def _run_name() -> str:
     validate_parameters=False,
 )
 @in_one_line
-def publish(
-    root: str | None = None, accept: list[str] | None = None
-) -> Published | State[HeldBackError]:
+def publish(root: str | None = None, accept: list[str] | None = None) -> Published | State[Any]:
     """Publish what is staged as a new release, if anything has changed.
 
-    The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
-    from Python it then raises HeldBackError, and what the gate let through is published. Old
-    releases and collections are deleted then; ``hwprices prune --help`` says which.
+    Before the first collection it ends in the state NothingCollected, of type Completed; in the
+    state Partial, of type Completed, if units of a provider failed or were carried over; and in the
+    state HeldBack, of type Failed, if the gate held a provider back. Called from Python it then
+    raises HeldBackError, and what the gate let through is published. Old releases and collections
+    are deleted then; ``hwprices prune --help`` says which.
 
     Args:
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
         accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
 
     Raises:
-        HwpricesError: nothing is staged, another publisher is running, the root is not writable, or
+        HwpricesError: another publisher is running, the root is not writable, or
             a name in ``accept`` is unknown.
     """
     progress.report("publish", "gate")
     ending: Any = gate_join_release(root, accept or [], return_state=True)
-    published: Published = ending.result()
+    published: Published | None = ending.result()
+    if published is None:
+        progress.finish("publish", "nothing collected yet")
+        return nothing_collected()
     if published.new:
         progress.report("publish", "report")
         write_report(published, root)
@@ -160,13 +184,18 @@ def publish(
 
 
 def _log(published: Published, headline: str) -> None:
-    """Log what stopped or warned, the rows of a new release, and the headline."""
+    """Log what stopped or warned, the rows of a new release, and the headline.
+
+    Warnings of a release that stays are no news: they would fill a worker's screen every hour.
+    """
     logger = get_run_logger()
     for result in published.results:
         if result.outcome != "pass":
+            is_news = published.new or result.outcome == "stop"
+            level = logging.WARNING if is_news else logging.INFO
             text = "%s, %s (%s): %s"
             owner = reports.title(result.provider)
-            logger.warning(text, owner, result.check, result.outcome, result.detail)
+            logger.log(level, text, owner, result.check, result.outcome, result.detail)
     if published.new:
         rows = published.release.tables["prices"].rows
         logger.info("%s prices of %d providers", f"{rows:,}", len(published.release.providers))

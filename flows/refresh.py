@@ -10,7 +10,7 @@ if __name__ == "__main__":
 
     command.app(prog_name="refresh")
 
-from typing import cast
+from typing import Any, cast
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
@@ -24,9 +24,9 @@ from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect
 from hwprices.flows.endings import failed as failed_state
 from hwprices.flows.endings import in_one_line
-from hwprices.flows.publish import HeldBackError, ended, publish
+from hwprices.flows.publish import HeldBackError, ended, nothing_collected, publish
 from hwprices.providers import SkippedError
-from hwprices.publish.release import NothingStagedError, Published
+from hwprices.publish.release import Published
 from hwprices.settings import load
 from hwprices.stage.stage import Staged
 from hwprices.storage.store import Store
@@ -62,8 +62,11 @@ def refresh(
     regions: list[str] | None = None,
     kinds: list[str] | None = None,
     accept: list[str] | None = None,
-) -> Published | State[HeldBackError] | State[ProvidersFailedError]:
+) -> Published | State[Any]:
     """Collect every provider, then publish what they gave.
+
+    A provider whose credentials are not configured is skipped. If that leaves nothing to publish,
+    the run ends in the state NothingCollected, of type Completed.
 
     The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
     from Python it then raises HeldBackError, and what the gate let through is published. If a
@@ -72,7 +75,7 @@ def refresh(
     Args:
         source: live asks the vendors, sample replays the bundled pages; default HWPRICES_SOURCE.
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
-        providers: only these; default all.
+        providers: only these; default HWPRICES_PROVIDERS, else all.
         regions: only these; default all.
         kinds: only these kinds of page, such as spot; default all.
         accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
@@ -84,10 +87,12 @@ def refresh(
     """
     for name, remedy in unknown_variables():
         get_run_logger().warning("the variable %s is no setting. %s", name, remedy)
-    names = providers or provider_registry.names()
+    names = providers or provider_registry.chosen(load())
     failed = _collect(names, source, root, regions, kinds)
     published = _publish(root, accept, failed)
     headline = _report(published, failed, names, load(root=root).root)
+    if published is None and not failed:
+        return nothing_collected()
     if failed or published is None:
         return failed_state(ProvidersFailedError(failed, published), message=headline)
     get_run_logger().info("%s", headline)
@@ -141,17 +146,17 @@ def _publish(
 ) -> Published | None:
     """Return the release in force; if publishing fails after a provider did, add it to ``failed``.
 
+    None if nothing was ever collected.
+
     Raises:
         HwpricesError: publishing failed and no provider is to blame.
     """
     try:
-        return cast(Published, publish(root, accept))
+        return cast(Published | None, publish(root, accept))
     except HeldBackError as error:
         return error.published
     except HwpricesError as error:
         if not failed:
             raise
-        if isinstance(error, NothingStagedError):
-            return None  # because all that were asked failed, as their lines say
         failed["publish"] = f"publish: {error}"
         return None

@@ -9,6 +9,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
+from hwprices.publish import shortfall
 from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
@@ -34,7 +35,7 @@ def collected(staged: Staged) -> str:
     """Describe a collection: what was staged, what was refused, which units gave trouble."""
     tables = sorted({file.table for file in staged.files})
     lines = [
-        f"# {title(staged.provider)}: {staged_line(staged)}",
+        f"# {escaped(outcome_line(staged))}",
         "",
         f"Run {staged.run_id} ({staged.origin}). Units: {_unit_counts(staged.units)}.",
     ]
@@ -58,12 +59,8 @@ def outcome_line(collected: Staged | SkippedError) -> str:
     if isinstance(collected, SkippedError):
         return str(collected)
     line = f"{title(collected.provider)}: {staged_line(collected)}"
-    troubles = ", ".join(
-        f"{counted(count, 'unit')} {status}"
-        for status in ("failed", "carried")
-        if (count := collected.units.get(status))
-    )
-    return f"{line} ({troubles})" if troubles else line
+    missing = shortfall.line(collected)
+    return f"{line}; {missing}" if missing else line
 
 
 def _unit_counts(units: Mapping[str, int]) -> str:
@@ -82,7 +79,8 @@ def failure(provider: str, error: object) -> str:
         text = str(error)
     else:  # it may quote a URL with a password, such as that of Prefect's server
         text = redact(f"{type(error).__name__}: {error}")
-    return text if text.startswith(f"{provider}:") else f"{provider}: {text}"
+    named = text.startswith((f"{provider}:", f"{title(provider)}:"))
+    return text if named else f"{provider}: {text}"
 
 
 def held_back(outcome: Published) -> str:
@@ -109,6 +107,13 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
     ]
     if held:
         parts.append(f"held back: {', '.join(held)}")
+    partial = [
+        title(name)
+        for name, entry in outcome.status.providers.items()
+        if entry.outcome == "partial" and name not in failed
+    ]
+    if partial:
+        parts.append(f"partial: {', '.join(partial)}")
     if outcome.new:
         parts.append(f"new release {outcome.version}")
     elif parts:

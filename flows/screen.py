@@ -1,6 +1,6 @@
 """Print what a refresh came to: the release's summary, what the gate held back, what failed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,18 +16,30 @@ if TYPE_CHECKING:  # see command.py
     from hwprices.publish.release import Published
 
 
-def print_summary(published: "Published", root: str) -> None:
-    """Print the release in force on stdout, headed by what the gate held back.
+def print_summary(
+    published: "Published", root: str, notices: Sequence[str], *, well: bool = True
+) -> None:
+    """Print the release in force on stdout, headed by what the gate held back and by ``notices``.
 
-    On stderr comes a line for each check that stopped, with what to do.
+    On stderr comes a line for each check that stopped, with what to do. ``well``: no provider
+    failed.
     """
     dataset = Dataset(Store(root), published.version)
-    reasons = {name: published.status.providers[name].reason for name in published.held_back}
-    drawn = summary.render(dataset, new=published.new, held_back=reasons)
-    show(drawn)
+    held = [
+        f"held back: {name} ({published.status.providers[name].reason})"
+        for name in published.held_back
+    ]
+    lines = [*held, *notices]
+    show(summary.render(dataset, new=published.new, notices=None if well and not lines else lines))
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
+
+
+def print_notices(lines: Iterable[str]) -> None:
+    """Print each line on stdout, where there is no release whose summary they could head."""
+    for line in lines:
+        show(Text(escaped(line), "bold yellow"))
 
 
 def print_errors(lines: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import sys
 import time
 
 import httpx
@@ -23,6 +24,9 @@ from hwprices.settings import load
 HOST = "127.0.0.1"
 PORT = "4200"
 """Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
+
+SERVER = [sys.executable, "-m", "hwprices.flows.prefect_server"]
+"""Prefect's command, with a database that does not fail when two write at once."""
 
 READY_SECONDS = 600
 """A new database takes 30 s on two quiet cores, and took five minutes on two overloaded ones."""
@@ -52,12 +56,12 @@ def main() -> None:
 
 
 def _serve(url: str, port: str) -> None:
-    with running("server", "start", "--host", HOST, "--port", port) as server:
+    with running("server", "start", "--host", HOST, "--port", port, program=SERVER) as server:
         _wait_for_server(url, server)
         print("Making the work pool, the deployments and the automations …", flush=True)
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
-        deployments.make_automations()
+        deployments.make_automations(os.environ.get(deployments.NOTIFY_URL))
         with running("worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hwprices.errors import HwpricesError
 from hwprices.specs import data_directory
@@ -71,6 +71,11 @@ class Settings(BaseSettings):
         description="The bundled landing directory.",
         json_schema_extra={"shown_default": "data/sample"},
     )
+    providers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Providers that the flows collect and preflight checks, comma separated.",
+        json_schema_extra={"shown_default": "all"},
+    )
     connect_timeout: float = Field(
         default=5, gt=0, description="How long a connection may take, in seconds."
     )
@@ -115,6 +120,13 @@ class Settings(BaseSettings):
         description="Newest releases kept when older ones are thinned out after each publication"
         " (hwprices prune --help says what stays); 0 deletes none.",
     )
+
+    @field_validator("providers", mode="before")
+    @classmethod
+    def _split_providers(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(name.strip().lower() for name in value.split(",") if name.strip())
 
     @field_validator("root", "sample")
     @classmethod

@@ -160,12 +160,16 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
 
 @pytest.fixture
 def without_account(stub, monkeypatch, tmp_path):
-    """Let AWS's indexes be on this machine, and leave the SDKs without credentials."""
+    """Let AWS's indexes be on this machine, and leave the SDKs without credentials.
+
+    Google has an API key, and no project.
+    """
     for name in [each for each in os.environ if each.startswith(("AWS_", "GOOGLE_", "HWPRICES_"))]:
         monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HWPRICES_GCP_API_KEY", "a-key")
     server = bulk_server(stub(), {"us-east-1": b""})
     bulk_server(server, {"cn-north-1": b""}, partition="cn")
     for name in ("PRICE_LIST", "CHINA_PRICE_LIST", "SPOT_ADVISOR"):
@@ -189,6 +193,33 @@ def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, 
         skipped.value
     )
     assert f"hwprices preflight --provider {provider}" in str(skipped.value)
+
+
+@pytest.mark.usefixtures("without_account")
+@pytest.mark.parametrize(
+    ("variables", "is_skipped"),
+    [
+        ({}, True),
+        ({"HWPRICES_GCP_API_KEY": "wrong"}, False),
+        ({"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere.json"}, False),
+        ({"HWPRICES_GCP_BILLING_URL": "http://127.0.0.1:9"}, False),
+    ],
+)
+def test_google_is_skipped_where_no_credentials_are_configured(
+    settings, monkeypatch, tmp_path, variables, is_skipped
+):
+    """Wrong credentials are configured: its units are planned, and fail."""
+    monkeypatch.delenv("HWPRICES_GCP_API_KEY")
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with Collector("gcp", settings) as collector:
+        if is_skipped:
+            with pytest.raises(SkippedError, match="Set HWPRICES_GCP_API_KEY"):
+                collector.plan()
+        else:
+            assert "skus" in [unit.kind for unit in collector.plan()]
 
 
 @pytest.mark.usefixtures("without_account")

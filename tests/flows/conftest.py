@@ -74,7 +74,8 @@ def release(
 def start_another(server: Server, intruders: list[str]) -> None:
     """Wait until a run of the deployment refresh is at work, start another, and note its id."""
     [deployment] = [each for each in server.filter("deployments") if each["name"] == "refresh"]
-    at_work = {"state": {"type": {"any_": ["RUNNING"]}}}
+    of_deployment = {"deployment_id": {"any_": [deployment["id"]]}}
+    at_work = {"state": {"type": {"any_": ["RUNNING"]}}, **of_deployment}
     deadline = time.monotonic() + 300
     while not server.filter("flow_runs", flow_runs=at_work) and time.monotonic() < deadline:
         time.sleep(0.5)

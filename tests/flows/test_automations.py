@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 import yaml
 from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
 from tests.helpers.processes import family, wait_until
+from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
@@ -26,6 +27,7 @@ pytestmark = NIGHTLY_ON_A_SERVER
 NO_REFRESH = "hwprices: no refresh in 26 hours"
 FAILED = "hwprices: a refresh failed, or the gate held a provider back"
 OWN_FAILED = "hwprices: a collection or publication of its own failed"
+PARTIAL = "hwprices: a refresh could not fetch everything"
 KILLED = "hwprices: a run was killed"
 NOT_STARTED = "hwprices: a run was not started"
 
@@ -82,13 +84,23 @@ def test_a_day_without_a_refresh_is_noticed(
 
 
 @pytest.mark.parametrize(
-    ("state", "kind"), [("Failed", "FAILED"), ("HeldBack", "FAILED"), ("Crashed", "CRASHED")]
+    ("state", "kind", "automation"),
+    [
+        ("Failed", "FAILED", FAILED),
+        ("HeldBack", "FAILED", FAILED),
+        ("Crashed", "CRASHED", FAILED),
+        ("Partial", "COMPLETED", PARTIAL),
+    ],
 )
 def test_a_run_that_did_not_end_well_is_noticed(
-    state: str, kind: str, prefect_server: Server, automations: dict[str, dict[str, Any]]
+    state: str,
+    kind: str,
+    automation: str,
+    prefect_server: Server,
+    automations: dict[str, dict[str, Any]],
 ) -> None:
     """A run of the flow refresh that ends so, as the server sees it."""
-    automation_id = automations[FAILED]["id"]
+    automation_id = automations[automation]["id"]
     before = firings(prefect_server, automation_id)
     flow = prefect_server.post("flows/", {"name": "refresh"})
     run = prefect_server.post("flow_runs/", {"flow_id": flow["id"]})
@@ -267,4 +279,36 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
     assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
     names = [each["name"] for each in prefect_server.filter("automations")]
-    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH, NOT_STARTED, OWN_FAILED])
+    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH, NOT_STARTED, OWN_FAILED, PARTIAL])
+
+
+@pytest.mark.usefixtures("automations")
+def test_alerts_reach_a_webhook_and_its_address_stays_a_secret(
+    prefect_server: Server,
+    prefect_home: Path,
+    stub: Callable[[], StubServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last test of this file: it changes the actions of the automations."""
+    secret = "T0A1ertsS3cr3t"
+    receiver = stub().on(f"/services/{secret}", Reply(b"ok"))
+    for name, value in prefect_server.environment.items():
+        monkeypatch.setenv(name, value)
+    deployments.make_automations(f"{receiver.url}/services/{secret}")
+    made = prefect_server.filter("automations")
+    assert all(each["actions"][-1]["type"] == "send-notification" for each in made)
+    assert len(made) == len({each["name"] for each in made}) == 6
+    flow = prefect_server.post("flows/", {"name": "refresh"})
+    run = prefect_server.post("flow_runs/", {"flow_id": flow["id"], "name": "refresh live"})
+    failed = {"type": "FAILED", "name": "Failed", "message": "failed: Azure; nothing published"}
+    for state in ({"type": "RUNNING"}, failed):
+        body = {"state": state, "force": True}
+        prefect_server.post(f"flow_runs/{run['id']}/set_state", body)
+    assert wait_until(lambda: bool(receiver.requests))
+    text = json.loads(receiver.requests[0].body)["text"]
+    assert text.startswith(f"*{FAILED}*\nA run ended in Failed, HeldBack or Crashed.")
+    assert "refresh live: failed: Azure; nothing published" in text
+    files = [path for path in prefect_home.rglob("*") if path.is_file()]
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+    deployments.make_automations()  # after an update, without the address: alerts stay
+    assert prefect_server.filter("automations") == made

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -17,11 +18,10 @@ from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 
 
-def published(*, held_back: bool = False, **units: int) -> Published:
-    """A release of aws, with these units in its status."""
+def published(*, held_back: bool = False) -> Published:
+    """A release of aws."""
     stop = CheckResult("aws", "rows_lost", "stop", "200 of 300 rows")
-    entry = ProviderStatus(outcome="published", units=UnitCounts(**units))
-    status = Status(updated_at="", providers={"aws": entry})
+    status = Status(updated_at="", providers={"aws": ProviderStatus(outcome="published")})
     release = cast(ReleaseManifest, "a release")
     return Published(release, True, (stop,) if held_back else (), status)
 
@@ -55,24 +55,44 @@ def test_what_cannot_be_done_is_one_line_before_prefect_starts(
     assert done.stdout == ""
 
 
+SKIPPED = {"gcp": ProviderStatus(outcome="skipped", reason="gcp: no credentials. Set a key.")}
+
+
+def units(**counts: int) -> dict[str, ProviderStatus]:
+    """How AWS fares, with these units."""
+    units = UnitCounts(**counts)
+    return {"aws": ProviderStatus(title="AWS", outcome="partial", reason="1 of 2", units=units)}
+
+
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
         (Outcome(published()), 0),
         (Outcome(published(), FAILURES), 1),
         (Outcome(None, FAILURES), 2),
+        (Outcome(None), 2),
+        (Outcome(None, entries=SKIPPED), 0),
+        (Outcome(None, FAILURES, SKIPPED), 2),
         (Outcome(published(held_back=True)), 3),
         (Outcome(published(held_back=True), FAILURES), 1),
-        (Outcome(published(failed=1), requested=["aws"]), 0),
-        (Outcome(published(failed=1), strict=True, requested=["aws"]), 4),
-        (Outcome(published(carried=1), strict=True, requested=["aws"]), 4),
-        (Outcome(published(skipped=1, not_requested=9), strict=True, requested=["aws"]), 0),
-        (Outcome(published(held_back=True, failed=1), strict=True, requested=["aws"]), 3),
-        (Outcome(published(), strict=True, requested=["aws", "gcp"]), 0),
+        (Outcome(published(), entries=units(failed=1)), 0),
+        (Outcome(published(), entries=units(failed=1), strict=True), 4),
+        (Outcome(published(), entries=units(carried=1), strict=True), 4),
+        (Outcome(published(), entries=units(skipped=1, not_requested=9), strict=True), 0),
+        (Outcome(published(held_back=True), entries=units(failed=1), strict=True), 3),
+        (Outcome(published(), entries=SKIPPED, strict=True), 0),
     ],
 )
 def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -> None:
     assert outcome.exit_status == status
+
+
+def test_what_is_incomplete_or_skipped_is_a_line_each() -> None:
+    entries = {**units(carried=1), **SKIPPED}
+    lines = Outcome(published(), entries=entries).notices
+    assert lines == ["AWS: 1 of 2", "gcp: skipped, no credentials. Set a key."]
+    failed = {"aws": replace(entries["aws"], prices_fetched=False)}
+    assert Outcome(published(), FAILURES, failed).notices == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from hwprices.errors import FetchError, HwpricesError
 from hwprices.stage.stage import Staged
 from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus
+from hwprices.storage.release_manifest import Trouble
 
 ENGINE = "Engine execution exited with unexpected exception"
 TASK = "Task run failed with state: Failed(message='no answer', type=FAILED)"
@@ -55,27 +56,41 @@ def test_failures_are_joined_without_two_stops() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "line"),
+    ("troubles", "line"),
     [
-        ({"ok": 4, "not_requested": 2}, "AWS: 7 prices of 3 machine types staged"),
+        ((), "AWS: 7 prices of 3 machine types staged"),
         (
-            {"ok": 4, "failed": 1, "carried": 2},
-            "AWS: 7 prices of 3 machine types staged (1 unit failed, 2 units carried)",
+            (Trouble("aws/prices/us-east-1", "failed", "HTTP 500"),),
+            "AWS: 7 prices of 3 machine types staged; 1 of 5 price units failed (HTTP 500)",
         ),
     ],
 )
-def test_a_collection_in_one_line(units: dict[str, int], line: str) -> None:
+def test_a_collection_in_one_line(troubles: tuple[Trouble, ...], line: str) -> None:
     from hwprices.flows import reports
 
     counts = {"prices": 7, "instance_types": 3}
-    staged = SimpleNamespace(provider="aws", units=units, quarantined={}, rows=counts.get)
+    units = {"ok": 4, "failed": len(troubles)}
+    staged = SimpleNamespace(
+        provider="aws",
+        units=units,
+        price_units=units,
+        troubles=troubles,
+        quarantined={},
+        rows=counts.get,
+    )
     assert reports.outcome_line(cast(Staged, staged)) == line
 
 
 def outcome(*, new: bool) -> Any:
     """What publishing gave, where the gate held two providers back."""
     stop = SimpleNamespace(check="sample_over_live", detail="the figures are live")
-    return SimpleNamespace(version="V", new=new, held_back={"aws": [stop], "ovh": [stop, stop]})
+    entries = {"gcp": ProviderStatus(outcome="partial"), "ovh": ProviderStatus(outcome="partial")}
+    return SimpleNamespace(
+        version="V",
+        new=new,
+        held_back={"aws": [stop], "ovh": [stop, stop]},
+        status=SimpleNamespace(providers=entries),
+    )
 
 
 def test_the_headline_is_short_and_names_each_provider_once() -> None:
@@ -83,10 +98,13 @@ def test_the_headline_is_short_and_names_each_provider_once() -> None:
     from hwprices.flows import reports
 
     line = reports.headline(outcome(new=False), {"ovh": "ovh: no answer"})
-    assert line == "failed: OVHcloud; held back: AWS (sample_over_live); release V stays"
+    assert line == (
+        "failed: OVHcloud; held back: AWS (sample_over_live); partial: Google Cloud;"
+        " release V stays"
+    )
     assert reports.headline(outcome(new=True)) == (
         "held back: AWS (sample_over_live), OVHcloud (sample_over_live, sample_over_live);"
-        " new release V"
+        " partial: Google Cloud, OVHcloud; new release V"
     )
 
 

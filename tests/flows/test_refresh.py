@@ -4,14 +4,12 @@ One file, because the tests share a Prefect server and a finished run, and a fil
 of pytest takes.
 """
 
-import contextvars
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -331,7 +329,7 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     [gcp] = [run for run in sub_runs(prefect_server, main_run) if run["name"] == "collect gcp"]
     lines = log_lines(prefect_server, gcp["id"], "staged")
     assert lines.index("4 units to fetch") < lines.index("4 of 4 units fetched")
-    assert any(line.startswith("30,520 prices of ") for line in lines)
+    assert any(line.startswith("Google Cloud: 30,520 prices of ") for line in lines)
     headline = f"new release {version}"
     main_lines = log_lines(prefect_server, main_run["id"], headline)
     assert headline in main_lines
@@ -374,25 +372,6 @@ def test_a_failed_run_says_why_in_one_line(prefect_server: Server, tmp_path: Pat
     page = artifact(prefect_server, run, "refresh")
     assert page["description"] == headline
     assert page["data"].count("nowhere-1") == 1
-
-
-@pytest.mark.usefixtures("in_process")
-def test_one_flow_collects_from_a_provider_at_a_time() -> None:
-    from hwprices.flows.limits import one_at_a_time
-
-    entered = threading.Event()
-
-    def enter() -> None:
-        with one_at_a_time("toy"):
-            entered.set()
-
-    with one_at_a_time("toy"):
-        # the copy of the context has the server's address
-        thread = threading.Thread(target=contextvars.copy_context().run, args=(enter,))
-        thread.start()
-        assert not entered.wait(2)
-    assert entered.wait(120)
-    thread.join()
 
 
 @pytest.mark.usefixtures("in_process")
@@ -458,9 +437,30 @@ def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
     state = collect("aws", "live", str(tmp_path), kinds=["spot"], return_state=True)
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
     assert state.message.startswith("aws: nothing to collect, no credentials for spot.")
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [".leases"]
     again: Any = collect("aws", "live", str(tmp_path), kinds=["spot"])
     assert str(again) == state.message
+
+
+@pytest.mark.usefixtures("in_process")
+def test_providers_are_chosen_once_for_all_flows(
+    prefect_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The schedules of the others are skipped; who names one gets it."""
+    from hwprices.flows.collect import collect
+    from hwprices.flows.publish import publish
+    from hwprices.flows.refresh import refresh
+
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "lambda")
+    state = collect("scaleway", "sample", str(tmp_path), return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
+    assert "HWPRICES_PROVIDERS does not name it" in state.message
+    state = publish(str(tmp_path), return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "NothingCollected")
+    refresh("sample", str(tmp_path))
+    assert published_providers(tmp_path) == ["lambda"]
+    refresh("sample", str(tmp_path), ["scaleway"])
+    assert published_providers(tmp_path) == ["lambda", "scaleway"]
 
 
 @pytest.mark.usefixtures("in_process")
@@ -512,14 +512,14 @@ def test_a_run_begins_when_it_has_its_place(monkeypatch: pytest.MonkeyPatch) -> 
     entered: list[datetime] = []
 
     @contextmanager
-    def place(_: str) -> Iterator[None]:
+    def place(*_: object) -> Iterator[None]:
         entered.append(datetime.now(UTC))
         yield
 
     def fail(attempt: collect._Attempt, *_: object) -> None:
         raise ZeroDivisionError(f"began at {attempt.started_at.isoformat()}")
 
-    monkeypatch.setattr(collect.limits, "one_at_a_time", place)
+    monkeypatch.setattr(collect, "_one_at_a_time", place)
     monkeypatch.setattr(collect, "_collect", fail)
     monkeypatch.setattr(collect, "_record_failure", lambda *_: None)
     with pytest.raises(ZeroDivisionError) as error:

@@ -66,19 +66,47 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
 ) -> None:
     """Else scheduled runs would write into data/live whatever the variable says."""
     made: list[Any] = []
-    monkeypatch.setenv("HWPRICES_ROOT", root)
+    if root:
+        monkeypatch.setenv("HWPRICES_ROOT", root)
+    else:
+        monkeypatch.delenv("HWPRICES_ROOT", raising=False)
     ended_worker = nullcontext(SimpleNamespace(wait=lambda: 0))
     monkeypatch.setattr(serve, "running", lambda *_, **__: ended_worker)
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
     monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
     monkeypatch.setattr(deployments, "make_deployments", made.append)
-    monkeypatch.setattr(deployments, "make_automations", lambda: made.append("automations"))
+    monkeypatch.setattr(deployments, "make_automations", lambda *_: made.append("automations"))
     with pytest.raises(HwpricesError, match="worker ended"):
         serve._serve("http://127.0.0.1:4200", "4200")
     plan, automations = made
     assert automations == "automations"
     assert all(("root" in each["parameters"]) == has_root for each in plan["deployments"])
     assert "pull" not in plan
+
+
+def test_schedules_of_providers_that_are_not_chosen_are_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "aws, Azure")
+    plan = deployments.plan(has_root=True)
+    off = [d["name"] for d in plan["deployments"] if d["schedules"][0].get("active") is False]
+    assert {"collect-gcp", "collect-oracle"} < set(off)
+    assert {"refresh", "publish", "collect-aws", "collect-azure"}.isdisjoint(off)
+
+
+def test_a_provider_that_there_is_not_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "aws,ibm")
+    with pytest.raises(HwpricesError, match="no provider 'ibm'"):
+        deployments.plan(has_root=True)
+
+
+@pytest.mark.parametrize(
+    "url", ["hooks.slack.com/s3cr3t", "http://hooks.slack.com/s3cr3t", "https:///s3cr3t", "s3cr3t"]
+)
+def test_what_is_no_address_of_a_webhook_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(HwpricesError, match="the URL for alerts is not https") as error:
+        deployments.make_automations(url)
+    assert "s3cr3t" not in str(error.value)
 
 
 @pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])

@@ -14,6 +14,7 @@ from hwprices.publish import release, status
 from hwprices.publish.accepted import CHECKS
 from hwprices.stage.stage import put_in_force
 from hwprices.storage import layout
+from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
@@ -64,6 +65,7 @@ def test_a_publication_writes_every_provider(store):
         "release": "20260801T041700Z",
         "units": {"fetched": 1, "failed": 0, "carried": 0, "skipped": 0, "not_requested": 0},
         "troubles": [],
+        "prices_fetched": True,
     }
 
 
@@ -154,6 +156,58 @@ def test_a_narrowed_run_does_not_make_the_tables_younger(store):
     now = entry(store)
     assert (now["last_success"], now["complete_since"]) == (SECOND_AT, FIRST_AT)
     assert (now["units"]["fetched"], now["units"]["not_requested"]) == (1, 3)
+
+
+def put_partial(store, run_id=SECOND, *, price_units, carried_from=FIRST):
+    """Stage the same tables again, of a run in which a unit of prices was carried over."""
+    staged = make.stage_frames(store, run_id, make.world())
+    trouble = Trouble("aws/prices/us-east-1", "carried", "x: HTTP 500", carried_from=carried_from)
+    units = {"ok": 1, **price_units}
+    put_in_force(
+        store,
+        replace(
+            staged,
+            units=units,
+            price_units=price_units,
+            troubles=(trouble,),
+            oldest_run=carried_from,
+        ),
+    )
+
+
+@pytest.mark.parametrize(("fetched", "prices_fetched"), [(2, True), (0, False)])
+def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(store, fetched, prices_fetched):
+    """It was "unchanged", with its last success just now, while a vendor answered nothing."""
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    put_partial(store, price_units={"ok": fetched, "carried": 1})
+    publish(store, hours=24)
+    now = entry(store)
+    assert (now["outcome"], now["prices_fetched"]) == ("partial", prices_fetched)
+    assert (now["last_try"], now["last_success"], now["complete_since"]) == (
+        SECOND_AT,
+        FIRST_AT,
+        FIRST_AT,
+    )
+    assert now["reason"] == (
+        f"1 of {fetched + 1} price unit{'s' * (fetched > 0)} failed (HTTP 500);"
+        " prices of 2026-08-01 kept"
+    )
+    make.stage_frames(store, "20260803T040000.000000Z", make.world())
+    publish(store, hours=49)
+    assert (entry(store)["outcome"], entry(store)["reason"]) == ("unchanged", "")
+    assert entry(store)["prices_fetched"]
+
+
+def test_a_provider_that_is_skipped_keeps_its_tables_and_their_age(store):
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    began = datetime.fromisoformat(SECOND_AT)
+    status.record_failure(store, "aws", "no key", started_at=began, outcome="skipped")
+    publish(store, hours=25)
+    now = entry(store)
+    assert (now["outcome"], now["reason"]) == ("skipped", "no key")
+    assert (now["last_success"], now["complete_since"]) == (FIRST_AT, FIRST_AT)
 
 
 def test_failures_of_several_processes_at_once_are_all_kept(store):

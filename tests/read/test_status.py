@@ -86,6 +86,21 @@ def test_a_provider_that_is_held_back_or_failed_is_not_well(outcome):
     assert not verdict.well
 
 
+@pytest.mark.parametrize(
+    ("values", "max_age", "well"),
+    [
+        ({"outcome": "partial"}, "", True),
+        ({"outcome": "partial"}, "4h", False),
+        ({"outcome": "partial", "prices_fetched": False}, "", False),
+        ({"outcome": "skipped", "complete_since": None}, "36h", True),
+        ({"outcome": "skipped"}, "4h", False),
+    ],
+)
+def test_what_is_kept_may_grow_old_up_to_the_limit(values, max_age, well):
+    [verdict] = judge(max_age, aws=entry(**values))
+    assert verdict.well == well
+
+
 def test_one_that_never_succeeded_is_too_old():
     never = entry(last_success=None, complete_since=None)
     [verdict] = judge("36h", aws=never)

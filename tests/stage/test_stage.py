@@ -26,6 +26,9 @@ class Vendor:
     parts: list[Part]
     name: str = "vendor"
 
+    def holds_prices(self, kind: str) -> bool:
+        return kind in ("prices", "spot")
+
     def normalise(self, pages: Pages) -> Iterator[Part]:
         yield from self.parts
 
@@ -294,7 +297,7 @@ def test_units_that_were_not_requested_are_told_apart(tmp_path):
     assert staged.units == {"not_requested": 3, "ok": 1}
     assert staged.oldest_run == "r1"
     assert staged.troubles == (
-        Trouble("vendor/spot/eu-1", "carried", "timed out", requested=False),
+        Trouble("vendor/spot/eu-1", "carried", "timed out", False, "r1"),
         Trouble("vendor/prices/eu-1", "failed", "timed out", requested=False),
     )
 

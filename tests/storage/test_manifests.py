@@ -133,6 +133,8 @@ def test_the_json_of_a_release_keeps_its_fields():
             "status": "skipped",
             "reason": "not enabled",
             "requested": True,
+            "carried_from": "",
+            "holds_prices": True,
         }
     ]
 

@@ -27,16 +27,28 @@ Template = Annotated[
 ]
 
 
+NotifyUrl = Annotated[
+    str | None,
+    typer.Option(
+        envvar="HWPRICES_NOTIFY_URL",
+        help="A webhook as Slack has it; it gets a message when an automation fires. It is a"
+        " secret: better set the variable.",
+    ),
+]
+
+
 def deploy(
     setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
     job_template: Template = None,
+    notify_url: NotifyUrl = None,
 ) -> None:
     """Make the schedules on your own Prefect server.
 
     That is a work pool, the deployments and the automations, for a worker of a set-up in the folder
     deploy/; docs/operations.md has each in full. PREFECT_API_URL names the server. Run again after
-    an update, it renews the deployments. Scheduled runs write where HWPRICES_ROOT says in the
-    environment of the worker. On one machine, to try, `hwprices serve` does it all.
+    an update, it renews the deployments; with --notify-url the automations too. Scheduled runs
+    write where HWPRICES_ROOT says in the environment of the worker. On one machine, to try,
+    `hwprices serve` does it all.
 
     Example:
 
@@ -44,4 +56,4 @@ def deploy(
     """
     from hwprices.flows import deployments
 
-    deployments.deploy(setup, job_template)
+    deployments.deploy(setup, job_template, notify_url)

@@ -46,7 +46,7 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
 
     settings = load(root=root or None)
     subjects = []
-    for subject in checks.check_all(settings, provider or providers.names()):
+    for subject in checks.check_all(settings, provider or providers.chosen(settings)):
         subjects.append(subject)
         if not as_json:
             print_table(_render(subject))

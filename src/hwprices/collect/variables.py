@@ -13,6 +13,7 @@ PREFIX = "HWPRICES_"
 OTHERS = {
     "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
     "HWPRICES_NIGHTLY",  # tests/helpers/nightly.py
+    "HWPRICES_NOTIFY_URL",  # cli/deploy.py
     "HWPRICES_OVERLAYS",  # cli/filters.py
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
     "HWPRICES_STORE_KEY_ID",  # storage/bucket_options.py

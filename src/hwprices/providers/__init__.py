@@ -6,7 +6,8 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side
-  and ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only;
+  ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
+  ``holds_prices(kind)`` tells which kinds are prices (default: all);
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
@@ -331,10 +332,16 @@ class Provider:
         kinds: Sequence[str] = getattr(self._module("fetch"), "ACCOUNT_KINDS", ())
         return kinds
 
+    def holds_prices(self, kind: str) -> bool:
+        """Tell whether units of this kind are prices; others are machines, regions or zones."""
+        holds_prices = getattr(self._module("fetch"), "holds_prices", None)
+        return holds_prices is None or bool(holds_prices(kind))
+
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
         """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.
 
         Raises:
+            SkippedError: there are no prices without credentials, and none are configured.
             FetchError: the index cannot be had.
         """
         units: list[Unit] = self._module("fetch").plan(context, regions)
@@ -401,6 +408,17 @@ def names() -> list[str]:
     """List every provider there is, sorted: the folders here, and the price sheets."""
     folders = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
     return sorted(folders - {PRICE_SHEETS} | set(_sheets()))
+
+
+def chosen(settings: Settings) -> list[str]:
+    """List the providers that HWPRICES_PROVIDERS names, sorted; all if it names none.
+
+    Raises:
+        HwpricesError: it names one that there is not.
+    """
+    if not settings.providers:
+        return names()
+    return sorted({get(name).name for name in settings.providers})
 
 
 def get(name: str) -> Provider:

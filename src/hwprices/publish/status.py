@@ -10,14 +10,16 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Literal
 
+from hwprices import providers
 from hwprices.collect import record
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import UnitResult
-from hwprices.publish import gate, pointer
+from hwprices.publish import gate, pointer, shortfall
 from hwprices.publish.choose import Choice
 from hwprices.publish.write import provider_title
-from hwprices.stage.stage import Staged
+from hwprices.stage.stage import Staged, troubles
 from hwprices.storage import layout, manifests, provider_status
 from hwprices.storage.manifests import Origin
 from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
@@ -25,7 +27,6 @@ from hwprices.storage.release_manifest import (
     CheckResult,
     ProviderEntry,
     ReleaseManifest,
-    Trouble,
 )
 from hwprices.storage.store import Store
 
@@ -65,8 +66,9 @@ def record_failure(
     started_at: datetime,
     origin: Origin | None = None,
     results: Collection[UnitResult] = (),
+    outcome: Literal["failed", "skipped"] = "failed",
 ) -> Status:
-    """Write down that a collection failed.
+    """Write down that a collection failed, or was skipped for want of credentials.
 
     Args:
         store: the root.
@@ -75,6 +77,7 @@ def record_failure(
         started_at: when it began.
         origin: whether the sample or the vendor was asked.
         results: how the units went, if it came so far.
+        outcome: whether it failed or was skipped.
 
     Raises:
         HwpricesError: the root cannot be written.
@@ -82,26 +85,21 @@ def record_failure(
     began = _text(started_at)
 
     def fail(entries: Entries) -> Entries:
-        entry = entries.get(provider, ProviderStatus(outcome="failed"))
+        entry = entries.get(provider, ProviderStatus(outcome=outcome))
         failed = replace(
             entry,
             title=provider_title(provider),
-            outcome="failed",
+            outcome=outcome,
             reason=" ".join(reason.split()),
             checks=(),
             last_try=began,
             origin=origin,
             units=_counts(Counter(result.status for result in results)),
-            troubles=_troubles(results),
+            troubles=troubles(providers.get(provider), results),
         )
         return {**entries, provider: failed}
 
     return _update(store, datetime.now(UTC), fail)
-
-
-def _troubles(results: Collection[UnitResult]) -> tuple[Trouble, ...]:
-    not_fetched = (result for result in results if result.status != "ok")
-    return tuple(Trouble(result.unit.name, result.status, result.reason) for result in not_fetched)
 
 
 def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
@@ -158,23 +156,28 @@ def _judged(
     """Make the entry of a provider whose staged tables were put to the gate."""
     began = _start_time(entry, staged, publication.at)
     stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
+    missing = shortfall.line(staged)
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
         complete = record.started_at(staged.oldest_run)
-        since = _text(complete) if complete else began
-        entry = replace(entry, last_success=began, complete_since=since)
+        entry = replace(entry, complete_since=_text(complete) if complete else began)
+    if not stops and not missing:
+        entry = replace(entry, last_success=began)
     if _failed_since(entry, staged, began):
         return replace(entry, run_id=staged.run_id)
     return replace(
         entry,
-        outcome="held_back" if stops else _outcome(entry, staged, publication),
-        reason=reason_of(stops),
+        outcome=(
+            "held_back" if stops else "partial" if missing else _outcome(entry, staged, publication)
+        ),
+        reason="; ".join(filter(None, [reason_of(stops), missing])),
         checks=tuple(result.check for result in stops),
         last_try=began,
         origin=staged.origin,
         run_id=staged.run_id,
         units=_counts(staged.units),
         troubles=staged.troubles,
+        prices_fetched=not shortfall.has_no_prices(staged),
     )
 
 
@@ -188,8 +191,8 @@ def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> 
 
 
 def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
-    """Tell whether a later collection failed: then these are the tables of an earlier one."""
-    if entry.outcome != "failed" or entry.last_try is None:
+    """Tell whether a later collection failed or was skipped: these are an earlier one's tables."""
+    if entry.outcome not in ("failed", "skipped") or entry.last_try is None:
         return False
     later = datetime.fromisoformat(entry.last_try) > datetime.fromisoformat(began)
     return later or entry.run_id == staged.run_id

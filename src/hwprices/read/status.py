@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 WELL = ("published", "unchanged")
+"""Outcomes of a try in which nothing was missing."""
+
+TOLERATED = (*WELL, "partial", "skipped")
+"""Outcomes that a monitor may be silent about: the age of what is kept counts, and is limited."""
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
@@ -51,7 +55,8 @@ class Verdict:
     @property
     def well(self) -> bool:
         """Whether a monitor may be silent about this provider."""
-        return self.status.outcome in WELL and not self.too_old
+        entry = self.status
+        return entry.outcome in TOLERATED and entry.prices_fetched and not self.too_old
 
 
 def read(root: str) -> Status:
@@ -93,7 +98,8 @@ def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verd
     verdicts = []
     for name, entry in status.providers.items():
         age = _since(entry.complete_since, now)
-        too_old = max_age is not None and (age is None or age > max_age)
+        is_new = age is None and entry.outcome == "skipped"  # it has no tables that could be old
+        too_old = max_age is not None and not is_new and (age is None or age > max_age)
         sheet_age = _since(entry.sheet_seen_on, now)
         since_success = _since(entry.last_success, now)
         verdicts.append(Verdict(name, entry, since_success, age, too_old, sheet_age))
@@ -150,7 +156,8 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"
-            yield f"{trouble.unit} {trouble.status}{when}: {trouble.reason}"
+            carried = f" (pages of run {trouble.carried_from})" if trouble.carried_from else ""
+            yield f"{trouble.unit} {trouble.status}{when}{carried}: {trouble.reason}"
 
 
 def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":

@@ -1,6 +1,6 @@
 """Summarize a release for a terminal: rows, refused rows, an H100's price, age of the figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.hidden_characters import escaped
 from hwprices.read.age import seen_words, sheet_seen
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import search, words
@@ -127,18 +128,17 @@ def to_json(dataset: Dataset) -> dict[str, Any]:
 
 
 def render(
-    dataset: Dataset, *, new: bool | None = None, held_back: Mapping[str, str] | None = None
+    dataset: Dataset, *, new: bool | None = None, notices: Sequence[str] | None = None
 ) -> RenderableType:
     """Draw the summary.
 
     Args:
         dataset: the release.
         new: it was made just now, or (False) nothing had changed; None for neither.
-        held_back: the providers whose new tables the gate stopped, with the reason. They come
-            first: without them "nothing new" would hide that a provider stands still.
+        notices: what a person should know first, such as a provider that the gate held back; None
+            if all went well. Without them "nothing new" would hide that a provider stands still.
     """
-    held = held_back or {}
-    unchanged = "Still release" if held else "Nothing new: still release"
+    unchanged = "Nothing new: still release" if notices is None else "Still release"
     headline = {True: "New release", False: unchanged, None: "Release"}[new]
     title = Text.assemble(
         (f"{headline} ", "bold"), (dataset.version, "bold green"), f"  in {dataset.store.root}"
@@ -146,7 +146,7 @@ def render(
     gpus = cheapest_per_accelerator(dataset)
     parts: list[RenderableType] = [
         "",
-        *(Text(f"held back: {name} ({why})", "bold yellow") for name, why in held.items()),
+        *(Text(escaped(notice), "bold yellow") for notice in notices or ()),
         title,
         *_news(dataset),
         _rows(dataset.release),

@@ -6,7 +6,7 @@ stays in force until the new tables are complete.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -40,10 +40,10 @@ class Staged:
 
     ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
     they are. ``units``: number of units by status, those that the run did not ask for as
-    ``not_requested``. ``troubles``: the units that were not fetched or not read. ``oldest_run``:
-    where the run was narrowed, the earliest run that pages of units not requested are from.
-    ``inputs``: what the tables were made of. ``parts``: those that a later run may take over, and
-    those that this one took over.
+    ``not_requested``. ``price_units``: the same of those that hold prices. ``troubles``: the units
+    that were not fetched or not read. ``oldest_run``: the earliest run before this one that pages
+    are from, of units carried over or not requested. ``inputs``: what the tables were made of.
+    ``parts``: those that a later run may take over, and those that this one took over.
     """
 
     provider: str
@@ -57,6 +57,7 @@ class Staged:
     oldest_run: str = ""
     inputs: Inputs = field(default_factory=Inputs)
     parts: tuple[PartRecord, ...] = ()
+    price_units: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def directory(self) -> str:
@@ -115,8 +116,9 @@ def stage(
         files=tables.files,
         quarantined=tables.refused_by_reason,
         accounted=dict(sorted(tables.accounted.items())),
-        units=_units(run),
-        troubles=_troubles(run),
+        units=_units(run.results),
+        price_units=_units([one for one in run.results if provider.holds_prices(one.unit.kind)]),
+        troubles=troubles(provider, run.results),
         oldest_run=_oldest_run(run),
         inputs=inputs(run),
         parts=tuple(tables.parts),
@@ -235,16 +237,15 @@ def prune(store: Store, provider: str, keep: int) -> None:
             store.delete_below(layout.staged_directory(provider, run))
 
 
-def _units(run: Run) -> dict[str, int]:
+def _units(results: Sequence[UnitResult]) -> dict[str, int]:
     """Count the units by status; units that were not requested are counted as such."""
-    statuses = (result.status if result.requested else "not_requested" for result in run.results)
+    statuses = (result.status if result.requested else "not_requested" for result in results)
     return dict(sorted(Counter(statuses).items()))
 
 
 def _oldest_run(run: Run) -> str:
-    """Find the earliest run that pages of units not requested are from; empty for none."""
-    earlier = (result for result in run.results if result.pages and not result.requested)
-    return min((result.carried_from for result in earlier), default="")
+    """Find the earliest run before this one that pages are from; empty for none."""
+    return min((r.carried_from for r in run.results if r.pages and r.carried_from), default="")
 
 
 def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
@@ -264,10 +265,18 @@ def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
 
 
-def _troubles(run: Run) -> tuple[Trouble, ...]:
+def troubles(provider: Provider, results: Iterable[UnitResult]) -> tuple[Trouble, ...]:
+    """List the units that were not fetched or not read, each with the reason."""
     return tuple(
-        Trouble(result.unit.name, result.status, result.reason, result.requested)
-        for result in run.results
+        Trouble(
+            result.unit.name,
+            result.status,
+            result.reason,
+            result.requested,
+            result.carried_from if result.status == "carried" else "",
+            provider.holds_prices(result.unit.kind),
+        )
+        for result in results
         if result.status != "ok"
     )
 

@@ -12,6 +12,7 @@
     latest.json                                             the release in force
     gate-history.json                                       what the gate saw in past releases
     status.json                                             how each provider fares
+    .leases/<provider>.json                                 which run collects it now
 
 A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
 and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root
@@ -51,6 +52,11 @@ _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names ma
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=-]*")
 _HIVE = "provider="  # how older folders of a provider's files begin
 _PROVIDER_IN_FILE = re.compile(r"[^/]+/(?:provider=)?([^/]+)/[^/]+\.parquet")
+
+
+def lease(name: str) -> str:
+    """Return the key that says which run holds a name."""
+    return f".leases/{name}.json"
 
 
 def landing_root(root: str) -> str:

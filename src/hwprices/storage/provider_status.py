@@ -12,11 +12,13 @@ from hwprices.storage import manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.release_manifest import Trouble
 
-ProviderOutcome = Literal["published", "unchanged", "held_back", "failed"]
+ProviderOutcome = Literal["published", "unchanged", "partial", "held_back", "skipped", "failed"]
 """How the last try ended.
 
 published: its tables are in a release that was made of them. unchanged: they are the same as those
-published before. held_back: the gate stopped them. failed: there was nothing to stage.
+published before. partial: they are published, but some units failed or have older pages. held_back:
+the gate stopped them. skipped: its credentials are not configured. failed: there was nothing to
+stage.
 """
 
 
@@ -41,12 +43,13 @@ class ProviderStatus:
     Attributes:
         title: its name for people.
         outcome: how the last try ended.
-        reason: why it failed or is held back, in one line; otherwise empty.
+        reason: why it failed, is partial, skipped or held back, in one line; otherwise empty.
         checks: the gate's checks that stopped it.
         last_try: when the last collection began.
-        last_success: when the last collection began that came through the gate; None if none has.
+        last_success: when the last collection began that fetched all its units and came through the
+            gate; None if none has.
         complete_since: the age of the tables: when the earliest of the units that they are made of
-            was last requested. Older than ``last_success`` after a run of some kinds or regions.
+            was last fetched. Older than ``last_success`` after a run of some kinds or regions.
         sheet_seen_on: of a price sheet in force, the oldest day on which a person read the vendor's
             page; None for the others.
         origin: whether the last try was of the sample or live.
@@ -54,6 +57,7 @@ class ProviderStatus:
         release: the version in force that has its tables; None if none has.
         units: the units of the last try.
         troubles: those that failed, were carried over or skipped, with the reason.
+        prices_fetched: False if the last try asked for prices and got none.
     """
 
     title: str = ""
@@ -69,6 +73,7 @@ class ProviderStatus:
     release: str | None = None
     units: UnitCounts = field(default_factory=UnitCounts)
     troubles: tuple[Trouble, ...] = ()
+    prices_fetched: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,13 +89,16 @@ class Trouble:
     """A unit that was not fetched: its name, its status (skipped, failed, carried), and why.
 
     ``requested`` is False if the run did not ask for it (it was narrowed to some regions or kinds):
-    then this is what an earlier run left.
+    then this is what an earlier run left. ``carried_from`` is the run whose pages it has instead.
+    ``holds_prices``: its pages are prices, and not machines, regions or zones.
     """
 
     unit: str
     status: str
     reason: str
     requested: bool = True
+    carried_from: str = ""
+    holds_prices: bool = True
 
 
 @dataclass(frozen=True)

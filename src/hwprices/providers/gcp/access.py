@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit
-from hwprices.providers import Check, Context
+from hwprices.providers import Check, Context, SkippedError
 from hwprices.providers.gcp import fetch, kinds
 from hwprices.providers.gcp.settings import Settings
 
@@ -16,6 +16,12 @@ def check_access(context: Context) -> Iterator[Check]:
     cannot be done without: there are no prices elsewhere.
     """
     settings: Settings = context.settings
+    try:
+        fetch.check_configured(settings)
+    except SkippedError as skipped:
+        detail = "no credentials: Google Cloud is skipped"
+        yield Check("billing catalog", "absent", detail, skipped.remedy)
+        return
     key = "HWPRICES_GCP_API_KEY" if settings.gcp_api_key else "application default credentials"
     problem = _problem(context, kinds.TPU_SKUS)
     yield Check(

@@ -12,9 +12,14 @@ from typing import Any
 from hwprices.errors import HwpricesError
 from hwprices.landing import bundled
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context
+from hwprices.providers import Context, SkippedError
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.api.google_apis import PageCall, ReceivedPage, connect
+from hwprices.providers.gcp.api.google_apis import (
+    PageCall,
+    ReceivedPage,
+    connect,
+    has_credentials,
+)
 from hwprices.providers.gcp.settings import Settings
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
@@ -42,11 +47,33 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
     Google's lists come as a whole: ``regions`` goes into the units' params, and normalise narrows
     by it.
+
+    Raises:
+        SkippedError: neither an API key nor other credentials are configured.
     """
+    check_configured(context.settings)
     params = {"regions": ",".join(sorted(regions))} if regions else {}
     has_project = bool(context.settings.gcp_project)
     machine_kinds = kinds.PROJECT_KINDS if has_project else (kinds.MACHINE_TYPES,)
     return [Unit("gcp", kind, params=params) for kind in (*kinds.SKU_KINDS, *machine_kinds)]
+
+
+def check_configured(settings: Settings) -> None:
+    """Check that there are credentials for the billing catalog, without which are no prices.
+
+    Raises:
+        SkippedError: none are configured. Wrong ones are configured, and fail when they are used.
+    """
+    if not has_credentials(settings.gcp_billing_url, settings.gcp_api_key):
+        raise SkippedError(
+            "gcp: no credentials for Google's prices",
+            "Set HWPRICES_GCP_API_KEY, or run: gcloud auth application-default login.",
+        )
+
+
+def holds_prices(kind: str) -> bool:
+    """Tell whether a kind of unit is prices."""
+    return kind in kinds.SKU_KINDS
 
 
 def units_at_once(_settings: Settings) -> int:

@@ -285,6 +285,28 @@ def connect(
     )
 
 
+NOT_CONFIGURED = "default credentials were not found"
+"""How google-auth begins to say that nothing names credentials; of what is named and cannot be read
+it says something else."""
+
+
+def has_credentials(url: str, key: SecretStr | None) -> bool:
+    """Tell whether an API key or application default credentials are configured, right or wrong.
+
+    An endpoint on loopback needs none.
+    """
+    import google.auth
+    from google.auth.exceptions import GoogleAuthError
+
+    if key is not None or (urlsplit(url).scheme == "http" and is_loopback(url)):
+        return True
+    try:
+        google.auth.default()
+    except GoogleAuthError as error:
+        return NOT_CONFIGURED not in str(error)
+    return True
+
+
 def _application_default_credentials(url: str) -> Any:
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError

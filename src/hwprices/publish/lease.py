@@ -1,0 +1,126 @@
+"""Let one run at a time hold a name at a root, on whatever machine it is.
+
+The lease is a key at the root: who holds it, and a count that the holder raises every BEAT_SECONDS
+by compare-and-swap. Whoever waits watches the count with a clock of its own, so that no clock of
+another machine matters. A count that stands still for FREE_SECONDS is that of a holder that has
+crashed; the lease is then taken over.
+"""
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from hwprices.errors import HwpricesError
+from hwprices.publish import pointer
+from hwprices.storage import layout, manifests
+from hwprices.storage.store import Store, Tagged
+
+BEAT_SECONDS = 4
+FREE_SECONDS = 20
+"""Five beats: a machine that is busy may miss some. With BEAT_SECONDS it is below half a minute."""
+
+POLL_SECONDS = 1
+SAY_SECONDS = 30
+"""How often a run that waits says so."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Who holds a name since when. ``beat`` counts the signs of life; None: it was given back."""
+
+    host: str
+    pid: int
+    run: str
+    since: str
+    token: str
+    beat: int | None = 0
+
+
+@contextmanager
+def hold(store: Store, name: str, run: str, say: Say) -> Iterator[None]:
+    """Wait until nobody else holds the name, and hold it during the block.
+
+    Args:
+        store: the root.
+        name: what is held, such as a provider.
+        run: names this run to those who wait.
+        say: is called with a line at once when another holds it, and every SAY_SECONDS then; and
+            where the lease was lost, because this process or the root stood still.
+
+    Raises:
+        HwpricesError: the root cannot be read or written.
+    """
+    key = layout.lease(name)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    mine = Lease(socket.gethostname(), os.getpid(), run, now, uuid.uuid4().hex)
+    _wait(store, key, mine, say)
+    done = threading.Event()
+    beating = threading.Thread(target=_beat, args=(store, key, mine, done, say), daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beating.join()
+        with suppress(HwpricesError):  # then it is free after FREE_SECONDS
+            _write(store, key, replace(mine, beat=None))
+
+
+def _wait(store: Store, key: str, mine: Lease, say: Say) -> None:
+    tag, changed, said = "", time.monotonic(), float("-inf")
+    while True:
+        tagged = store.get_tagged(key)
+        now = time.monotonic()
+        if tagged and tagged.tag != tag:
+            tag, changed = tagged.tag, now
+        holder = _decode(tagged)
+        if holder is None or now - changed >= FREE_SECONDS:
+            if _swap(store, key, mine, tagged):
+                return
+        elif now - said >= SAY_SECONDS:
+            said = now
+            say(
+                f"waiting for process {holder.pid} on {holder.host} (run {holder.run}), which has"
+                f" been collecting since {holder.since}; if it has crashed, for"
+                f" {FREE_SECONDS} s at most"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _beat(store: Store, key: str, mine: Lease, done: threading.Event, say: Say) -> None:
+    """Renew the lease until it is given back or lost; what cannot be written is tried again."""
+    count = 0
+    while not done.wait(BEAT_SECONDS):
+        count += 1
+        with suppress(HwpricesError):
+            if not _write(store, key, replace(mine, beat=count)):
+                say("another run took this one for crashed, and collects at the same time")
+                return
+
+
+def _write(store: Store, key: str, mine: Lease) -> bool:
+    """Replace the lease if it is still this run's; return whether it was."""
+    tagged = store.get_tagged(key)
+    holder = _decode(tagged)
+    return holder is not None and holder.token == mine.token and _swap(store, key, mine, tagged)
+
+
+def _swap(store: Store, key: str, mine: Lease, tagged: Tagged | None) -> bool:
+    with pointer.lock_file(store, f"{key}.lock"):
+        return store.swap(key, manifests.encode(mine), tagged.tag if tagged else None)
+
+
+def _decode(tagged: Tagged | None) -> Lease | None:
+    """Read who holds the name; None if nobody does, or the file is damaged."""
+    with suppress(HwpricesError):
+        lease = tagged and manifests.decode(tagged.data, Lease, file="lease", remedy="")
+        return lease if lease and lease.beat is not None else None
+    return None

@@ -1,0 +1,169 @@
+"""What an operator sees when a vendor answers nothing, less than before, or is not configured."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.flows.test_refresh import run
+from tests.helpers import azure_pages, vendors
+from tests.helpers.prefect_server import Server
+from tests.helpers.stub_server import Reply, Request, StubServer
+
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
+
+REGIONS = [f"--region={region}" for region in vendors.AZURE_REGIONS]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an operator sees of a refresh: the exit status, the screen, and the provider's status.
+
+    ``status_code`` is the exit status of ``hwprices status`` afterwards.
+    """
+
+    code: int
+    screen: str
+    entry: dict[str, Any]
+    status_code: int
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """Refreshes a provider without credentials, live, on this machine."""
+
+    cwd: Path
+    environment: dict[str, str]
+
+    def __call__(self, provider: str, *arguments: str) -> Seen:
+        process = self.start(provider, *arguments)
+        screen, _ = process.communicate(timeout=500)
+        status = [sys.executable, "-m", "hwprices", "status"]
+        shown = run(*status, cwd=self.cwd, environment=self.environment)
+        entries = json.loads((self.cwd / "root/status.json").read_text())["providers"]
+        return Seen(process.returncode, screen, entries[provider], shown.returncode)
+
+    def start(self, provider: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
+        return subprocess.Popen(
+            [*command, f"--provider={provider}", *arguments],
+            cwd=self.cwd,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture
+def azure(stub: Callable[[], StubServer]) -> StubServer:
+    return vendors.serve("azure", stub())
+
+
+@pytest.fixture
+def refresh(prefect_server: Server, azure: StubServer, tmp_path: Path) -> Refresh:
+    private = ("AWS_", "AZURE_", "HWPRICES_GCP_")
+    kept = {
+        name: value
+        for name, value in prefect_server.environment.items()
+        if not name.startswith(private)
+    }
+    variables = {
+        "HWPRICES_AZURE_RETAIL_URL": f"{azure.url}{azure_pages.RETAIL}",
+        "HWPRICES_ROOT": str(tmp_path / "root"),
+        "HWPRICES_ATTEMPTS": "1",
+        "NO_GCE_CHECK": "true",  # else google-auth looks for a machine of Google's
+        "HOME": str(tmp_path),
+    }
+    return Refresh(tmp_path, {**kept, **variables})
+
+
+def test_an_outage_of_prices_is_said_and_fails(refresh: Refresh, azure: StubServer) -> None:
+    """Every price call answered 500, and it was "nothing new", exit 0, last success just now."""
+    before = refresh("azure", *REGIONS)
+    assert (before.code, before.status_code, before.entry["outcome"]) == (0, 0, "published")
+    azure.on(azure_pages.RETAIL, Reply(b"", status=500))
+    after = refresh("azure", *REGIONS)
+    success = before.entry["last_success"]
+    line = f"Azure: 6 of 6 price units failed (HTTP 500); prices of {success[:10]} kept"
+    assert (after.code, after.status_code, after.entry["outcome"]) == (1, 1, "partial")
+    assert f"error: {line}" in after.screen
+    assert "nothing new" not in after.screen.lower()
+    assert after.entry["last_success"] == after.entry["complete_since"] == success
+    assert after.entry["last_try"] > success
+
+
+def test_a_region_that_fails_is_said_and_its_prices_are_kept(
+    refresh: Refresh, azure: StubServer
+) -> None:
+    refresh("azure", *REGIONS)
+    answer = azure.routes[azure_pages.RETAIL]
+
+    def fail_in_the_west(request: Request) -> Reply:
+        is_west = "westeurope" in request.query["$filter"]
+        return Reply(b"", status=503) if is_west else answer(request)
+
+    azure.on(azure_pages.RETAIL, fail_in_the_west)
+    seen = refresh("azure", *REGIONS)
+    assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "partial")
+    [line] = [each for each in seen.screen.splitlines() if each.startswith("Azure: ")]
+    assert line.startswith("Azure: 3 of 5 price units failed (HTTP 503); prices of 20")
+    seen = refresh("azure", *REGIONS, "--strict")
+    assert seen.code == 4
+    assert "error: --strict: units of Azure failed or were carried over: status 4" in seen.screen
+
+
+def test_units_that_come_back_empty_or_smaller_are_named(
+    refresh: Refresh, azure: StubServer
+) -> None:
+    refresh("azure", *REGIONS)
+    answer = azure.routes[azure_pages.RETAIL]
+
+    def without_reservations_and_large_sizes(request: Request) -> Reply:
+        reply = answer(request)
+        page = json.loads(reply.body)
+        items = [
+            item
+            for item in page["Items"]
+            if item["type"] != "Reservation" and "D48s" not in item["armSkuName"]
+        ]
+        return Reply.json(page | {"Items": items, "Count": len(items)})
+
+    azure.on(azure_pages.RETAIL, without_reservations_and_large_sizes)
+    seen = refresh("azure", "--region=eastus")
+    assert (seen.code, seen.entry["outcome"]) == (1, "partial")
+    [line] = [each for each in seen.screen.splitlines() if "Azure: " in each]
+    assert "retail_consumption_usd/eastus lost 1 of 7 items since the last run" in line
+    assert "retail_reservation_usd/eastus has no items and had 7 before" in line
+
+
+def test_a_run_that_was_killed_is_waited_for_aloud_and_shortly(
+    refresh: Refresh, azure: StubServer
+) -> None:
+    """The next run stood still for 4 min 40 s, and said nothing."""
+    answer = azure.routes[azure_pages.RETAIL]
+    azure.on(azure_pages.RETAIL, Reply(b"{", stall=300))
+    started = refresh.start("azure", *REGIONS)
+    deadline = time.monotonic() + 300
+    while not azure.requests and time.monotonic() < deadline:
+        time.sleep(0.1)
+    started.kill()
+    started.wait()
+    azure.on(azure_pages.RETAIL, answer)
+    seen = refresh("azure", *REGIONS)
+    assert (seen.code, seen.entry["outcome"]) == (0, "published")
+    [line] = [each for each in seen.screen.splitlines() if "waiting for" in each]
+    assert line.startswith(f"azure: waiting for process {started.pid} on ")
+
+
+def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
+    """Google failed, and every daily refresh with it: an operator learned to ignore failures."""
+    seen = refresh("gcp")
+    assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "skipped")
+    why = "skipped, no credentials for Google's prices. Set HWPRICES_GCP_API_KEY, or run: gcloud"
+    assert f"Google Cloud: {why}" in seen.screen
