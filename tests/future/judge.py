@@ -82,7 +82,7 @@ class Stager:
     def stage(self, world: World) -> Outcome:
         """Land a world, normalise and stage it."""
         digest = hashlib.sha256(world.provider.encode())
-        for document, body in zip(world.documents, world.bodies(), strict=True):
+        for document, body in zip(world.documents, world.bodies, strict=True):
             digest.update(document.unit.name.encode() + body)
         key = digest.hexdigest()
         if key not in self._outcomes:

@@ -4,14 +4,15 @@ Every format gives the same shape: JSON as it is, CSV as a list of its lines, EC
 structures and lists. A mutation needs to know neither the format nor the vendor.
 """
 
-import copy
 import csv
 import io
 import json
+import pickle
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -81,11 +82,16 @@ class World:
 
     def copy(self) -> "World":
         """Return a world that can be changed."""
-        documents = [replace(d, content=copy.deepcopy(d.content)) for d in self.documents]
+        contents = pickle.loads(pickle.dumps([d.content for d in self.documents]))
+        documents = [
+            replace(document, content=content)
+            for document, content in zip(self.documents, contents, strict=True)
+        ]
         return World(self.provider, documents)
 
+    @cached_property
     def bodies(self) -> list[bytes]:
-        """Return the pages as the vendor would send them."""
+        """The pages as the vendor would send them, once the world is changed."""
         return [document.body() for document in self.documents]
 
     def land(self, folder: Path) -> tuple[Landing, Run]:
@@ -93,7 +99,7 @@ class World:
         landing = Landing(folder)
         pages: dict[str, list[Page]] = {}
         units: dict[str, Unit] = {}
-        for document, body in zip(self.documents, self.bodies(), strict=True):
+        for document, body in zip(self.documents, self.bodies, strict=True):
             units[document.unit.name] = document.unit
             pages.setdefault(document.unit.name, []).append(
                 landing.land_bytes(

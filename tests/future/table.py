@@ -118,7 +118,7 @@ def change(provider: str, name: str) -> Future | None:
         future = mutations.changed(world, vendor, name)
     else:
         future = mutations.added(world, vendor, name)
-    is_same = future is None or future.world.bodies() == world.bodies()
+    is_same = future is None or future.world.bodies == world.bodies
     return None if is_same else future
 
 

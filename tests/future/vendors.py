@@ -12,15 +12,17 @@ from tests.future.pages import Record, World, document_of
 from tests.helpers.aws_pages import savings_plans
 
 AWS_TYPES = ("x2iedn.32xlarge", "p4d.24xlarge", "m5.")
-AWS_KINDS = ("prices", "instance_types", "regions", "zones", "spot")
+AWS_DESCRIBED = ("x2iedn.32xlarge", "p4d.24xlarge", "m5.large")
+AWS_REGIONS = ("us-east-1", "us-gov-west-1")
 
 
 def _aws(kind: str, record: Record) -> bool:
     if kind == "prices":
-        return record["Instance Type"].startswith(AWS_TYPES)
-    if kind == "instance_types":
-        return record["instanceType"] in ("x2iedn.32xlarge", "p4d.24xlarge", "m5.large")
-    return kind in AWS_KINDS
+        is_tried = record["Region Code"] in AWS_REGIONS
+        return is_tried and record["Instance Type"].startswith(AWS_TYPES)
+    if kind == "spot":
+        return record["timestamp"].startswith("2021-02-08T2")
+    return kind == "instance_types" and record["instanceType"] in AWS_DESCRIBED
 
 
 def _aws_savings_plans(world: World) -> None:
@@ -115,8 +117,8 @@ AZURE_REGIONS = ("eastus", "westeurope", "israelcentral", "qatarcentral")
 def _azure(kind: str, record: Record) -> bool:
     if kind == "skus":
         return AZURE_SIZES.fullmatch(record["name"]) is not None
-    if kind == "locations":
-        return record["name"] in AZURE_REGIONS
+    if not kind.startswith("retail"):
+        return False
     in_region = record["armRegionName"] in AZURE_REGIONS
     return in_region and (
         kind == "retail_reservation_usd"
