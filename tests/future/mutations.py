@@ -41,6 +41,8 @@ class Copy:
 
     kind: str
     edits: Mapping[str, tuple[Any, Any]]
+    ids: tuple[str, ...] | None = None
+    """Members that identify the lines; None means those of the vendor."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class CopyPages:
 
 @dataclass(frozen=True)
 class Change:
-    """Every second record of ``kind`` that has the text, with another text in its place."""
+    """Every second SKU of ``kind`` that has the text, with another text in its place."""
 
     kind: str
     member: str
@@ -119,12 +121,15 @@ def added(world: World, vendor: Vendor, mutation: str) -> Future:
     steps = vendor.added[mutation]
     future = world.copy()
     new: list[tuple[list[Record], Record]] = []
+    ids: dict[str, str] = {}
     for step in steps:
         if isinstance(step, CopyPages):
             _copy_pages(future, vendor, step)
         else:
-            new += list(_copies(future, step))
-    ids = _new_ids(vendor, mutation, [record for _, record in new])
+            copies = list(_copies(future, step))
+            members = vendor.ids if step.ids is None else step.ids
+            ids |= _new_ids(members, mutation, [record for _, record in copies])
+            new += copies
     followers = [(rates, copy.deepcopy(r)) for rates, r in _followers(future, vendor, ids)]
     for records, record in [*new, *followers]:
         records.append(scaled(with_texts(record, ids), vendor.amounts))
@@ -165,9 +170,9 @@ def _copy_pages(world: World, vendor: Vendor, step: CopyPages) -> None:
             world.documents.append(replace(document, unit=unit, content=content))
 
 
-def _new_ids(vendor: Vendor, mutation: str, records: Sequence[Record]) -> dict[str, str]:
+def _new_ids(members: Sequence[str], mutation: str, records: Sequence[Record]) -> dict[str, str]:
     """Make the ids of added lines, from those that they were copied from."""
-    old = {get(record, member) for record in records for member in vendor.ids}
+    old = {get(record, member) for record in records for member in members}
     texts = {text for text in old if isinstance(text, str) and text}
     return {
         text: hashlib.sha256(f"{mutation}{text}".encode()).hexdigest()[:16].upper()
@@ -207,7 +212,7 @@ def dearer_twin(world: World, vendor: Vendor) -> Future | None:
     if isinstance(records, Keyed):
         return None
     line = copy.deepcopy(records[len(records) // 2])
-    ids = _new_ids(vendor, "dearer", [line])
+    ids = _new_ids(vendor.ids, "dearer", [line])
     records.append(scaled(with_texts(line, ids), vendor.amounts))
     del left[len(left) // 2]
     return Future(future, rest)
@@ -222,7 +227,7 @@ def zero(world: World, vendor: Vendor) -> Future:
         for line in records[len(records) // 2 :]
         if scaled(copy.deepcopy(line), vendor.amounts, 0) != line
     )
-    ids = _new_ids(vendor, "zero", [line])
+    ids = _new_ids(vendor.ids, "zero", [line])
     if isinstance(records, Keyed):
         ids = {line[NAME]: f"{line[NAME]}-0"}
     records.append(scaled(with_texts(line, ids), vendor.amounts, 0))
@@ -233,14 +238,15 @@ def zero(world: World, vendor: Vendor) -> Future:
 
 
 def changed(world: World, vendor: Vendor, mutation: str) -> Future:
-    """Write a known word in another way in every second line that has it."""
+    """Write a known word in another way in every second SKU that has it."""
     future, rest = world.copy(), world.copy()
     words = {}
     for step in vendor.changed[mutation]:
         touched = 0
         for records, left in zip(future.lists(step.kind), rest.lists(step.kind), strict=True):
             hits = [r for r in records if re.search(step.pattern, str(get(r, step.member) or ""))]
-            chosen = {id(record) for record in hits[::2]}
+            half = list(dict.fromkeys(_id(vendor, r) for r in hits))[::2]
+            chosen = {id(record) for record in hits if _id(vendor, record) in half}
             for record in records:
                 if id(record) in chosen:
                     text = str(get(record, step.member))
@@ -252,6 +258,11 @@ def changed(world: World, vendor: Vendor, mutation: str) -> Future:
             touched += len(chosen)
         assert touched, f"no record of {world.provider} has {step.pattern!r} in {step.member}"
     return Future(future, rest, words, must_name=True, new=tuple(words), factor=1)
+
+
+def _id(vendor: Vendor, record: Record) -> Any:
+    """Return what lines of one SKU have in common; of a record without an id, the record itself."""
+    return (get(record, vendor.ids[0]) if vendor.ids else None) or id(record)
 
 
 def extra_member(world: World, vendor: Vendor) -> Future | None:

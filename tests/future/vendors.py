@@ -66,10 +66,10 @@ AWS = Vendor(
             Copy(
                 "prices",
                 {
-                    "operation": ("RunInstances:0002", "RunInstances:0002:box"),
+                    "operation": ("RunInstances:0002", "RunInstances:0002:crate"),
                     "License Model": (
                         "No License required",
-                        "License Included - Infrastructure",
+                        "License Included - Partial",
                     ),
                 },
             )
@@ -78,12 +78,18 @@ AWS = Vendor(
         "new_option": [Copy("prices", {"MarketOption": ("OnDemand", "Fractional")})],
         "new_tenancy": [Copy("prices", {"Tenancy": ("Shared", "Quantum")})],
         "new_term": [
-            Copy("prices", {"LeaseContractLength": ("3yr", "5yr")}),
+            Copy("prices", {"LeaseContractLength": ("3yr", "5yr")}, ids=("OfferTermCode",)),
             Copy("savings_plans", {"attributes.purchaseTerm": ("3yr", "5yr")}),
             Copy("savings_plans", {"leaseContractLength.duration": (3, 5)}),
         ],
-        "new_payment": [Copy("prices", {"PurchaseOption": ("All Upfront", "Quarterly Upfront")})],
-        "new_currency": [Copy("prices", {"Currency": ("USD", "XQU")})],
+        "new_payment": [
+            Copy(
+                "prices",
+                {"PurchaseOption": ("All Upfront", "Quarterly Upfront")},
+                ids=("OfferTermCode",),
+            )
+        ],
+        "new_currency": [Copy("prices", {"Currency": ("USD", "XQU")}, ids=("RateCode",))],
         "new_unit": [Copy("prices", {"Unit": ("Hrs", "Cycles")})],
         "new_region": [
             CopyPages(
