@@ -178,12 +178,6 @@ AZURE = Vendor(
                 {"eastus": "atlantiseast", "US East": "AQ East"},
             )
         ],
-        "new_place_in_page": [
-            Copy(
-                "retail_consumption_usd",
-                {"armRegionName": ("eastus", "atlantiseast"), "location": ("US East", "AQ East")},
-            )
-        ],
     },
     changed={
         "unit_plural": [Change("retail_*", "unitOfMeasure", "^1 Hour$", "1 Hours")],
