@@ -209,7 +209,7 @@ def dearer_twin(world: World, vendor: Vendor) -> Future | None:
     """Add a line with an id of its own that prices the same thing higher."""
     future, rest = world.copy(), world.copy()
     records, left = (max(w.lists(vendor.prices), key=len) for w in (future, rest))
-    if isinstance(records, Keyed):
+    if isinstance(records, Keyed) or not vendor.amounts:
         return None
     line = copy.deepcopy(records[len(records) // 2])
     ids = _new_ids(vendor.ids, "dearer", [line])
@@ -218,10 +218,12 @@ def dearer_twin(world: World, vendor: Vendor) -> Future | None:
     return Future(future, rest)
 
 
-def zero(world: World, vendor: Vendor) -> Future:
+def zero(world: World, vendor: Vendor) -> Future | None:
     """Add a line with an id of its own that prices the same thing at 0."""
     future = world.copy()
     records = max(future.lists(vendor.prices), key=len)
+    if not vendor.amounts:
+        return None
     line = next(
         copy.deepcopy(line)
         for line in records[len(records) // 2 :]
