@@ -19,6 +19,9 @@ from tests.future.pages import NAME, Keyed, Record, World
 FACTOR = 3
 """What the prices of added lines are multiplied by: a price of theirs on a known row shows."""
 
+MIN_TELLING = 3
+"""Characters from which a new text says which word it is: "5yr" does, the "5" beside it does not."""
+
 NAMES = (
     "new_family",
     "new_accelerator",
@@ -74,10 +77,15 @@ class Vendor:
 
     Attributes:
         keep: whether a record is in the slice of the sample that is tried.
+        more: adds what the sample lacks.
         prices: the kind of pages that state prices.
         amounts: names of the members that are prices, at any depth.
         ids: members that identify a line, new in each line added.
         members: members of ``prices`` that are renamed and left out, one at a time.
+        followers: kinds whose records name an id, and the member that does: what is sold under a
+            line that is added is added too.
+        words: new texts in our own columns, with what they were copied from.
+        is_own_format: whether the columns are the project's own, which no vendor changes.
         added: lines that are added, by mutation.
         changed: lines that are changed, by mutation.
     """
@@ -88,6 +96,7 @@ class Vendor:
     members: tuple[str, ...] = ()
     keep: Callable[[str, Record], bool] = lambda kind, record: True
     more: Callable[[World], None] = lambda world: None
+    followers: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     is_own_format: bool = False
     added: Mapping[str, Sequence[Copy | CopyPages]] = field(default_factory=dict)
@@ -103,6 +112,8 @@ class Future:
         rest: the pages without the lines that were changed; None where none was.
         words: the new texts, with what they were copied from.
         must_name: whether the change is a new word, which has to be in quarantine by name.
+        new: the texts of which one has to be in that row.
+        factor: what the prices of added lines are multiplied by.
     """
 
     world: World
@@ -136,10 +147,10 @@ def added(world: World, vendor: Vendor, mutation: str) -> Future:
     words: dict[str, str] = {}
     for step in steps:
         pairs = step.words.items() if isinstance(step, CopyPages) else step.edits.values()
-        words |= {str(b): str(a) for a, b in pairs}
-    new_words = list(words)
-    words = words | vendor.words if mutation in NAMES else {}
-    return Future(future, words=words, must_name=True, new=tuple(new_words))
+        words |= {str(new): str(old) for old, new in pairs}
+    origins = words | vendor.words if mutation in NAMES else {}
+    telling = tuple(word for word in words if len(word) >= MIN_TELLING)
+    return Future(future, words=origins, must_name=True, new=telling)
 
 
 def _copies(world: World, step: Copy) -> Iterator[tuple[list[Record], Record]]:
@@ -183,16 +194,12 @@ def _new_ids(members: Sequence[str], mutation: str, records: Sequence[Record]) -
 def _followers(
     world: World, vendor: Vendor, ids: Mapping[str, str]
 ) -> Iterator[tuple[list[Record], Record]]:
-    """Yield the records that name an id of a copied line: the rates of a savings plan."""
-    for kind, member in vendor_followers(vendor):
+    """Yield the records that name the id of a copied line."""
+    for kind, member in vendor.followers.items():
         for records in world.lists(kind):
             for record in list(records):
                 if record.get(member) in ids:
                     yield records, record
-
-
-def vendor_followers(vendor: Vendor) -> Sequence[tuple[str, str]]:
-    return [("savings_plans/rates", "discountedSku")] if "SKU" in vendor.ids else []
 
 
 def twin(world: World, vendor: Vendor) -> Future | None:
@@ -351,12 +358,8 @@ def _as_text(value: Any) -> Any:
 
 
 def _as_number(value: Any) -> Any:
-    is_number = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value)
-    return (
-        json.loads(value.lstrip("0") if value.strip("0.") and not value.startswith("0.") else value)
-        if is_number
-        else value
-    )
+    is_number = isinstance(value, str) and re.fullmatch(r"(0|[1-9]\d*)(\.\d+)?", value)
+    return json.loads(value) if is_number else value
 
 
 # Members of records

@@ -66,7 +66,7 @@ def test_a_price_that_is_gone_is_told(base: Outcome, future: Future) -> None:
 
 @pytest.mark.parametrize(
     ("name", "factor", "word"),
-    [("z9-8", FACTOR, OK), ("z9-8", 1, INVENTED), ("x", FACTOR, INVENTED)],
+    [("z9-16", FACTOR, OK), ("z9-16", 1, INVENTED), ("x", FACTOR, INVENTED)],
 )
 def test_a_new_machine_has_the_price_of_its_line(
     base: Outcome, future: Future, name: str, factor: int, word: str

@@ -45,6 +45,7 @@ AWS = Vendor(
     prices="prices",
     amounts=("PricePerUnit", "price", "spotPrice"),
     ids=("SKU", "sku"),
+    followers={"savings_plans/rates": "discountedSku"},
     members=("PricePerUnit", "Unit", "Instance Type", "Operating System", "Currency", "Tenancy"),
     keep=_aws,
     more=_aws_savings_plans,
