@@ -20,7 +20,7 @@ FACTOR = 3
 """What the prices of added lines are multiplied by: a price of theirs on a known row shows."""
 
 MIN_TELLING = 3
-"""Characters from which a new text says which word it is: "5yr" does, the "5" beside it does not."""
+"""Characters from which a new text says which word it is: "5yr" does, a "5" does not."""
 
 NAMES = (
     "new_family",
