@@ -1,0 +1,131 @@
+"""Every change to the pages of every provider, and how it is taken."""
+
+from functools import cache
+from pathlib import Path
+
+from hwprices import providers
+from hwprices.landing.pages import Landing
+from tests.future import mutations
+from tests.future.judge import Outcome, Stager, Verdict, judge
+from tests.future.mutations import Future, Vendor
+from tests.future.pages import World, open_run
+from tests.future.vendors import SHEETS, VENDORS
+from tests.helpers.nightly import NIGHTLY
+
+PROJECT = Path(__file__).resolve().parents[2]
+SAMPLE = PROJECT / "data" / "sample"
+STAGER = Stager()
+
+ADDED = {
+    "new_family": "a family or series",
+    "new_accelerator": "an accelerator",
+    "new_arch": "an architecture",
+    "new_os": "an operating system",
+    "new_software": "a preinstalled software",
+    "new_license": "a license",
+    "new_option": "a purchase option or price type",
+    "new_market": "a market",
+    "new_tenancy": "a tenancy",
+    "new_payment": "a way to pay",
+    "new_term": "a term of 5 years",
+    "new_currency": "a currency",
+    "new_unit": "a unit",
+    "new_region": "a region",
+    "new_place_in_page": "a place in the page of a known region",
+}
+CHANGED = {
+    "unit_plural": "the unit in the plural",
+    "unit_case": "the unit in another case",
+    "word_case": "another word in another case",
+    "grammar": "the SKU's name by another grammar",
+}
+ANY_PAGE = {
+    "twin": (mutations.twin, "every tenth line twice"),
+    "dearer_twin": (mutations.dearer_twin, "a line for the same thing at a higher price"),
+    "zero": (mutations.zero, "a line for the same thing at 0"),
+    "extra_member": (mutations.extra_member, "a member or column more"),
+    "numbers_as_text": (mutations.numbers_as_text, "numbers as text"),
+    "text_as_numbers": (mutations.text_as_numbers, "text as numbers"),
+}
+EACH_MEMBER = {
+    "renamed": (mutations.renamed, "a member or column renamed"),
+    "missing": (mutations.missing, "a member missing in 1 % of the lines"),
+}
+
+
+def tried() -> list[str]:
+    """List the providers that are tried; one stands for all price sheets."""
+    folders = [n for n in providers.names() if not providers.get(n).about.is_price_sheet]
+    return [*folders, SHEETS]
+
+
+def vendor_of(provider: str) -> Vendor:
+    """Return what is known of a vendor's pages; nothing of a provider that is new."""
+    return VENDORS.get(provider, Vendor(prices="*"))
+
+
+@cache
+def world_of(provider: str) -> World:
+    """Open the slice of the sample that is tried."""
+    landing = Landing(SAMPLE)
+    run = landing.latest_run(provider)
+    assert run is not None, f"the sample has no run of {provider}"
+    world, vendor = open_run(landing, run), vendor_of(provider)
+    for document in world.documents:
+        kind = document.unit.kind
+        for records in World(provider, [document]).lists(kind):
+            records[:] = [record for record in records if vendor.keep(kind, record)]
+    vendor.more(world)
+    world.documents = [d for d in world.documents if any(World(provider, [d]).lists(d.unit.kind))]
+    return world
+
+
+@cache
+def base_of(provider: str) -> Outcome:
+    """Stage the slice as it is."""
+    return STAGER.stage(world_of(provider))
+
+
+def changes(provider: str, *, every_member: bool = NIGHTLY) -> list[str]:
+    """List the changes that are tried on a provider's pages.
+
+    By day one member is renamed and left out; at night every member that the vendor's row names.
+    """
+    vendor = vendor_of(provider)
+    members = vendor.members or mutations.members_of(world_of(provider), vendor)
+    return [
+        *(name for name in ADDED if name in vendor.added),
+        *(name for name in CHANGED if name in vendor.changed),
+        *ANY_PAGE,
+        *(
+            f"{name}:{member}"
+            for member in (members if every_member else members[:1])
+            for name in EACH_MEMBER
+        ),
+    ]
+
+
+def change(provider: str, name: str) -> Future | None:
+    """Make a change; None where it changes nothing on the pages of the provider."""
+    world, vendor = world_of(provider), vendor_of(provider)
+    kind, _, member = name.partition(":")
+    future: Future | None
+    if kind in EACH_MEMBER:
+        future = EACH_MEMBER[kind][0](world, vendor, member)
+    elif name in ANY_PAGE:
+        future = ANY_PAGE[name][0](world, vendor)
+    elif name in CHANGED:
+        future = mutations.changed(world, vendor, name)
+    else:
+        future = mutations.added(world, vendor, name)
+    is_same = future is None or future.world.bodies == world.bodies
+    return None if is_same else future
+
+
+def verdict(provider: str, name: str) -> Verdict | None:
+    """Try a change; None where it changes nothing."""
+    future = change(provider, name)
+    if future is None:
+        return None
+    rest = None if future.rest is None else STAGER.stage(future.rest)
+    return judge(base_of(provider), future, STAGER.stage(future.world), rest)
