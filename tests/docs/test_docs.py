@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hwprices import providers
-from hwprices.settings import describe
 
 PROSE_WIDTH = 100
 
@@ -36,10 +35,6 @@ def assert_lists_settings(readme: str, settings: list[tuple[str, str, str]]) -> 
         assert f"| `{variable}` | {default} | {meaning} |" in readme, variable
 
 
-def test_the_readme_lists_the_common_settings(project: Path) -> None:
-    assert_lists_settings((project / "README.md").read_text(), describe())
-
-
 @pytest.mark.parametrize("name", providers.names())
 def test_each_providers_readme_lists_its_settings(name: str, project: Path) -> None:
     """Its own folder documents them, so that a new provider edits no list. Sheets share one."""
@@ -60,7 +55,7 @@ def test_relative_links_lead_to_files(project: Path) -> None:
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/releasing.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_make_targets_in_the_text_exist(name: str, project: Path) -> None:
     makefile = (project / "Makefile").read_text()
     targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", (project / name).read_text(), re.M))
