@@ -25,7 +25,8 @@ import hwprices
 from bench import measure
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
-from hwprices.read.root import sample_root
+from hwprices.release.manifest import Inputs, Reading, TableFile, UnitInput
+from hwprices.release.root import sample_root
 from hwprices.rows import parquet
 from hwprices.rows.frames import conform
 from hwprices.rows.prices import effective_hourly, price_id
@@ -34,7 +35,6 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import Inputs, Reading, TableFile, UnitInput
 from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_YEAR, Money
 

@@ -23,7 +23,7 @@ from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import lease, shortfall, status
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
 from hwprices.storage.store import Store

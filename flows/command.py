@@ -21,9 +21,10 @@ from hwprices.collect import requested_regions
 from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
+from hwprices.release import provider_status
+from hwprices.release.provider_status import ProviderStatus
 from hwprices.settings import Settings, describe, load
-from hwprices.storage import layout, provider_status
-from hwprices.storage.provider_status import ProviderStatus
+from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module

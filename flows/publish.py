@@ -19,7 +19,7 @@ from hwprices.publish.prune import Policy, prune
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset
 from hwprices.read.report import report
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.storage.store import Store
 

@@ -14,12 +14,12 @@ from hwprices.publish.notes.markdown import escaped
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
-from hwprices.read.history import news
-from hwprices.read.wording import counted
+from hwprices.release import notes
+from hwprices.release.manifest import Trouble
+from hwprices.release.provider_status import ProviderStatus
+from hwprices.release.wording import counted
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout
-from hwprices.storage.provider_status import ProviderStatus
-from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 RELEASE_NOTES = "release-notes"
@@ -175,16 +175,16 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
 
 def _changes(release: Dataset) -> list[str]:
     """Say what is new in a release, in the lines that begin its notes, with a link to all of it."""
-    notes = news.read(release)
-    if notes is None:
+    news = notes.read(release)
+    if news is None:
         return []
-    before = f" (against {notes.previous})" if notes.previous else ""
+    before = f" (against {news.previous})" if news.previous else ""
     folder = f"{release.store.root}/{layout.release_directory(release.version)}"
     return [
         "",
         f"## What changed{before}",
         "",
-        *(f"- {line}" for line in news.lines(notes, escaped)),
+        *(f"- {line}" for line in notes.lines(news, escaped)),
         "",
         f"[Release notes](/artifacts/key/{RELEASE_NOTES}). Release and report: `{folder}`",
     ]

@@ -24,11 +24,11 @@ import polars as pl
 import hwprices
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
+from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.rows import parquet, prices
 from hwprices.schemas.tables import TABLES
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.storage.store import Store
 from tools.generated import PROJECT
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend.job import Limits, Serving
     from hwprices.read.recommend.recommend import recommend
-    from hwprices.read.releases import releases
+    from hwprices.release.versions import releases
 
     __version__: str
 
@@ -53,7 +53,7 @@ _MODULES = {
     "device": "hwprices.read.device.device",
     "open": "hwprices.read.dataset",
     "recommend": "hwprices.read.recommend.recommend",
-    "releases": "hwprices.read.releases",
+    "releases": "hwprices.release.versions",
 }
 """Public name: module that defines it. Modules are imported when a name is first used, so that the
 command line can show its help without importing polars."""

@@ -1,5 +1,7 @@
 """Errors that a person can act on: what went wrong, where, and what to do."""
 
+from pathlib import Path
+
 from hwprices.hidden_characters import escaped
 
 
@@ -37,3 +39,23 @@ def first_line(error: BaseException) -> str:
     The lines below it are no message: obstore's are a debug dump, DuckDB's point into the query.
     """
     return str(error).strip().split("\n")[0][:300]
+
+
+WRITE_REMEDIES = {
+    NotADirectoryError: "A part of the path is a file: name another folder.",
+    FileExistsError: "A part of the path is a file: name another folder.",
+    IsADirectoryError: "This is a folder: name a file.",
+    PermissionError: "Name a folder that you may write to.",
+}
+"""What to do about an error of the system; of others see ``cannot_write``."""
+
+
+def cannot_write(path: Path, cause: object) -> HwpricesError:
+    """Say that a file cannot be written, and why: the first line of the cause, and what to do."""
+    reason = (cause.strerror or cause) if isinstance(cause, OSError) else cause
+    first = str(reason).strip().split("\n")[0]
+    remedies = (text for kind, text in WRITE_REMEDIES.items() if isinstance(cause, kind))
+    remedy = next(remedies, "Make room there, or name another folder.")
+    if not path.parent.exists():
+        remedy = "Make the folder first, or name another."
+    return HwpricesError(f"cannot write {path}: {first}", remedy)

@@ -14,8 +14,8 @@ from hwprices import providers
 from hwprices.flows import command
 from hwprices.flows.command import Outcome
 from hwprices.publish.release import Published
-from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
-from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
+from hwprices.release.manifest import CheckResult, ReleaseManifest
+from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
 
 
 def published(*, held_back: bool = False) -> Published:

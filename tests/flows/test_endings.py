@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from hwprices.errors import FetchError, HwpricesError
+from hwprices.release.manifest import Trouble
+from hwprices.release.provider_status import ProviderOutcome, ProviderStatus
 from hwprices.stage.stage import Staged
-from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus
-from hwprices.storage.release_manifest import Trouble
 
 ENGINE = "Engine execution exited with unexpected exception"
 TASK = "Task run failed with state: Failed(message='no answer', type=FAILED)"

@@ -14,9 +14,9 @@ import polars as pl
 
 from hwprices.publish.history.re_read import ReRead
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
+from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
-from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from tests.helpers import make
 
 PROVIDER = "toycloud"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     CollectionReport,
     ProviderEntry,
     ReleaseManifest,

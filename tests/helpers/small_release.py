@@ -383,7 +383,7 @@ CPU = dict.fromkeys(CPU_FEATURES, "unknown") | {"software_stack": []}
 
 
 class Release:
-    """The tables of a release, as the answers need them (``hwprices.read.tables.Tables``)."""
+    """The tables of a release, as the answers need them (``hwprices.release.release.Tables``)."""
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.tables = tables

@@ -6,8 +6,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from hwprices.publish.notes import markdown
-from hwprices.read.history import news
-from hwprices.storage.release_notes import (
+from hwprices.release import notes as release_notes
+from hwprices.release.notes import (
     Collected,
     GateNote,
     Move,
@@ -94,18 +94,18 @@ def test_texts_of_vendors_stay_text(hostile):
 
 def test_nothing_new_is_said():
     none = replace(NOTHING_NEW, previous="20261001T041700Z")
-    assert news.lines(none) == ["No price changed."]
+    assert release_notes.lines(none) == ["No price changed."]
 
 
 def test_the_first_release_is_one_line_and_providers_that_are_new_later_are_named():
     both = {"aws": PROVIDER, "lambda": replace(PROVIDER, title="Lambda", prices={"on_demand": 22})}
     first = replace(NOTHING_NEW, providers=both, new_providers=("aws", "lambda"))
-    assert news.lines(first) == ["First release: 2,591 prices of 2 providers."]
+    assert release_notes.lines(first) == ["First release: 2,591 prices of 2 providers."]
     assert "\n\n- First release: 2,591 prices of 2 providers.\n\n" in markdown.notes(first)
 
     later = replace(first, previous="20261001T041700Z", new_providers=("lambda",))
-    assert news.lines(later) == ["Lambda is in a release for the first time: 22 prices."]
+    assert release_notes.lines(later) == ["Lambda is in a release for the first time: 22 prices."]
     both_later = replace(later, new_providers=("aws", "lambda"))
-    assert news.lines(both_later) == [
+    assert release_notes.lines(both_later) == [
         "AWS, Lambda are in a release for the first time: 2,591 prices."
     ]

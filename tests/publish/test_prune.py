@@ -15,9 +15,9 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.publish import gate_history, release
 from hwprices.publish.prune import Policy, plan, prune
-from hwprices.read.releases import read_manifest, versions
+from hwprices.release.manifest import CheckResult
+from hwprices.release.versions import read_manifest, versions
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import CheckResult
 from hwprices.storage.store import Store
 
 NOW = datetime(2026, 12, 31, 12, tzinfo=UTC)

@@ -20,9 +20,9 @@ import hwprices
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
 from hwprices.read.recommend.recommend import recommend
+from hwprices.release.manifest import HISTORY_TABLES
 from hwprices.schemas.tables import TABLES
 from hwprices.specs import sheets
-from hwprices.storage.release_manifest import HISTORY_TABLES
 
 
 @pytest.fixture(scope="module")

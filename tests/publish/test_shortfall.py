@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from hwprices.publish import shortfall
+from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import Staged
-from hwprices.storage.release_manifest import Trouble
 
 RUN = "20261124T041700.000000Z"
 EARLIER = "20261120T041700.000000Z"

@@ -12,9 +12,9 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.publish import release, status
 from hwprices.publish.accepted import CHECKS
+from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import put_in_force
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import polars as pl
 from tests.helpers.manifests import provider_entry, release_manifest
 
-from hwprices.read import age
-from hwprices.read.age import sheet_notes
+from hwprices.release import age
+from hwprices.release.age import sheet_notes
 
 READ = "2026-08-22T00:00:00+00:00"
 ENTRIES = {

@@ -41,7 +41,6 @@ WRONG: Mapping[str, Callable[[Dataset], object]] = {
     ),
     "overlays takes no 5.": lambda data: data.find("h100", overlays=5),
     "providers takes no 5. It takes a text.": lambda data: data.column_coverage(5),
-    "table takes no []. It takes a text.": lambda data: data.files([]),
     "ownership takes no 5. It takes hwprices.Ownership.": lambda data: data.tco(5),
     "limits takes no 5. It takes hwprices.Limits.": lambda data: data.recommend(MODEL, limits=5),
     "budget takes no 'x'. It takes a number.": lambda data: data.recommend(MODEL, budget="x"),

@@ -27,7 +27,7 @@ from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.read import dataset as reading
 from hwprices.read.export.plain_json import to_json
-from hwprices.read.tables import DAMAGED
+from hwprices.release.release import DAMAGED
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
@@ -62,7 +62,7 @@ print(*sorted(sys.modules), sep="\\n")
 
 NEEDED_LATER = {
     "duckdb",
-    "hwprices.storage.release_manifest",
+    "hwprices.release.manifest",
     "msgspec",
     "numpy",
     "pydantic",

@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
-from hwprices.read import focus
 from hwprices.read.dataset import Dataset
 from hwprices.read.export import cells, iceberg
 from hwprices.read.overlays import rules
+from hwprices.release import focus
 from hwprices.schemas import columns, vocabulary
 
 

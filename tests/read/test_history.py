@@ -25,16 +25,17 @@ from hwprices.publish.history import intervals as publishing
 from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.history import diff, intervals, moment
+from hwprices.read.history import diff, intervals
 from hwprices.read.history.cheapest import cheapest
 from hwprices.read.terminal import chart, history
+from hwprices.release import moment
+from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spec import Accelerators
 from hwprices.stage.stage import put_in_force
-from hwprices.storage.release_manifest import Inputs, Reading, UnitInput
 from hwprices.storage.store import Store
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}

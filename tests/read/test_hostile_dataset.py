@@ -25,8 +25,7 @@ from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.publish.status import record_failure
 from hwprices.read import status as read_status
-from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     CollectionReport,
     LatestRelease,
     ProviderEntry,
@@ -34,6 +33,7 @@ from hwprices.storage.release_manifest import (
     TableEntry,
     TableFile,
 )
+from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 VERSION = "20260801T041700Z"

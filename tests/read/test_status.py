@@ -10,10 +10,10 @@ from rich.console import Console
 
 from hwprices.errors import HwpricesError
 from hwprices.read import status as read_status
-from hwprices.read.root import sample_root
+from hwprices.release.manifest import Trouble
+from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release.root import sample_root
 from hwprices.storage import manifests
-from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
-from hwprices.storage.release_manifest import Trouble
 
 NOW = datetime(2026, 8, 3, 12, tzinfo=UTC)
 

@@ -11,13 +11,13 @@ from tests.helpers.small_release import Release
 
 from hwprices.read import summary
 from hwprices.read.terminal.tables import listing, money, number, table
-from hwprices.specs.sheets import load
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     CollectionReport,
     TableEntry,
     Trouble,
     UnmatchedAccelerator,
 )
+from hwprices.specs.sheets import load
 
 
 def text_of(*parts: Any) -> str:

@@ -10,11 +10,11 @@ from tools import data_dictionary
 from hwprices.formulas import TOKEN_MODELS
 from hwprices.publish.datapackage import datapackage
 from hwprices.read.recommend.measurements import workloads
+from hwprices.release.manifest import ReleaseManifest, TableEntry, TableFile
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
-from hwprices.storage.release_manifest import ReleaseManifest, TableEntry, TableFile
 
 SEVERAL_MEANINGS = {"kind", "unit", "notes", "source_url", "component", "provider"}
 """Columns whose dtype may differ between tables, because they describe different things."""

@@ -18,6 +18,7 @@ NOT_READING = {
     "hwprices.landing.limits",
     "hwprices.landing.retry",
     "hwprices.landing.secrets",
+    "hwprices.release",
     "hwprices.settings",
     "hwprices.storage",
 }
@@ -99,3 +100,26 @@ def test_each_part_of_the_reading_has_its_own_digest(monkeypatch):
     assert (after.sheets, after.corrections) == (before.sheets, before.corrections)
     assert after.code != before.code
     assert after.digest != before.digest
+
+
+SOURCE = b'''"""Read rates."""
+
+HOURS = 730
+"""Hours of a month."""
+
+
+def monthly(rate):  # of an hour
+    """Multiply."""
+    return rate * HOURS
+'''
+
+
+def test_rewording_a_module_leaves_its_digest():
+    reworded = SOURCE.replace(b"Multiply", b"Compute the price").replace(b"# of an hour", b"# USD")
+    reworded = reworded.replace(b"Hours of a month", b"https://aws.amazon.com/ec2/pricing/")
+    assert inputs.code_of(reworded.replace(b"Read rates", b"Rates")) == inputs.code_of(SOURCE)
+
+
+@pytest.mark.parametrize("other", [b"rate * HOURS * 1", b"rate / HOURS", b"'rate'"])
+def test_other_code_changes_its_digest(other):
+    assert inputs.code_of(SOURCE.replace(b"rate * HOURS", other)) != inputs.code_of(SOURCE)

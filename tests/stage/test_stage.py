@@ -12,10 +12,10 @@ from tests.helpers import make
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part
+from hwprices.release.manifest import Trouble
 from hwprices.rows import quarantine
 from hwprices.stage import stage, validate
 from hwprices.stage.tables import StagedTables
-from hwprices.storage.release_manifest import Trouble
 from hwprices.storage.store import Store
 
 

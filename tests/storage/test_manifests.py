@@ -8,9 +8,7 @@ import pytest
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page, Run, Unit, UnitResult
-from hwprices.stage.stage import Staged
-from hwprices.storage import manifests
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     CheckResult,
     CollectionReport,
     LatestRelease,
@@ -22,6 +20,8 @@ from hwprices.storage.release_manifest import (
     UnmatchedAccelerator,
     check_release,
 )
+from hwprices.stage.stage import Staged
+from hwprices.storage import manifests
 
 AT = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 SHA = "0" * 64

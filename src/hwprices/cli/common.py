@@ -76,7 +76,7 @@ class GroupedHelp(TyperCommand):
 
 def default_root() -> str:
     """Give the folder ``data`` with releases, here or in a parent folder; else ./data."""
-    from hwprices.read.root import default_root as find_root
+    from hwprices.release.root import default_root as find_root
 
     return find_root()
 
@@ -88,7 +88,7 @@ _opened: "list[Dataset]" = []
 def open_dataset(root: str, version: str) -> "Dataset":
     """Open a release; without a root that of ``default_root``."""
     from hwprices.read.dataset import Dataset
-    from hwprices.read.root import resolve
+    from hwprices.release.root import resolve
     from hwprices.storage.store import Store
 
     # dataset.open makes the root absolute; the command's hints and errors name it as given
@@ -156,7 +156,7 @@ def _one_line_warnings() -> Iterator[None]:
 
 def _damage(error: Exception) -> HwpricesError | None:
     """Say which file of the dataset is damaged; None where that is not what went wrong."""
-    from hwprices.read.verify import explain
+    from hwprices.release.verify import explain
 
     faults = (explain(error, data.store, data.release) for data in _opened)
     return next((fault for fault in faults if fault is not None), None)

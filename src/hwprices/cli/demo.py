@@ -18,7 +18,7 @@ def demo() -> None:
         hwprices find 8xH100 --root sample
     """
     from hwprices.read import summary
-    from hwprices.read.root import SAMPLE
+    from hwprices.release.root import SAMPLE
 
     print_table(summary.render(open_dataset(SAMPLE, "latest")))
     typer.echo("\nThis is a sample: real prices, but old ones and of a few regions.")

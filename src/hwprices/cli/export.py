@@ -54,7 +54,7 @@ def export(
     rules = filters.load_overlays(overlays)
     dataset.export(target, table or (), overlays=rules)
     if rules is not None and target.suffix.lower() == ".duckdb":
-        from hwprices.read.export.database import DISCOUNTED
+        from hwprices.release.database import DISCOUNTED
 
         typer.echo(f"table prices: {DISCOUNTED}", err=True)
     typer.echo(f"wrote {escaped(str(target))} from release {dataset.version}")

@@ -55,8 +55,8 @@ def find(
         hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu
     """
     from hwprices.read.find import offers
-    from hwprices.read.root import root_option
     from hwprices.read.terminal.find import render_offers
+    from hwprices.release.root import root_option
 
     dataset = open_dataset(root, version)
     answer = offers.answer(

@@ -87,7 +87,7 @@ def _deletes(pruned: "Pruned") -> bool:
 def _print_pruned(pruned: "Pruned", verb: str) -> None:
     """Print what was deleted or would be, and which releases stay."""
     from hwprices.hidden_characters import escaped
-    from hwprices.read.wording import counted
+    from hwprices.release.wording import counted
 
     if pruned.releases:
         named = escaped(", ".join(pruned.releases))

@@ -67,7 +67,7 @@ def _summary(subjects: "list[Subject]") -> "Text":
     from rich.text import Text
 
     from hwprices.collect.preflight import ROOT_TITLE
-    from hwprices.read.wording import counted
+    from hwprices.release.wording import counted
 
     failures = {each.title: _failures(each) for each in subjects if _failures(each)}
     if not failures:

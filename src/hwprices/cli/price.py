@@ -53,8 +53,8 @@ def price(
         hwprices price p5.48xlarge --option on_demand --os linux
     """
     from hwprices.read.find import machine
-    from hwprices.read.root import root_option
     from hwprices.read.terminal.find import render_machine
+    from hwprices.release.root import root_option
 
     _check_one_type([machine_type, *context.args])
     dataset = open_dataset(root, version)

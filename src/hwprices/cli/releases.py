@@ -141,8 +141,8 @@ def releases(
 
         hwprices releases --root s3://bucket/hwprices
     """
-    from hwprices.read import releases as reading
     from hwprices.read.terminal.releases import as_frame, render_releases
+    from hwprices.release import versions as reading
 
     check_one_format(as_json, as_csv)
     place = root or default_root()

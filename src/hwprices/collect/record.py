@@ -7,7 +7,7 @@ from importlib.metadata import version as installed_version
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult, carry_over
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 from hwprices.storage.manifests import Origin
 
 RUN_ID = "%Y%m%dT%H%M%S.%fZ"

@@ -7,14 +7,7 @@ import polars as pl
 
 from hwprices.publish import gate, gate_history, join
 from hwprices.publish.accepted import BESIDE_LIVE
-from hwprices.rows import frames
-from hwprices.schemas.tables import TABLES
-from hwprices.stage import inputs, stage
-from hwprices.stage.stage import Staged
-from hwprices.storage import layout
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.manifests import Origin
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     CheckResult,
     CollectionReport,
     Inputs,
@@ -22,6 +15,13 @@ from hwprices.storage.release_manifest import (
     ReleaseManifest,
     TableFile,
 )
+from hwprices.rows import frames
+from hwprices.schemas.tables import TABLES
+from hwprices.stage import inputs, stage
+from hwprices.stage.stage import Staged
+from hwprices.storage import layout
+from hwprices.storage.bucket_options import scan_options
+from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 

@@ -7,7 +7,7 @@ the Data Package and the checksums of the files, so that it says nothing new.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hwprices.storage.release_manifest import TableEntry, TableFile
+from hwprices.release.manifest import TableEntry, TableFile
 
 CONTEXT: dict[str, Any] = {
     "@language": "en",

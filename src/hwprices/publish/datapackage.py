@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.release.manifest import ReleaseManifest, TableEntry
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
-from hwprices.storage.release_manifest import ReleaseManifest, TableEntry
 
 _TYPES: dict[type[pl.DataType], str] = {
     pl.String: "string",

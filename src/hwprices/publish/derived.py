@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hwprices.read.export import database
+from hwprices.release import database
+from hwprices.release.manifest import DerivedFile, TableEntry
 from hwprices.storage import layout
 from hwprices.storage.checksum import sha256_of
-from hwprices.storage.release_manifest import DerivedFile, TableEntry
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from hwprices.publish.gate.thresholds import HISTORY_LENGTH
-from hwprices.read.releases import read_manifest, versions
+from hwprices.release.manifest import CheckResult, ReleaseManifest
+from hwprices.release.versions import read_manifest, versions
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 from hwprices.storage.store import Store
 
 MONTH = timedelta(days=31)

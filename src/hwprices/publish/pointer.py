@@ -8,8 +8,8 @@ from pathlib import Path
 import filelock
 
 from hwprices.errors import HwpricesError
+from hwprices.release.manifest import LatestRelease, ReleaseManifest
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import LatestRelease, ReleaseManifest
 from hwprices.storage.store import Store
 
 LOCK_SECONDS = 10

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import gate_history, pointer
-from hwprices.read.releases import (
+from hwprices.release.versions import (
     FOLDERS,
     has_data,
     latest_version,

@@ -21,12 +21,12 @@ from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
-from hwprices.read.releases import read_manifest
+from hwprices.release.manifest import CheckResult, ReleaseManifest
+from hwprices.release.provider_status import Status
+from hwprices.release.versions import read_manifest
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
-from hwprices.storage.provider_status import Status
-from hwprices.storage.release_manifest import CheckResult, ReleaseManifest
 from hwprices.storage.store import Store
 
 

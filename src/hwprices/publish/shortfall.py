@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from hwprices.collect import record
-from hwprices.read.wording import counted
+from hwprices.release.manifest import Trouble
+from hwprices.release.wording import counted
 from hwprices.stage.stage import Staged
-from hwprices.storage.release_manifest import Trouble
 
 NOT_FETCHED = ("failed", "carried")
 """Statuses of units that should have been fetched; skipped ones have nothing to fetch."""

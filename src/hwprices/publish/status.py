@@ -19,15 +19,16 @@ from hwprices.landing.pages import UnitResult
 from hwprices.publish import gate, pointer, shortfall
 from hwprices.publish.choose import Choice
 from hwprices.publish.write import provider_title
-from hwprices.stage.stage import Staged, troubles
-from hwprices.storage import layout, manifests, provider_status
-from hwprices.storage.manifests import Origin
-from hwprices.storage.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
-from hwprices.storage.release_manifest import (
+from hwprices.release import provider_status
+from hwprices.release.manifest import (
     CheckResult,
     ProviderEntry,
     ReleaseManifest,
 )
+from hwprices.release.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
+from hwprices.stage.stage import Staged, troubles
+from hwprices.storage import layout, manifests
+from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 TRIES = 20

@@ -19,20 +19,20 @@ from hwprices.publish.datapackage import datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import markdown
-from hwprices.read.history.moment import version_time
-from hwprices.rows import frames, parquet
-from hwprices.schemas.tables import TABLES
-from hwprices.schemas.version import SCHEMA_VERSION
-from hwprices.stage.stage import Progress
-from hwprices.storage import layout, manifests
-from hwprices.storage.release_manifest import (
+from hwprices.release.manifest import (
     ProviderEntry,
     ReleaseManifest,
     TableEntry,
     TableFile,
     UnmatchedAccelerator,
 )
-from hwprices.storage.release_notes import ReleaseNotes
+from hwprices.release.moment import version_time
+from hwprices.release.notes import ReleaseNotes
+from hwprices.rows import frames, parquet
+from hwprices.schemas.tables import TABLES
+from hwprices.schemas.version import SCHEMA_VERSION
+from hwprices.stage.stage import Progress
+from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 COMPLETED = ("regions",)

@@ -3,8 +3,6 @@
 Needs polars, duckdb and obstore, nothing of the pipeline.
 """
 
-import contextlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,114 +13,24 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.argument_types import check_arguments
 from hwprices.read.find.options import Names, Options, PastOptions, named_options
-from hwprices.read.releases import latest_version, read_manifest, versions
-from hwprices.read.root import resolve
-from hwprices.read.tables import DAMAGED
-from hwprices.storage import layout, manifests
-from hwprices.storage.bucket_options import scan_options
+from hwprices.release.release import Release
+from hwprices.release.root import resolve
+from hwprices.release.versions import versions
 from hwprices.storage.store import Folder, Store
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hwprices.read.explain import Explanation
-    from hwprices.read.history.moment import When
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend.job import Limits, Serving
     from hwprices.read.sql import LockedConnection
+    from hwprices.release.moment import When
 
 
-class Dataset:
+class Dataset(Release):
     """One release. ``scan(table)`` or an attribute (``dataset.prices``) gives a lazy frame."""
-
-    def __init__(self, store: Store, version: str) -> None:
-        self.store = store
-        self.version = self._latest() if version == "latest" else version
-        self.release = read_manifest(store, self.version, is_latest=version == "latest")
-
-    @cached_property
-    def manifest(self) -> Mapping[str, Any]:
-        """The manifest as JSON values.
-
-        >>> open("sample").manifest["tables"]["prices"]["rows"] > 1000
-        True
-        """
-        return manifests.to_mapping(self.release)
-
-    def _latest(self) -> str:
-        version = latest_version(self.store)
-        if version is None:
-            raise HwpricesError(
-                f"no release in {self.store.root}",
-                "Run the refresh flow (make run), or give the root of a dataset.",
-            )
-        return version
-
-    @property
-    def tables(self) -> list[str]:
-        """Names of the tables of this release.
-
-        >>> open("sample").tables[:3]
-        ['regions', 'zones', 'instance_types']
-        """
-        return list(self.release.tables)
-
-    @check_arguments
-    def files(self, table: str) -> list[str]:
-        """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
-
-        >>> [Path(file).name for file in open("sample").files("offers")]
-        ['offers.parquet']
-
-        Raises:
-            HwpricesError: the release has no such table, a file is a link out of the root, or a
-                directory, pipe or device is in the place of one.
-        """
-        if table not in self.release.tables:
-            raise HwpricesError(
-                f"release {self.version} has no table {table!r}",
-                f"There are: {', '.join(self.tables)}.",
-            )
-        keys = [
-            layout.release_file(self.version, file.key) for file in self.release.tables[table].files
-        ]
-        for key in keys:
-            self._check_place(key)
-        return [self.store.uri(key) for key in keys]
-
-    def _check_place(self, key: str) -> None:
-        """Refuse what polars and DuckDB would take for a file, and is none.
-
-        A directory would be read as all the Parquet files in it: without any, as no rows.
-
-        Raises:
-            HwpricesError: there is a link out of the root, a directory, a pipe or a device.
-        """
-        if self.store.leads_out(key):
-            raise HwpricesError(
-                f"{self.store.uri(key)} is a link out of {self.store.root}",
-                "Put the file itself there if you trust it.",
-            )
-        if obstacle := self.store.obstacle(key):
-            raise HwpricesError(f"{self.store.uri(key)} is {obstacle}, not a file", DAMAGED)
-
-    @check_arguments
-    def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame; nothing is read until it is collected.
-
-        Where a file is missing or damaged, collecting it, and each method that does, raises what
-        polars does: FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.
-
-        >>> p5 = open("sample").scan("instance_types").filter(instance_type="p5.48xlarge")
-        >>> p5.select("vcpus", "memory_gib").collect().rows()
-        [(192, 2048.0)]
-        """
-        return pl.scan_parquet(
-            self.files(table),
-            hive_partitioning=False,
-            **scan_options(self.store.root),
-        )
 
     def at(self, when: "When") -> "Dataset":
         """Open the release that was in force at a day, time or version.
@@ -136,7 +44,7 @@ class Dataset:
         Raises:
             HwpricesError: no release that is kept is so old.
         """
-        from hwprices.read.history import moment
+        from hwprices.release import moment
 
         return Dataset(self.store, moment.version_at(versions(self.store), when))
 
@@ -185,7 +93,8 @@ class Dataset:
             HwpricesError: the history does not go back so far, the time is after this release, or
                 there is no release before.
         """
-        from hwprices.read.history import diff, moment
+        from hwprices.read.history import diff
+        from hwprices.release import moment
 
         earlier = self.release.previous if since is None else since
         if earlier is None:
@@ -249,10 +158,7 @@ class Dataset:
         """
         from hwprices.read import sql
 
-        connection = sql.connect(**sql.NO_EXTENSIONS)
-        self._create_views(connection)
-        files = [file for table in self.tables for file in self._local_files(table)]
-        return sql.lock(connection, files)
+        return sql.open_locked(self)
 
     @check_arguments
     def query(self, sql: str) -> pl.DataFrame:
@@ -285,47 +191,7 @@ class Dataset:
         """
         from hwprices.read import sql
 
-        connection = sql.connect()
-        self._create_views(connection)
-        return connection
-
-    def _create_views(self, connection: "DuckDBPyConnection") -> None:
-        """Make each table readable by its name.
-
-        On an object store polars reads the files: DuckDB would have to download an extension, and
-        would need the credentials a second time.
-        """
-        import duckdb
-
-        from hwprices.read import focus, sql
-
-        for table in self.tables:
-            if self.store.is_local:
-                sql.create_view(connection, table, self._local_files(table))
-            else:
-                self._register(connection, table)
-        # prices of another shape, of a damaged dataset, have no price list
-        with contextlib.suppress(duckdb.Error):
-            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
-
-    def _local_files(self, table: str) -> list[str]:
-        """Return the absolute paths of a table's files; none on an object store."""
-        if not self.store.is_local:
-            return []
-        return [str(Path(file).absolute()) for file in self.files(table)]
-
-    def _register(self, connection: "DuckDBPyConnection", table: str) -> None:
-        """Register a table that polars reads. This is the only part of the reader with pyarrow.
-
-        Raises:
-            HwpricesError: pyarrow is not installed.
-        """
-        if importlib.util.find_spec("pyarrow") is None:
-            raise HwpricesError(
-                f"SQL over {self.store.root} needs pyarrow",
-                "pip install pyarrow, or use scan(table), which does not.",
-            )
-        connection.register(table, self.scan(table))
+        return sql.open_views(self)
 
     @named_options(Options)
     def find(
@@ -683,7 +549,7 @@ class Dataset:
         >>> open("sample").verify()
         []
         """
-        from hwprices.read.verify import faults
+        from hwprices.release.verify import faults
 
         return faults(self.store, self.release)
 

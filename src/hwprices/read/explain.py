@@ -8,13 +8,14 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import age, landed
-from hwprices.read.dataset import Dataset
+from hwprices.read import landed
 from hwprices.read.find import machines, request
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.landed import Trace
-from hwprices.read.wording import plain
+from hwprices.release import age
+from hwprices.release.release import Release
+from hwprices.release.wording import plain
 from hwprices.units import HOURS_PER_MONTH
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
@@ -84,7 +85,7 @@ class Explanation:
 
 
 def find_prices(
-    dataset: Dataset, name: str, provider: Names = None, **filters: str | None
+    dataset: Release, name: str, provider: Names = None, **filters: str | None
 ) -> pl.DataFrame:
     """Find the rows of prices with that price_id or instance type.
 
@@ -115,7 +116,7 @@ def find_prices(
     return prices.sort(PRICE_ORDER)
 
 
-def _of_name(dataset: Dataset, name: str, providers: frozenset[str]) -> pl.LazyFrame:
+def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
     """Give the prices with that id, or of that machine type: without case or vendor's prefix.
 
     Raises:
@@ -132,7 +133,7 @@ def _of_name(dataset: Dataset, name: str, providers: frozenset[str]) -> pl.LazyF
     return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
 
 
-def find_price(dataset: Dataset, name: str, provider: Names = None, **filters: str | None) -> str:
+def find_price(dataset: Release, name: str, provider: Names = None, **filters: str | None) -> str:
     """Find the price_id of the one price that ``find_prices`` gives.
 
     Raises:
@@ -151,7 +152,7 @@ def find_price(dataset: Dataset, name: str, provider: Names = None, **filters: s
     return price_id
 
 
-def explain(dataset: Dataset, price_id: str) -> Explanation:
+def explain(dataset: Release, price_id: str) -> Explanation:
     """Explain one price: its components, and for each SKU the landed page.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import IO, Any, Literal
 
 import zstandard
 
-from hwprices.read.dataset import Dataset
+from hwprices.release.release import Release
 from hwprices.storage import layout, packed
 
 MIN_HEADINGS = 6
@@ -62,7 +62,7 @@ NO_LINE: Line = ("", ())
 
 
 def traces(
-    dataset: Dataset, provider: str, sources: Iterable[Source], most_bytes: int | None = None
+    dataset: Release, provider: str, sources: Iterable[Source], most_bytes: int | None = None
 ) -> list[Trace]:
     """Find each SKU on its landed page. Every page is read once, whatever it has to answer.
 
@@ -83,7 +83,7 @@ def traces(
 
 
 def _page(
-    dataset: Dataset, key: str | None, sha256: str, skus: Collection[str], most_bytes: int | None
+    dataset: Release, key: str | None, sha256: str, skus: Collection[str], most_bytes: int | None
 ) -> list[Trace]:
     """Find the SKUs on one page."""
     data = dataset.store.get(key) if key else None

@@ -11,16 +11,20 @@ enough alone:
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.read.tables import DAMAGED
+from hwprices.release import focus
+from hwprices.release.database import quoted_list, quoted_name
+from hwprices.release.release import DAMAGED, Release
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,21 +57,6 @@ _PIVOT = re.compile(r"\s*(pivot|pivot_wider|select|from|with)\b", re.IGNORECASE)
 REMEDY = "Run it with --unsafe (in Python: unsafe_duckdb()) if you trust the dataset and the query."
 
 
-def quoted_name(name: str) -> str:
-    """Spell a name as a SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quoted_text(text: str) -> str:
-    """Spell a text as a SQL string."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted_list(texts: Iterable[str]) -> str:
-    """Spell texts as a SQL list of strings."""
-    return f"[{', '.join(quoted_text(text) for text in texts)}]"
-
-
 def connect(**settings: Any) -> "DuckDBPyConnection":
     """Open a DuckDB in memory that gives times in UTC, whatever the time zone of the machine is.
 
@@ -79,6 +68,51 @@ def connect(**settings: Any) -> "DuckDBPyConnection":
     connection = duckdb.connect(config=settings)
     connection.execute("set global TimeZone = 'UTC'")  # global: for its cursors too
     return connection
+
+
+def open_locked(release: Release) -> "LockedConnection":
+    """Open a connection with a view for each table of a release, and access to nothing else.
+
+    Raises:
+        HwpricesError: a table cannot be read.
+    """
+    connection = open_views(release, **NO_EXTENSIONS)
+    return lock(connection, [file for table in release.tables for file in local(release, table)])
+
+
+def open_views(release: Release, **settings: Any) -> "DuckDBPyConnection":
+    """Open a connection with a view for each table of a release.
+
+    On an object store polars reads the files: DuckDB would have to download an extension, and
+    would need the credentials a second time.
+
+    Raises:
+        HwpricesError: a table cannot be read, or pyarrow is missing for one on an object store.
+    """
+    import duckdb
+
+    connection = connect(**settings)
+    for table in release.tables:
+        if release.store.is_local:
+            create_view(connection, table, local(release, table))
+        elif find_spec("pyarrow") is None:
+            raise HwpricesError(
+                f"SQL over {release.store.root} needs pyarrow",
+                "pip install pyarrow, or use scan(table), which does not.",
+            )
+        else:
+            connection.register(table, release.scan(table))
+    # prices of another shape, of a damaged dataset, have no price list
+    with suppress(duckdb.Error):
+        connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
+    return connection
+
+
+def local(release: Release, table: str) -> list[str]:
+    """Return the absolute paths of a table's files; none on an object store."""
+    if not release.store.is_local:
+        return []
+    return [str(Path(file).absolute()) for file in release.files(table)]
 
 
 def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[str]) -> None:

@@ -10,12 +10,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.errors import HwpricesError
-from hwprices.read.age import STALE_AFTER
-from hwprices.read.root import SAMPLE, is_sample, resolve
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
-from hwprices.storage import layout, manifests, provider_status
-from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release import provider_status
+from hwprices.release.age import STALE_AFTER
+from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release.root import SAMPLE, is_sample, resolve
+from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:

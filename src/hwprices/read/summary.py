@@ -10,17 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.hidden_characters import escaped
-from hwprices.read.age import seen_words, sheet_seen
-from hwprices.read.dataset import Dataset
 from hwprices.read.find import search, words
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.history import news
-from hwprices.read.private_hosts import is_private_host
-from hwprices.read.tables import Tables
 from hwprices.read.terminal import next_steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.where_sold import PRIVATE
-from hwprices.storage.release_manifest import ReleaseManifest, UnmatchedAccelerator
+from hwprices.release import notes as release_notes
+from hwprices.release.age import seen_words, sheet_seen
+from hwprices.release.manifest import ReleaseManifest, UnmatchedAccelerator
+from hwprices.release.real_prices import is_private_host
+from hwprices.release.release import Release, Tables
 from hwprices.units import Money
 
 SHOWN_GPU = "h100"  # every provider rents it out
@@ -95,7 +94,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     )
 
 
-def providers(dataset: Dataset) -> pl.DataFrame:
+def providers(dataset: Release) -> pl.DataFrame:
     """Give a row for each provider: where its figures are from, how old they are, and its rows."""
     entries = dataset.release.providers
     names = ("origin", "status", "kept_from", "observed_from", "observed_to")
@@ -113,7 +112,7 @@ def providers(dataset: Dataset) -> pl.DataFrame:
     )
 
 
-def to_json(dataset: Dataset) -> dict[str, Any]:
+def to_json(dataset: Release) -> dict[str, Any]:
     """Give the summary as JSON values."""
     return {
         "version": dataset.version,
@@ -128,7 +127,7 @@ def to_json(dataset: Dataset) -> dict[str, Any]:
 
 
 def render(
-    dataset: Dataset, *, new: bool | None = None, notices: Sequence[str] | None = None
+    dataset: Release, *, new: bool | None = None, notices: Sequence[str] | None = None
 ) -> RenderableType:
     """Draw the summary.
 
@@ -189,18 +188,18 @@ def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
     return [Text(title), *cells]
 
 
-def _news(dataset: Dataset) -> list[RenderableType]:
+def _news(dataset: Release) -> list[RenderableType]:
     """Say what is new against the release before, in a few lines."""
-    notes = news.read(dataset)
+    notes = release_notes.read(dataset)
     if notes is None:
         return []
     before = f" since release {notes.previous}" if notes.previous else ""
-    lines = [Text(f"  {line}") for line in news.lines(notes)]
+    lines = [Text(f"  {line}") for line in release_notes.lines(notes)]
     more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
     return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
-def _gpus(dataset: Dataset, prices: pl.DataFrame) -> Table:
+def _gpus(dataset: Release, prices: pl.DataFrame) -> Table:
     """Show the cheapest and the on-demand price of one H100, by provider.
 
     ``prices`` are those of ``cheapest_per_accelerator``.

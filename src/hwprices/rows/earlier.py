@@ -15,7 +15,7 @@ from datetime import datetime
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.storage.release_manifest import TableFile
+from hwprices.release.manifest import TableFile
 from hwprices.units import Timestamp
 
 

@@ -9,9 +9,9 @@ from datetime import datetime
 import polars as pl
 import pyarrow as pa
 
+from hwprices.release.manifest import HISTORY_TABLES, TableFile
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import HISTORY_TABLES, TableFile
 from hwprices.storage.store import Store
 
 ROW_GROUP = 122_880

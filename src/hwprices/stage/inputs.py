@@ -4,19 +4,21 @@ Normalising is pure: the same pages and the same reading give the same rows. So 
 release by release, whether a difference is the vendor's or ours (docs/history.md).
 """
 
+import ast
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
 from hwprices import providers, specs
 from hwprices.landing.pages import Run, UnitResult
+from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.stage import corrections
 from hwprices.storage import manifests
-from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 
 PACKAGE = Path(providers.__file__).parents[1]
 
@@ -58,15 +60,16 @@ def reading(provider: str) -> Reading:
 
 
 def _program(provider: str) -> list[str]:
-    """Name the source files that read a provider's pages, each with its hash.
+    """Name the source files that read a provider's pages, each with the hash of its code.
 
     A provider that is no longer in the program has no files of its own.
     """
     common = _below([PACKAGE / name for name in READERS], ".py")
     if provider not in providers.names():
-        return _files(PACKAGE, common)
+        return _files(PACKAGE, common, code_of)
     folder = Path(*_locations(providers.get(provider).package))
-    return [*_files(PACKAGE, common), *_files(folder, _below([folder], ".py"))]
+    own = _files(folder, _below([folder], ".py"), code_of)
+    return [*_files(PACKAGE, common, code_of), *own]
 
 
 def _locations(package: str) -> list[str]:
@@ -90,12 +93,29 @@ def _below(paths: Iterable[Path], suffix: str) -> list[Path]:
     return sorted(file for file in files if file.is_file() and file.suffix == suffix)
 
 
-def _files(folder: Path, files: Iterable[Path]) -> list[str]:
-    """Name each file with the hash of its content."""
+def _files(
+    folder: Path, files: Iterable[Path], content: Callable[[bytes], bytes] = bytes
+) -> list[str]:
+    """Name each file with the hash of its content, or of what ``content`` makes of it."""
     return [
-        f"{file.relative_to(folder).as_posix()} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        f"{file.relative_to(folder).as_posix()} "
+        + hashlib.sha256(content(file.read_bytes())).hexdigest()
         for file in files
     ]
+
+
+@cache
+def code_of(source: bytes) -> bytes:
+    """Return the syntax tree of a module without its prose, so that rewording changes no digest."""
+    return ast.dump(_WithoutProse().visit(ast.parse(source))).encode()
+
+
+class _WithoutProse(ast.NodeTransformer):
+    """Removes docstrings, of attributes too; comments are not in a syntax tree."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802 ast's name
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
 
 
 def _library_versions() -> list[str]:

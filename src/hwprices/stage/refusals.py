@@ -14,12 +14,12 @@ from itertools import combinations
 import polars as pl
 
 from hwprices.errors import HwpricesError, HwpricesWarning
+from hwprices.release.manifest import TableFile
 from hwprices.rows import frames
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
 MAX_REFUSED_SHARE = 0.02

@@ -15,10 +15,10 @@ from datetime import datetime
 import polars as pl
 
 from hwprices.providers import Part
+from hwprices.release.manifest import Reading, TableFile
 from hwprices.rows import earlier, parquet
 from hwprices.rows.earlier import Earlier, Source
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import Reading, TableFile
 from hwprices.storage.store import Store
 
 REFUSED = "refused"

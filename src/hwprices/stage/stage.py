@@ -17,6 +17,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, Provider, UnreadablePage
+from hwprices.release.manifest import CollectionReport, Inputs, TableFile, Trouble
 from hwprices.settings import Settings
 from hwprices.stage.inputs import inputs, reading
 from hwprices.stage.refusals import StagedFiles
@@ -24,7 +25,6 @@ from hwprices.stage.reuse import EarlierParts, PartRecord
 from hwprices.stage.tables import StagedTables
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
-from hwprices.storage.release_manifest import CollectionReport, Inputs, TableFile, Trouble
 from hwprices.storage.store import Store
 
 Progress = Callable[[str], None]

@@ -7,6 +7,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Run
 from hwprices.providers import Part
+from hwprices.release.manifest import TableFile
 from hwprices.rows import parquet, quarantine
 from hwprices.rows.earlier import Earlier
 from hwprices.schemas.tables import TABLES
@@ -14,7 +15,6 @@ from hwprices.stage import corrections, refusals, reuse, validate
 from hwprices.stage.refusals import StagedFiles
 from hwprices.stage.reuse import PartRecord, Result
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import TableFile
 from hwprices.storage.store import Store
 
 CHECKED_TOGETHER = 100_000

@@ -13,7 +13,7 @@ from hwprices.publish.gate import comparisons, invariants
 from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
 from hwprices.publish.gate.invariants import Exceptions
 from hwprices.publish.gate.thresholds import LEAST_EXCEPTIONS, LIMITS
-from hwprices.storage.release_manifest import CheckResult, Outcome
+from hwprices.release.manifest import CheckResult, Outcome
 
 __all__ = ["PRICES", "Candidate", "History", "PriceFile", "Tables", "check", "stopped"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from hwprices.publish.history.snapshot import Snapshot
-from hwprices.storage.release_manifest import UnitInput
+from hwprices.release.manifest import UnitInput
 
 GLOBAL = "global"
 """The region of units that hold for all regions."""

@@ -6,9 +6,9 @@ import polars as pl
 
 from hwprices.publish.history import record
 from hwprices.publish.history.record import Record
-from hwprices.read.releases import read_manifest, versions
+from hwprices.release.manifest import ReleaseManifest
+from hwprices.release.versions import read_manifest, versions
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 

@@ -14,6 +14,7 @@ from hwprices.publish.history import changes, intervals, specs
 from hwprices.publish.history.outcome import Outcome, added_up, outcome_of
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
 from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
+from hwprices.release.manifest import ReleaseManifest, TableFile
 from hwprices.rows import frames, parquet
 from hwprices.schemas.columns import Table
 from hwprices.schemas.history import Changes, PriceHistory
@@ -24,7 +25,6 @@ from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.release_manifest import ReleaseManifest, TableFile
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 

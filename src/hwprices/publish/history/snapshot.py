@@ -6,15 +6,15 @@ from datetime import datetime
 
 import polars as pl
 
-from hwprices.read.find.search import IS_PLACEHOLDER
-from hwprices.read.history.moment import version_time
+from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
+from hwprices.release.moment import version_time
+from hwprices.release.real_prices import IS_PLACEHOLDER
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
-from hwprices.storage.release_manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 """The columns that are a price's value. Where one of them differs, an interval ends."""

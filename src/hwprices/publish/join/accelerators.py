@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.private_hosts import is_private_host
+from hwprices.release.real_prices import is_private_host
 from hwprices.rows import frames
 from hwprices.schemas.offer import SoldAccelerators
 

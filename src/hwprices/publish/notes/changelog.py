@@ -8,9 +8,9 @@ import re
 
 from hwprices.errors import HwpricesError
 from hwprices.publish.notes import markdown
-from hwprices.read.releases import versions
+from hwprices.release.notes import ReleaseNotes
+from hwprices.release.versions import versions
 from hwprices.storage import layout, manifests
-from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store
 
 HEAD = """# Changelog of the data

@@ -7,9 +7,8 @@ import polars as pl
 from hwprices.publish.choose import Source
 from hwprices.publish.history.record import Record
 from hwprices.publish.history.snapshot import Moment
-from hwprices.read.wording import plain
-from hwprices.storage.release_manifest import CheckResult
-from hwprices.storage.release_notes import (
+from hwprices.release.manifest import CheckResult
+from hwprices.release.notes import (
     Collected,
     GateNote,
     Move,
@@ -18,6 +17,7 @@ from hwprices.storage.release_notes import (
     Restated,
     Sold,
 )
+from hwprices.release.wording import plain
 
 LARGEST_MOVES = 10
 

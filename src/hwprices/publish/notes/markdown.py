@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hwprices import hidden_characters
-from hwprices.read.history import news
-from hwprices.read.history.news import WORDS
-from hwprices.storage.release_notes import Move, ProviderNote, ReleaseNotes, Sold
+from hwprices.release import notes as release_notes
+from hwprices.release.notes import WORDS, Move, ProviderNote, ReleaseNotes, Sold
 
 MAX_NAMES = 20
 """Machine types listed by name; the rest is counted."""
@@ -60,7 +59,7 @@ def changelog_entry(release: ReleaseNotes) -> str:
 
 def _summary(release: ReleaseNotes) -> list[str]:
     """Say in a few lines what a reader wants to know first."""
-    return [*(f"- {line}" for line in news.lines(release, escaped)), ""]
+    return [*(f"- {line}" for line in release_notes.lines(release, escaped)), ""]
 
 
 def _providers(release: ReleaseNotes) -> list[str]:

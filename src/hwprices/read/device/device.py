@@ -8,10 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.read import age
 from hwprices.read.argument_types import check_arguments
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
-from hwprices.read.dataset import Dataset
 from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.answer import (
     Answer,
@@ -29,7 +27,8 @@ from hwprices.read.device.where_sold import where_sold
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
-from hwprices.read.tables import Tables
+from hwprices.release import age
+from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
 
@@ -75,7 +74,7 @@ def device(
     """
     known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
-    names = Vocabulary.of(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
+    names = Vocabulary.of(dataset) if isinstance(dataset, Release) else Vocabulary(dataset)
     devices = lookup.candidates(dataset)
     table, device_id = lookup.find(devices, name, sold_as, names)
     answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
@@ -94,7 +93,7 @@ def _naming(answer: Answer, namesakes: list[str]) -> Answer:
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:
     """Give the time by which each provider's prices are judged; none without a manifest."""
-    return age.judged_at(dataset) if isinstance(dataset, Dataset) else {}
+    return age.judged_at(dataset) if isinstance(dataset, Release) else {}
 
 
 def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.price_dates import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
-from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend.cpu_speeds import CpuSpeed
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import is_private_host
+from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model

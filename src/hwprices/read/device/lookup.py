@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import words as meanings
 from hwprices.read.find.machines import find_machines
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 TABLES = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
 """Tables of devices, in the order of preference, and their key."""

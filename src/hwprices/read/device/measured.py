@@ -7,9 +7,9 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.price_dates import OFFER_KEY
-from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend.measurements import representative, workloads
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import is_private_host
+from hwprices.release.release import Tables
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 import polars as pl
 
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 OFFER_KEY = ["provider", "region", "instance_type"]
 """Key of a row of offers."""

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.age import is_stale
 from hwprices.read.currency import HOURLY
-from hwprices.read.private_hosts import is_private_host
+from hwprices.release.age import is_stale
+from hwprices.release.real_prices import is_private_host
 from hwprices.units import Money
 
 SPOT = "spot_usd_per_hour"

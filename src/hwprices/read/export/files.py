@@ -3,29 +3,28 @@
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError, first_line
-from hwprices.read import datapackage, focus
+from hwprices.errors import HwpricesError, cannot_write, first_line
+from hwprices.read import sql
 from hwprices.read.export import iceberg
 from hwprices.read.export.cells import flat, to_csv
-from hwprices.read.export.errors import cannot_write, check_once
 from hwprices.read.export.plain_json import to_json
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.read.tables import DAMAGED
-from hwprices.read.verify import damaged_file
+from hwprices.release import datapackage, focus
+from hwprices.release.release import DAMAGED
+from hwprices.release.verify import damaged_file
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
 
 DEFAULT_TABLE = "offers"
 
@@ -48,7 +47,7 @@ https://support.microsoft.com/office/excel-specifications-and-limits-1672b34d-70
 
 
 def export(
-    dataset: "Dataset",
+    dataset: "Release",
     target: str | Path,
     tables: Sequence[str] = (),
     *,
@@ -83,7 +82,9 @@ def export(
     names = list(tables) or (dataset.tables if suffix == ".duckdb" else [DEFAULT_TABLE])
     if suffix in ONE_TABLE and len(names) > 1:
         raise HwpricesError(f"{path} holds one table", "Name one, or write .xlsx or .duckdb.")
-    check_once(names)
+    for name in names:
+        if names.count(name) > 1:
+            raise HwpricesError(f"table {name} is named twice", "Name each table once.")
     if overlays is not None:
         _check_discounts(names, named=bool(tables))
     if path.exists():
@@ -130,7 +131,7 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 
 @contextmanager
-def _new_file(path: Path, dataset: "Dataset") -> Iterator[None]:
+def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
     """Delete a file that could not be written whole: the next try would find it there.
 
     Raises:
@@ -152,7 +153,7 @@ def _new_file(path: Path, dataset: "Dataset") -> Iterator[None]:
         raise
 
 
-def table(dataset: "Dataset", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
+def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
     """Give a table, or the price list of FOCUS; ``prices`` with own discounts applied.
 
     Raises:
@@ -166,7 +167,7 @@ def table(dataset: "Dataset", name: str, overlays: "Overlays | None" = None) -> 
     return with_overlays(dataset, frame, overlays)
 
 
-def price_list(dataset: "Dataset") -> pl.LazyFrame:
+def price_list(dataset: "Release") -> pl.LazyFrame:
     """Give the prices in the draft form of FOCUS; see ``focus``.
 
     Columns have the types that the query states, also those without a value.
@@ -177,9 +178,9 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     import duckdb
 
     dataset.files("prices")  # there is such a table
-    # a copy has a connection of its own: that of the user may be closed, or have other views.
+    # a connection of its own: that of the user may be closed, or have other views.
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
-    with copy(dataset).duckdb as connection:
+    with sql.open_locked(dataset) as connection:
         try:
             result = connection.sql(focus.view_sql())
         except duckdb.BinderException as error:
@@ -200,7 +201,7 @@ def price_list(dataset: "Dataset") -> pl.LazyFrame:
     return pl.concat(batches).lazy()
 
 
-def with_overlays(dataset: "Dataset", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
+def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
     """Apply own discounts to rows of prices.
 
     The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
@@ -274,10 +275,10 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
 
 
 def _database(
-    path: Path, dataset: "Dataset", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
+    path: Path, dataset: "Release", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
 ) -> None:
     """Write a DuckDB file with these tables and their documentation."""
-    from hwprices.read.export import database
+    from hwprices.release import database
 
     package = datapackage.read(dataset, datapackage.Package) or {"resources": []}
     with scratch_directory() as folder:

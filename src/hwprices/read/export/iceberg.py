@@ -9,16 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwprices.errors import HwpricesError
-from hwprices.read.export.errors import cannot_write, check_once
+from hwprices.errors import HwpricesError, cannot_write
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 NAMESPACE = "hwprices"
 
 
-def export(dataset: "Dataset", folder: str | Path, tables: Sequence[str] = ()) -> Path:
+def export(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -> Path:
     """Make an Iceberg catalog (SQLite) in a folder, with a table for each of the release's.
 
     Returns the folder.
@@ -40,7 +39,9 @@ def export(dataset: "Dataset", folder: str | Path, tables: Sequence[str] = ()) -
             f"{dataset.store.root} is no folder", "Copy the release to this machine first."
         )
     names = list(tables) or dataset.tables
-    check_once(names)
+    for name in names:
+        if names.count(name) > 1:
+            raise HwpricesError(f"table {name} is named twice", "Name each table once.")
     files = {name: dataset.files(name) for name in names}
     target = Path(folder).absolute()
     if target.exists():
@@ -60,7 +61,7 @@ def export(dataset: "Dataset", folder: str | Path, tables: Sequence[str] = ()) -
     return Path(folder)
 
 
-def _register(dataset: "Dataset", folder: Path, files: Mapping[str, list[str]]) -> None:
+def _register(dataset: "Release", folder: Path, files: Mapping[str, list[str]]) -> None:
     """Make the catalog and its tables, whose Parquet files these are, in an empty folder."""
     import pyarrow.parquet
     from pyiceberg.catalog.sql import SqlCatalog

@@ -8,8 +8,8 @@ import polars as pl
 
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
-from hwprices.read.tables import Tables
-from hwprices.read.wording import counted
+from hwprices.release.release import Tables
+from hwprices.release.wording import counted
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
 

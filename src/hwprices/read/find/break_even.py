@@ -23,7 +23,8 @@ from hwprices.read import gcp
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import REAL
+from hwprices.release.release import Tables
 from hwprices.schemas.keys import PLACE_KEY
 from hwprices.units import WideMoney
 
@@ -54,7 +55,7 @@ def with_break_even(
         search: what was asked, of which the way to buy does not count.
         overlays: own discounts: on both prices.
     """
-    committed = rows.filter(pl.col("term_months") > 0, *searching.REAL)
+    committed = rows.filter(pl.col("term_months") > 0, *REAL)
     known: dict[str, float] = {}
     if committed.height:
         on_demand = _on_demand(dataset, committed, search, overlays)
@@ -79,7 +80,7 @@ def _on_demand(
         purchase_options=frozenset({"on_demand"}),
         terms=frozenset(),
     )
-    listed = searching.prices(dataset, same_but_on_demand).filter(*searching.REAL)
+    listed = searching.prices(dataset, same_but_on_demand).filter(*REAL)
     prices = apply.apply(listed, overlays) if overlays is not None else listed
     with_list = prices.with_columns(list_price=_list_price(overlays))
     series = dataset.scan("instance_types").select("provider", "instance_type", "series")

@@ -12,11 +12,11 @@ from hwprices.read.find.machines import Machine
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
 
 SPECIFICATION = [
     "provider",
@@ -71,7 +71,7 @@ class Comparison:
 
 
 def compare(
-    dataset: "Dataset",
+    dataset: "Release",
     *names: str,
     equals: bool = False,
     overlays: "Overlays | None" = None,
@@ -133,7 +133,7 @@ def compare(
     return Comparison(table, tuple(notes), answer.sheets)
 
 
-def specifications(dataset: "Dataset", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
+def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
     """Give the specification of each machine, and the rates of its accelerator."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     rows = (
@@ -260,7 +260,7 @@ def _distance(name: str, own: float | None) -> pl.Expr:
     return pl.when(_known(name)).then((pl.col(name) / own).log(2).abs()).otherwise(0.0)
 
 
-def providers_without_equal(dataset: "Dataset", compared: pl.DataFrame) -> list[str]:
+def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
     """Name the providers that have no equal of the machine."""
     others = [name for name in dataset.release.providers if name not in set(compared["provider"])]
     first = compared.row(0, named=True)

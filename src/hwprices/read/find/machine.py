@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import age
 from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
@@ -16,12 +15,14 @@ from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.read.wording import placeholders_left_out
+from hwprices.release import age
+from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
+from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class MachineAnswer:
 
 
 def answer(
-    dataset: "Dataset",
+    dataset: "Release",
     name: str,
     *,
     overlays: "Overlays | None" = None,
@@ -81,7 +82,7 @@ def _search(names: Vocabulary, machine: machines.Machine, options: Options) -> S
     return replace(search, machines=only, providers=frozenset({machine.provider}))
 
 
-def _rows(dataset: "Dataset", search: Search, overlays: "Overlays | None") -> pl.DataFrame:
+def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl.DataFrame:
     """Give the prices of a search, the cheapest first, with break-even."""
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
@@ -90,11 +91,11 @@ def _rows(dataset: "Dataset", search: Search, overlays: "Overlays | None") -> pl
         columns += OVERLAY_COLUMNS
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
-    rows = searching.sort(collected, "price").sort(searching.IS_PLACEHOLDER, maintain_order=True)
+    rows = searching.sort(collected, "price").sort(IS_PLACEHOLDER, maintain_order=True)
     return break_even.with_break_even(dataset, rows, search, overlays)
 
 
-def _hosts(dataset: "Dataset", machine: machines.Machine) -> frozenset[tuple[str, str]]:
+def _hosts(dataset: "Release", machine: machines.Machine) -> frozenset[tuple[str, str]]:
     """Find the dedicated host of a machine that has no price but its host's."""
     one = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
     hosts = absence.sold_by_host(dataset, one).select("host").unique().collect()["host"]
@@ -106,7 +107,7 @@ def _host_note(machine: machines.Machine, hosts: frozenset[tuple[str, str]]) -> 
         yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
-def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tuple[str, ...]:
+def _notes(dataset: "Release", machine: machines.Machine, search: Search) -> tuple[str, ...]:
     sentences = absence.why_nothing(dataset, search)
     known = dataset.scan("prices").filter(instance_type=machine.instance_type)
     regions = known.select(pl.col("region").unique().sort()).collect()["region"].to_list()
@@ -117,13 +118,13 @@ def _notes(dataset: "Dataset", machine: machines.Machine, search: Search) -> tup
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
     """Say how many prices ``real_prices`` leaves out because they stand for no offer."""
-    count = rows.filter(searching.IS_PLACEHOLDER).height
+    count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()
     return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
 
 
-def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, Any] | None:
+def specification(dataset: "Release", machine: machines.Machine) -> dict[str, Any] | None:
     """Give the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
         searching.machine_types(dataset)
@@ -135,7 +136,7 @@ def specification(dataset: "Dataset", machine: machines.Machine) -> dict[str, An
 
 def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
     """Select the prices that are known and are no placeholders."""
-    return rows.filter(*searching.REAL)
+    return rows.filter(*REAL)
 
 
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 MAX_SUGGESTIONS = 6
 

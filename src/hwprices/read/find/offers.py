@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
-from hwprices.read import age
 from hwprices.read.find import absence, request
 from hwprices.read.find import search as searching
 from hwprices.read.find.options import Options
@@ -15,12 +14,14 @@ from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.read.wording import counted
+from hwprices.release import age
+from hwprices.release.real_prices import REAL
+from hwprices.release.wording import counted
 from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
     from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
 
 COLUMNS = [
     *PLACE_KEY,
@@ -71,7 +72,7 @@ class Answer:
 
 
 def answer(
-    dataset: "Dataset",
+    dataset: "Release",
     text: str = "",
     *,
     sort: str = "price",
@@ -89,7 +90,7 @@ def answer(
 
 
 def run(
-    dataset: "Dataset",
+    dataset: "Release",
     search: Search,
     *,
     sort: str = "price",
@@ -97,7 +98,7 @@ def run(
     overlays: "Overlays | None" = None,
 ) -> Answer:
     """Answer a search that was understood."""
-    listed = searching.prices(dataset, search).filter(*searching.REAL)
+    listed = searching.prices(dataset, search).filter(*REAL)
     columns = COLUMNS
     if overlays is not None:
         warn_unmatched(dataset, overlays, Vocabulary.of(dataset))
@@ -113,7 +114,7 @@ def run(
 
 
 def notes_of(
-    dataset: "Dataset", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
+    dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
     """Say why there is nothing, which rows cannot be compared, and which of those shown are old."""
     if rows.is_empty():
@@ -127,11 +128,11 @@ def notes_of(
     return [*currencies, *absence.not_compared(dataset, search), *age_notes(dataset, shown)]
 
 
-def age_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
+def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """Say which rows are stale, and how old the price sheets behind the others are."""
     return (*age.stale_notes(rows, age.sheets(dataset)), *sheet_notes(dataset, rows))
 
 
-def sheet_notes(dataset: "Dataset", rows: pl.DataFrame) -> tuple[str, ...]:
+def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """Say how old the price sheets behind the rows are. ``rows`` has the column ``provider``."""
     return age.sheet_notes(dataset.release.providers, rows["provider"].unique(), datetime.now(UTC))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 
-def coverage(dataset: "Dataset") -> pl.DataFrame:
+def coverage(dataset: "Release") -> pl.DataFrame:
     """Give one row for each region that the release knows, with or without prices.
 
     Columns: provider, region, display_name, country, continent, prices, machine_types (that have a
@@ -61,7 +61,7 @@ def by_provider(regions: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def columns(dataset: "Dataset", providers: Collection[str] = ()) -> pl.DataFrame:
+def columns(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
     """Give one row for each column of each table: in how many rows it has a value.
 
     ``providers``: count the rows of these only, and leave out tables that name no provider. An
@@ -106,7 +106,7 @@ def _columns_of(table: str, rows: pl.LazyFrame, providers: Collection[str]) -> p
     )
 
 
-def quarantine(dataset: "Dataset") -> pl.DataFrame:
+def quarantine(dataset: "Release") -> pl.DataFrame:
     """Group the refused rows: one row for each provider, table and reason.
 
     Columns: provider, table, reason, rows (different ones), occurrences, regions, and the message

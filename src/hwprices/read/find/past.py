@@ -16,7 +16,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 TYPE = ["provider", "instance_type"]
 REGION = ["provider", "region"]

@@ -8,7 +8,7 @@ import polars as pl
 
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.machines import normal
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 from hwprices.schemas.vocabulary import CONTINENTS
 
 SHORT_CONTINENTS = {"eu": "europe"}

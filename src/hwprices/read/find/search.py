@@ -10,7 +10,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.argument_types import check
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import REAL
+from hwprices.release.release import Tables
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
@@ -66,12 +67,6 @@ PRICE_COLUMNS = [
     "observed_at",
     "price_id",
 ]
-
-IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
-"""Condition on a row of prices: its amount stands for no offer."""
-
-REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
-"""Conditions on a row of prices: its amount is known and an offer."""
 
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
 """Order of rows with an equal figure: the same question always gives the same answer."""

@@ -9,10 +9,10 @@ import polars as pl
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
 from hwprices.read.find.search import pairs
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 
 class Vocabulary:
@@ -28,7 +28,7 @@ class Vocabulary:
         self._titles = titles or {}
 
     @classmethod
-    def of(cls, dataset: "Dataset", tables: Tables | None = None) -> "Vocabulary":
+    def of(cls, dataset: "Release", tables: Tables | None = None) -> "Vocabulary":
         """Take a release with its providers' names for people.
 
         ``tables``: those to read in place of its own.

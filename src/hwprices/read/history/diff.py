@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import verify
-from hwprices.read.find.search import IS_PLACEHOLDER
-from hwprices.read.history import intervals, moment
-from hwprices.read.tables import Tables
+from hwprices.read.history import intervals
+from hwprices.release import moment, verify
+from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.release import Tables
 from hwprices.schemas.keys import PRICE_KEY
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 
@@ -36,7 +36,7 @@ class Flagged:
     placeholders: pl.DataFrame
 
 
-def flagged(dataset: "Dataset") -> Flagged:
+def flagged(dataset: "Release") -> Flagged:
     """Read which prices a release flags as placeholders.
 
     Raises:

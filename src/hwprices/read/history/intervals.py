@@ -9,13 +9,14 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import past
 from hwprices.read.find.options import PastOptions
-from hwprices.read.find.search import ANY, EVERY_WAY, IS_PLACEHOLDER, Search
+from hwprices.read.find.search import ANY, EVERY_WAY, Search
 from hwprices.read.find.vocabulary import Vocabulary
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.release import Tables
 from hwprices.units import Money
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 PLAIN = Search(os=ANY)
 """What is meant where nobody says otherwise, but of every operating system."""
@@ -30,7 +31,7 @@ class PastAnswer:
 
 
 def answer(
-    dataset: "Dataset", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
+    dataset: "Release", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
 ) -> PastAnswer:
     """List every interval of the prices that a question asks for.
 

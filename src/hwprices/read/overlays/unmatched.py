@@ -21,7 +21,7 @@ from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 
 Match = Mapping[str, tuple[str, ...]]
 """Key of ``match``: its texts."""

@@ -5,9 +5,9 @@ from typing import Final
 
 import polars as pl
 
-from hwprices.read.private_hosts import PRIVATE_HOSTS
 from hwprices.read.recommend.estimates import MOST_COPIES
 from hwprices.read.recommend.job import Job, Limits
+from hwprices.release.real_prices import PRIVATE_HOSTS
 
 OVER_BUDGET: Final = "over_budget"
 

@@ -6,10 +6,10 @@ from hwprices.read.currency import offers_in_usd
 from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, owned
-from hwprices.read.private_hosts import is_private_host
 from hwprices.read.recommend import places
 from hwprices.read.recommend.job import OPTIONS, Limits
-from hwprices.read.tables import Tables
+from hwprices.release.real_prices import is_private_host
+from hwprices.release.release import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS, Money
 

@@ -18,7 +18,7 @@ from hwprices.read.recommend.job import Limits, check_limits
 from hwprices.read.recommend.measurements import representative
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.ranking import OUTPUT, only_where, with_payback
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 from hwprices.units import WideMoney
 
 

@@ -5,12 +5,11 @@ Names of clouds, regions and countries are understood as ``find`` understands th
 
 import polars as pl
 
-from hwprices.read.dataset import Dataset
 from hwprices.read.find import absence, request
 from hwprices.read.find.search import Search, pairs
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.recommend.job import Limits
-from hwprices.read.tables import Tables
+from hwprices.release.release import Release, Tables
 
 
 def search(dataset: Tables, limits: Limits) -> Search | None:
@@ -24,7 +23,7 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
     if not any(value is not None for value in asked.values()):
         return None
     # the tables alone do not have the providers' names for people
-    names = Vocabulary.of(dataset) if isinstance(dataset, Dataset) else Vocabulary(dataset)
+    names = Vocabulary.of(dataset) if isinstance(dataset, Release) else Vocabulary(dataset)
     return request.request(names, **asked)
 
 

@@ -41,7 +41,7 @@ from hwprices.read.recommend.ranking import (
     with_payback,
 )
 from hwprices.read.recommend.throughput import Estimator
-from hwprices.read.tables import Tables
+from hwprices.release.release import Tables
 from hwprices.units import Money, WideMoney
 
 OF_LANGUAGE_MODELS = (

@@ -4,11 +4,11 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.read.dataset import Dataset
 from hwprices.read.summary import provider_title
+from hwprices.release.release import Release
 
 
-def about(dataset: Dataset, offers: pl.DataFrame) -> dict[str, Any]:
+def about(dataset: Release, offers: pl.DataFrame) -> dict[str, Any]:
     """Describe the release and each provider in it, as JSON values."""
     manifest = dataset.manifest
     return {
@@ -24,7 +24,7 @@ def about(dataset: Dataset, offers: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def citation(dataset: Dataset) -> str:
+def citation(dataset: Release) -> str:
     """Write how to cite the release."""
     version, digest = dataset.version, dataset.manifest["content_sha256"]
     return (
@@ -33,7 +33,7 @@ def citation(dataset: Dataset) -> str:
     )
 
 
-def _provider(dataset: Dataset, offers: pl.DataFrame, name: str) -> dict[str, Any]:
+def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, Any]:
     entry = dataset.manifest["providers"][name]
     own = offers.filter(provider=name)
     report = entry["report"]

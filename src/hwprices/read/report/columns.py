@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.read import datapackage
-from hwprices.read.dataset import Dataset
+from hwprices.release import datapackage
+from hwprices.release.release import Release
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
 """A column of offers with the price of one way to buy the machine."""
@@ -187,7 +187,7 @@ def sent(offers: pl.DataFrame) -> list[str]:
     ]
 
 
-def describe(dataset: Dataset, names: Iterable[str], schema: pl.Schema) -> list[dict[str, Any]]:
+def describe(dataset: Release, names: Iterable[str], schema: pl.Schema) -> list[dict[str, Any]]:
     """Describe columns of offers, with units and meaning from the release's own descriptor."""
     fields = descriptions(dataset, "offers")
     return [asdict(_column(name, fields.get(name, {}), schema[name])) for name in names]
@@ -217,7 +217,7 @@ def _group(name: str) -> str:
     return "More"
 
 
-def descriptions(dataset: Dataset, table: str) -> dict[str, dict[str, Any]]:
+def descriptions(dataset: Release, table: str) -> dict[str, dict[str, Any]]:
     """Read what the release's datapackage.json says of the columns of a table, by name."""
     package: dict[str, Any] = datapackage.read(dataset, dict[str, Any]) or {}
     for resource in package.get("resources", []):

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from hwprices.read.dataset import Dataset
 from hwprices.read.device import measured
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
@@ -19,6 +18,7 @@ from hwprices.read.report.pages import Machines
 from hwprices.read.report.past import changes, history
 from hwprices.read.report.questions import Questions
 from hwprices.read.report.templates import render
+from hwprices.release.release import Release
 
 ROW_ORDER = ("provider", "instance_type", "region")
 """Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
@@ -51,7 +51,7 @@ def bundled(name: str) -> Built:
     )
 
 
-def index(dataset: Dataset, offers: pl.DataFrame, machines: Machines = "all") -> str:
+def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") -> str:
     """Return index.html of a release; ``machines`` says which machine types have a page."""
     return render(
         "index.html",
@@ -62,7 +62,7 @@ def index(dataset: Dataset, offers: pl.DataFrame, machines: Machines = "all") ->
     )
 
 
-def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
+def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
     """Pack the figures of a release for the page."""
     names = columns.sent(offers)
     questions = Questions(dataset, offers)
@@ -102,7 +102,7 @@ def packed(dataset: Dataset, offers: pl.DataFrame, machines: Machines) -> str:
 NO_ACCELERATOR = "no accelerator"
 
 
-def derived_columns(dataset: Dataset, offers: pl.DataFrame) -> list[pl.Series]:
+def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     """Return two columns that the page filters by, in the order of the offers.
 
     ``device`` is the accelerator's name: that of its sheet, else the vendor's; NO_ACCELERATOR for a
@@ -134,20 +134,20 @@ def derived_columns(dataset: Dataset, offers: pl.DataFrame) -> list[pl.Series]:
     return joined.get_columns()
 
 
-def regions(dataset: Dataset) -> list[Mapping[str, Any]]:
+def regions(dataset: Release) -> list[Mapping[str, Any]]:
     """Return where regions are, for the map. Some providers name no place."""
     names = ["provider", "region", "display_name", "country", "latitude", "longitude"]
     placed = dataset.scan("regions").select(names).drop_nulls(["latitude", "longitude"])
     return payload.rows(placed.sort("provider", "region").collect())
 
 
-def accelerators(dataset: Dataset) -> list[Mapping[str, Any]]:
+def accelerators(dataset: Release) -> list[Mapping[str, Any]]:
     """Return the sheet of accelerators without the columns that the page computes from offers."""
     sheet = dataset.scan("accelerators").collect()
     return payload.rows(sheet.drop("regions", strict=False))
 
 
-def benchmarks(dataset: Dataset, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
+def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
     """Return the result that stands for each accelerator, model and scenario, with its source.
 
     Where ``offers`` have a price that rests on a measurement, it is of the size of the cheapest.

@@ -5,11 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation
-from hwprices.read.find.search import REAL, USUAL, of_prices
+from hwprices.read.find.search import USUAL, of_prices
 from hwprices.read.landed import Source, Trace, traces
 from hwprices.read.terminal.words import purchase
+from hwprices.release.real_prices import REAL
+from hwprices.release.release import Release
 
 PRICE_IDS = ("on_demand_price_id", "spot_price_id")
 """Columns of offers with the id of a price."""
@@ -52,14 +53,14 @@ class Journeys:
 class Explained:
     """The journeys of all machine types with offers."""
 
-    def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
+    def __init__(self, dataset: Release, offers: pl.DataFrame) -> None:
         listed = pl.concat([offers[column].drop_nulls() for column in PRICE_IDS]).unique()
         prices = _prices(dataset, offers, listed)
         self._prices = prices.partition_by(KEY, as_dict=True, maintain_order=True)
         self._components = _components(dataset, prices)
         self._traces = self._read(dataset, prices.filter("is_cheapest"))
 
-    def _read(self, dataset: Dataset, prices: pl.DataFrame) -> dict[Source, Trace]:
+    def _read(self, dataset: Release, prices: pl.DataFrame) -> dict[Source, Trace]:
         """Read the vendor's lines of these prices, every page once."""
         read: dict[Source, Trace] = {}
         for (provider,), own in prices.partition_by("provider", as_dict=True).items():
@@ -109,7 +110,7 @@ def fields(trace: Trace) -> list[tuple[str, str]]:
     return [(name, value[:LONGEST_FIELD]) for name, value in trace.fields[:MOST_FIELDS]]
 
 
-def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
+def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
     """Read the prices of ``listed`` ids, and the cheapest of each way to buy with is_cheapest.
 
     All prices of these machine types may be millions of rows, so that they are first read without
@@ -135,7 +136,7 @@ def _prices(dataset: Dataset, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
     )
 
 
-def _components(dataset: Dataset, prices: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+def _components(dataset: Release, prices: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
     if "price_components" not in dataset.tables:
         return {}
     rows = dataset.scan("price_components").join(

@@ -13,13 +13,13 @@ from typing import Any, Literal
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.dataset import Dataset
 from hwprices.read.device import measured
-from hwprices.read.private_hosts import is_private_host
 from hwprices.read.report import columns, payload
 from hwprices.read.report.journey import Explained, fields
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
+from hwprices.release.real_prices import is_private_host
+from hwprices.release.release import Release
 from hwprices.units import NUMBER_FORMATS
 
 Machines = Literal["all", "accelerators"]
@@ -119,7 +119,7 @@ class Page:
 class Pages:
     """Makes the pages of a release."""
 
-    def __init__(self, dataset: Dataset, offers: pl.DataFrame) -> None:
+    def __init__(self, dataset: Release, offers: pl.DataFrame) -> None:
         self.dataset = dataset
         self.offers = offers
         self.results = measured.results_of_offers(dataset, offers)

@@ -5,11 +5,11 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.dataset import Dataset
 from hwprices.read.find.search import USUAL, of_prices
-from hwprices.read.history import news
 from hwprices.read.history.intervals import mark_placeholders
 from hwprices.read.report import payload
+from hwprices.release import notes as release_notes
+from hwprices.release.release import Release
 
 MOST_INTERVALS = 20_000
 """Intervals that the page gets, the newest first: about 150 kB."""
@@ -18,7 +18,7 @@ MOST_CHANGES = 100
 """Prices that changed, the largest changes first; the table changes has them all."""
 
 
-def history(dataset: Dataset) -> pl.DataFrame:
+def history(dataset: Release) -> pl.DataFrame:
     """Return the on-demand prices of machines with accelerators since the first release, in USD.
 
     One row for each price and each value it had: provider, region, instance_type, accelerator_id,
@@ -55,14 +55,14 @@ def history(dataset: Dataset) -> pl.DataFrame:
     return rows if rows["valid_from"].n_unique() > 1 else rows.clear()
 
 
-def changes(dataset: Dataset) -> dict[str, Any]:
+def changes(dataset: Release) -> dict[str, Any]:
     """Return what changed since the release before: sentences, and the largest changes of prices.
 
     Both are empty for a dataset's first release.
     """
     if "changes" not in dataset.tables or dataset.manifest["previous"] is None:
         return {"lines": [], "prices": []}
-    notes = news.read(dataset)
+    notes = release_notes.read(dataset)
     prices = (
         dataset.scan("changes")
         .filter(pl.col("price_id").is_not_null(), pl.col("change_percent") != 0)
@@ -83,4 +83,4 @@ def changes(dataset: Dataset) -> dict[str, Any]:
         )
         .collect()
     )
-    return {"lines": news.lines(notes) if notes else [], "prices": payload.rows(prices)}
+    return {"lines": release_notes.lines(notes) if notes else [], "prices": payload.rows(prices)}

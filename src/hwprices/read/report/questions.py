@@ -14,7 +14,6 @@ import polars as pl
 
 from hwprices.formulas import language_model, serving, training
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, BYTES_PER_WEIGHT, ModelShape
-from hwprices.read import private_hosts
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.recommend import (
     estimates,
@@ -29,7 +28,8 @@ from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.model_shape import model_shape, published_models
 from hwprices.read.recommend.recommend import estimator
 from hwprices.read.report import payload
-from hwprices.read.tables import Tables
+from hwprices.release import real_prices as private_hosts
+from hwprices.release.release import Tables
 
 KIND = [*estimates.KIND, "machine_memory_gib", "obstacle"]
 """Columns that make a kind of machine for the page."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwprices.read.dataset import Dataset
-from hwprices.read.export.errors import cannot_write
+from hwprices.errors import cannot_write
 from hwprices.read.report.index import bundled, index
 from hwprices.read.report.pages import Machines, Page, Pages
+from hwprices.release.release import Release
 from hwprices.storage import layout
 
 
@@ -20,7 +20,7 @@ class Written:
     bytes: int
 
 
-def write(dataset: Dataset, folder: Path) -> Written:
+def write(dataset: Release, folder: Path) -> Written:
     """Write the whole report of a release into a folder, which is made if it is missing.
 
     Files of an older report in it are replaced; others are left alone.
@@ -40,7 +40,7 @@ def write(dataset: Dataset, folder: Path) -> Written:
     return Written(folder / "index.html", files, size)
 
 
-def write_into_release(dataset: Dataset) -> int:
+def write_into_release(dataset: Release) -> int:
     """Write a report beside the tables of its release, and return the number of files.
 
     It has pages of those machine types only that have accelerators: all of them would be thousands
@@ -56,7 +56,7 @@ def write_into_release(dataset: Dataset) -> int:
     return files
 
 
-def pages(dataset: Dataset, machines: Machines = "all") -> Iterator[Page]:
+def pages(dataset: Release, machines: Machines = "all") -> Iterator[Page]:
     """Make the files of a report one by one: thousands of pages need not be in memory at once."""
     offers = dataset.scan("offers").collect()
     yield Page("index.html", index(dataset, offers, machines))

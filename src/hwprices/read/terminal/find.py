@@ -17,7 +17,7 @@ from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
 from hwprices.read.terminal.tables import money, number, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 

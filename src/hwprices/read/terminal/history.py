@@ -14,7 +14,7 @@ from hwprices.read.history.intervals import PastAnswer
 from hwprices.read.terminal.chart import Span, steps
 from hwprices.read.terminal.tables import listing, money, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.read.wording import counted, placeholders_left_out
+from hwprices.release.wording import counted, placeholders_left_out
 
 SERIES = [
     "provider",

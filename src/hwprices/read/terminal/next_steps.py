@@ -10,8 +10,8 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hwprices.read.dataset import Dataset
-from hwprices.read.root import SAMPLE, root_option
+from hwprices.release.release import Release
+from hwprices.release.root import SAMPLE, root_option
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ PLAIN_NAME = re.compile(r"[\w. -]+")
 """The name of a machine type or region that may stand in quotes, in a shell and in SQL."""
 
 
-def render(dataset: Dataset, gpus: pl.DataFrame) -> RenderableType:
+def render(dataset: Release, gpus: pl.DataFrame) -> RenderableType:
     """List commands to copy, with machines that the release has; they are never broken into lines.
 
     ``gpus`` are prices of H100s: provider, private_host, instance_type and region, the first of
@@ -78,7 +78,7 @@ def render(dataset: Dataset, gpus: pl.DataFrame) -> RenderableType:
     return Group(Text("\nWhat next", style="bold"), *lines)
 
 
-def _example(dataset: Dataset, gpus: pl.DataFrame, preferred: Example) -> Example | None:
+def _example(dataset: Release, gpus: pl.DataFrame, preferred: Example) -> Example | None:
     """Give the example that is preferred if the release has a price of it, else another.
 
     None if the release has none with plain names. ``gpus`` as in ``render``.

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.read.terminal.tables import table
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 
 HEADINGS = ["region", "machine", "how", "before", "now"]
 

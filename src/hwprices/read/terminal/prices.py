@@ -12,7 +12,7 @@ from hwprices.read.explain import Explanation
 from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.read.wording import plain
+from hwprices.release.wording import plain
 
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 

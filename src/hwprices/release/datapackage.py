@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar
 from hwprices.storage import layout, manifests
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+    from hwprices.release.release import Release
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Package(TypedDict):
     resources: list[Resource]
 
 
-def read(dataset: "Dataset", kind: type[T]) -> T | None:
+def read(dataset: "Release", kind: type[T]) -> T | None:
     """Read datapackage.json as this type: ``Package``, or a dictionary. None if there is no file.
 
     Raises:

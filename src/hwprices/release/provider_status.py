@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass, field
 from typing import Literal
 
 from hwprices.errors import HwpricesError
+from hwprices.release.manifest import Trouble
 from hwprices.storage import manifests
 from hwprices.storage.manifests import Origin
-from hwprices.storage.release_manifest import Trouble
 
 ProviderOutcome = Literal["published", "unchanged", "partial", "held_back", "skipped", "failed"]
 """How the last try ended.

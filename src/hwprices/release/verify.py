@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.read.tables import DAMAGED
+from hwprices.release.manifest import ReleaseManifest
+from hwprices.release.release import DAMAGED
 from hwprices.storage import layout
-from hwprices.storage.release_manifest import ReleaseManifest
 from hwprices.storage.store import Store
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.read.wording import counted
+from hwprices.release.wording import counted
 
 if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
-    from hwprices.storage.release_manifest import ProviderEntry
+    from hwprices.release.manifest import ProviderEntry
+    from hwprices.release.release import Release
 
 STALE_AFTER = timedelta(days=90)
 """A quarter: a choice of this project, with which a sheet has to be read four times a year."""
@@ -37,7 +37,7 @@ def seen_words(seen: datetime, now: datetime) -> str:
     return f"{seen:%Y-%m-%d}, {(now - seen).days} days ago: stale"
 
 
-def stale(dataset: "Dataset") -> pl.Expr:
+def stale(dataset: "Release") -> pl.Expr:
     """Tell of rows with ``provider`` and ``observed_at`` whether they are stale in their release.
 
     A price is stale if it was seen more than STALE_AFTER before the release was made. Recordings of
@@ -50,7 +50,7 @@ def stale(dataset: "Dataset") -> pl.Expr:
     return pl.col("observed_at") < limit
 
 
-def judged_at(dataset: "Dataset") -> dict[str, datetime]:
+def judged_at(dataset: "Release") -> dict[str, datetime]:
     """Give the time by which the prices of each provider are judged (``stale``)."""
     entries = dataset.release.providers
     made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
@@ -86,7 +86,7 @@ def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def sheets(dataset: "Dataset") -> list[str]:
+def sheets(dataset: "Release") -> list[str]:
     """List the providers whose prices are those of a sheet."""
     return [name for name, entry in dataset.release.providers.items() if entry.price_sheet]
 

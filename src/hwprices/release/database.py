@@ -1,12 +1,11 @@
 """Write the tables of a release into one DuckDB file, with their documentation as comments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hwprices.read import focus
-from hwprices.read.export.errors import cannot_write
-from hwprices.read.sql import quoted_list, quoted_name, quoted_text
+from hwprices.errors import cannot_write
+from hwprices.release import focus
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,6 +30,21 @@ DISCOUNTED = (
     f"have list prices. The view {focus.VIEW}, which is one of list prices, is left out."
 )
 """What the comment of the table prices says besides, where own discounts are applied to it."""
+
+
+def quoted_name(name: str) -> str:
+    """Spell a name as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """Spell a text as a SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_list(texts: Iterable[str]) -> str:
+    """Spell texts as a SQL list of strings."""
+    return f"[{', '.join(quoted_text(text) for text in texts)}]"
 
 
 def build(

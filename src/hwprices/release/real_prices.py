@@ -6,6 +6,12 @@ known. Answers name it beside the cheapest price of a data center, and never as 
 
 import polars as pl
 
+IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
+"""Condition on a row of prices: its amount stands for no offer."""
+
+REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
+"""Conditions on a row of prices: its amount is known and an offer."""
+
 PRIVATE_HOSTS = (("runpod", "community"),)
 """Provider and region whose machines belong to private people. RunPod's Community Cloud "connects
 individual compute providers to compute consumers": https://docs.runpod.io/faq"""

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hwprices.errors import HwpricesError
-from hwprices.read.root import resolve
+from hwprices.release.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:
-    from hwprices.storage.release_manifest import ReleaseManifest
+    from hwprices.release.manifest import ReleaseManifest
 
 
 def versions(store: Store) -> list[str]:
@@ -35,7 +35,7 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
             not have, or its schema is newer than this reader's.
     """
     # its dataclasses take a twentieth of the import of polars: ``import hwprices`` needs none
-    from hwprices.storage.release_manifest import ReleaseManifest, SchemaVersion, check_release
+    from hwprices.release.manifest import ReleaseManifest, SchemaVersion, check_release
 
     key = layout.release_manifest(version)
     data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
@@ -84,7 +84,7 @@ def latest_version(store: Store) -> str | None:
     Raises:
         HwpricesError: the pointer is damaged, or names no release.
     """
-    from hwprices.storage.release_manifest import LatestRelease, check_latest
+    from hwprices.release.manifest import LatestRelease, check_latest
 
     data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
     if data is None:
