@@ -5,9 +5,8 @@ There is no list to edit: a new folder is found by its name. A provider is a fol
 
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
-  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by side
-  ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
-  ``holds_prices(kind)`` tells which kinds are prices (default: all);
+  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
+  side, and ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
@@ -29,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -129,7 +129,8 @@ class About:
     """A provider in words: its title, and what is collected with and without an account.
 
     ``missing`` says what the vendor sells and is not collected. ``is_price_sheet``: a person read
-    its prices from a web page; they grow old until read again.
+    its prices from a web page; they grow old until read again. ``price_kinds``: patterns of the
+    kinds of unit that are prices; the others are machines, regions or zones.
     """
 
     title: str
@@ -137,6 +138,7 @@ class About:
     with_credentials: str
     is_price_sheet: bool = False
     missing: str = ""
+    price_kinds: tuple[str, ...] = ("*",)
 
 
 @dataclass(frozen=True)
@@ -334,8 +336,7 @@ class Provider:
 
     def holds_prices(self, kind: str) -> bool:
         """Tell whether units of this kind are prices; others are machines, regions or zones."""
-        holds_prices = getattr(self._module("fetch"), "holds_prices", None)
-        return holds_prices is None or bool(holds_prices(kind))
+        return any(fnmatchcase(kind, pattern) for pattern in self.about.price_kinds)
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
         """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.

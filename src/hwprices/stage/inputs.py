@@ -113,7 +113,7 @@ def code_of(source: bytes) -> bytes:
 class _WithoutProse(ast.NodeTransformer):
     """Removes docstrings, of attributes too; comments are not in a syntax tree."""
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802 ast's name
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else node
 

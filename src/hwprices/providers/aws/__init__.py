@@ -13,4 +13,5 @@ ABOUT = About(
     "spot interruption bands",
     with_credentials="exact specs, zones, live spot, capacity blocks",
     missing="prices of storage and network, discounts of single accounts",
+    price_kinds=("prices", "savings_plans", "spot", "capacity_blocks"),
 )

@@ -11,12 +11,10 @@ from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.inventory.regions import partition_of
 from hwprices.providers.aws.kinds import (
     BULK_FILES,
-    CAPACITY_BLOCKS,
     EC2_BY_REGION,
     PRICE_LIST,
     REGIONS,
     SAVINGS_PLANS,
-    SPOT,
     SPOT_ADVISOR,
 )
 from hwprices.providers.aws.settings import Settings
@@ -72,11 +70,6 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         f"aws has no kind of page {unit.kind!r}",
         f"There are: {', '.join((*BULK_FILES, *ACCOUNT_KINDS))}.",
     )
-
-
-def holds_prices(kind: str) -> bool:
-    """Tell whether a kind of unit is prices."""
-    return kind in (PRICE_LIST, SAVINGS_PLANS, SPOT, CAPACITY_BLOCKS)
 
 
 def units_at_once(settings: Settings) -> int:

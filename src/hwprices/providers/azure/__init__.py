@@ -12,4 +12,5 @@ ABOUT = About(
     "live sizes, zones, restrictions",
     missing="prices of storage and network, discounts of single accounts, "
     "the network of sizes with InfiniBand or constrained vCPUs",
+    price_kinds=("retail_*",),
 )

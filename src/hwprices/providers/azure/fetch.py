@@ -124,11 +124,6 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
     return pages
 
 
-def holds_prices(kind: str) -> bool:
-    """Tell whether a kind of unit is prices."""
-    return kinds.is_retail(kind)
-
-
 def units_at_once(_settings: CommonSettings) -> int:
     """Limit the units that are fetched side by side.
 

@@ -13,4 +13,5 @@ ABOUT = About(
     "live machine types and zones",
     missing="prices of storage and network, discounts of single accounts, "
     "the network of C4N, M4N, A3 Edge and TPU, the speed of disks",
+    price_kinds=("skus", "tpu_skus"),
 )

@@ -71,11 +71,6 @@ def check_configured(settings: Settings) -> None:
         )
 
 
-def holds_prices(kind: str) -> bool:
-    """Tell whether a kind of unit is prices."""
-    return kind in kinds.SKU_KINDS
-
-
 def units_at_once(_settings: Settings) -> int:
     """Limit the units that are fetched side by side.
 

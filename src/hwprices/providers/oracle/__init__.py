@@ -11,4 +11,5 @@ ABOUT = About(
     with_credentials="nothing more",
     missing="where shapes are offered, government and sovereign regions, Windows on bare metal,"
     " most sizes of flexible shapes",
+    price_kinds=("products",),
 )

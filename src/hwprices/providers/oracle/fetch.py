@@ -19,11 +19,6 @@ def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
     return [Unit("oracle", kinds.PRODUCTS), Unit("oracle", kinds.SHAPES)]
 
 
-def holds_prices(kind: str) -> bool:
-    """Tell whether a kind of unit is prices."""
-    return kind == kinds.PRODUCTS
-
-
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land the one page of a unit.
 
