@@ -108,8 +108,12 @@ def test_a_region_that_the_index_of_savings_plans_lists_twice_fails(stub, tmp_pa
     files = {"us-east-1": price_list([line()]), "eu-west-1": price_list([line()])}
     server = bulk_server(stub(), files, dict.fromkeys(files, b"{}"))
     entries = [
-        {"regionCode": code, "versionUrl": f"{PLANS_ROOT}/20260720/{code}/index.json"}
-        for code in ("us-east-1", "eu-west-1", "us-east-1")
+        {"regionCode": code, "versionUrl": f"{PLANS_ROOT}/{version}/{code}/index.json"}
+        for code, version in (
+            ("us-east-1", "20260720"),
+            ("eu-west-1", "20260720"),
+            ("us-east-1", "20260721"),
+        )
     ]
     server.on(f"{PLANS_ROOT}/current/region_index.json", Reply.json({"regions": entries}))
     made = context(tmp_path, **at(server))

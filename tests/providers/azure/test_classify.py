@@ -28,8 +28,9 @@ def test_z3_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list
     assert one_row(frame(part))["effective_hourly"] == Decimal("0.096")
     assert part.counts == {
         "out_of_scope:not_primary_meter": 1,
-        "out_of_scope:unit_other_than_hour": 1,
     }
+    assert part.refused is not None
+    assert part.refused.select("reason", "word").rows() == [("unknown_unit", "1/Month")]
 
 
 def test_z4_the_only_item_is_chosen_though_not_primary(tmp_path: Path) -> None:
@@ -136,7 +137,6 @@ def test_an_item_that_is_not_understood_is_refused(
         ({"effectiveStartDate": "2026-12-01T00:00:00Z"}, "not_yet_in_force"),
         ({"serviceName": "Storage"}, "another_service"),
         ({"serviceName": None}, "another_service"),
-        ({"unitOfMeasure": None}, "unit_other_than_hour"),
         ({"type": "DevTestConsumption", "skuName": "D2s v3 Spot"}, "dev_test_of_spot"),
     ],
 )
@@ -160,6 +160,62 @@ def test_two_prices_of_one_key_are_both_refused(tmp_path: Path) -> None:
     assert (frame(part).height, refused(part)) == (0, ["duplicate_key", "duplicate_key"])
     assert part.refused is not None
     assert "0.0960000000, 0.1000000000" in part.refused["message"][0]
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_z9_of_two_rows_of_one_meter_the_later_one_holds(tmp_path: Path, order: list[int]) -> None:
+    rows = [
+        item(0.096, effectiveStartDate="2022-01-01T00:00:00Z"),
+        item(0.101, effectiveStartDate="2026-06-01T00:00:00Z"),
+    ]
+    part = Landed(tmp_path).retail([rows[i] for i in order]).parts()["prices"]
+    assert one_row(frame(part))["effective_hourly"] == Decimal("0.101")
+    assert part.counts == {"out_of_scope:expired": 1}
+
+
+@pytest.mark.parametrize(
+    ("members", "reason", "word"),
+    [
+        ({"productName": "Virtual Machines Dsv3 Series Haiku"}, "unknown_platform", "Haiku"),
+        (
+            {"productName": "Virtual Machines Dsv3 Series Windows Box License"},
+            *("unknown_platform", "Windows Box License"),
+        ),
+        ({"productName": "Dsv3-series VMs Windows"}, "unknown_platform", "VMs Windows"),
+        ({"productName": "Dsv3 Series"}, "unknown_product", "Dsv3 Series"),
+        ({"skuName": "D2s v3 Flash", "meterName": "D2s v3 Flash"}, "unknown_option", "Flash"),
+        ({"meterName": "D2s v3 Spot Flex"}, "unknown_option", "Spot Flex"),
+        ({"unitOfMeasure": "1 Cycle"}, "unknown_unit", "1 Cycle"),
+        ({"type": "FlexConsumption"}, "unknown_price_type", "FlexConsumption"),
+        ({"type": "Reservation", "reservationTerm": "1 Decade"}, "unknown_term", "1 Decade"),
+        ({"type": "Reservation", "productName": None}, "unknown_product", None),
+        ({"unitOfMeasure": None}, "unknown_unit", None),
+        ({"armRegionName": "easstus"}, "unknown_location", "easstus"),
+    ],
+)
+def test_z10_a_word_that_is_not_known_is_named_and_leaves_known_prices(
+    tmp_path: Path, members: dict[str, object], reason: str, word: str | None
+) -> None:
+    rows = [item(0.096), item(9.9, **{"meterId": "new", "reservationTerm": "1 Year", **members})]
+    part = Landed(tmp_path).retail(rows).parts()["prices"]
+    assert one_row(frame(part))["effective_hourly"] == Decimal("0.096")
+    assert part.refused is not None
+    assert part.refused.select("reason", "word").rows() == [(reason, word)]
+
+
+@pytest.mark.parametrize("unit", ["1 Hour", "1 Hours", "1 hour"])
+def test_z10_an_hour_in_another_spelling_is_an_hour(tmp_path: Path, unit: str) -> None:
+    row = one_row(Landed(tmp_path).retail([item(0.096, unitOfMeasure=unit)]).prices())
+    assert row["effective_hourly"] == Decimal("0.096")
+
+
+def test_z10_a_renamed_member_is_named(tmp_path: Path) -> None:
+    renamed = item(0.1, meterId="new", armSkuName="Standard_D4s_v3")
+    renamed["priceOfUnit"] = renamed.pop("retailPrice")
+    part = Landed(tmp_path).retail([item(0.096), renamed]).parts()["prices"]
+    assert frame(part).height == 1
+    assert part.refused is not None
+    assert part.refused.select("reason", "word").rows() == [("unknown_column", "priceOfUnit")]
 
 
 def test_two_equal_items_give_one_row(tmp_path: Path) -> None:

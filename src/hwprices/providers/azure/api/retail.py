@@ -43,8 +43,12 @@ of the items gone is a fault of the answer, even if two downloads agree."""
 NO_PRICES = {"retail_price": None, "unit_price": None, "savings_plan": None}
 """An item's members that are prices, left out."""
 
-PROBE_SIZES = ("Standard_D2s_v3", "Standard_D2s_v5")
-"""Sizes that nearly every region sells. Their prices name the regions without an account."""
+PROBE_SIZES = tuple(
+    f"Standard_{size}"
+    for size in ("D2s_v3", "D2s_v5", "D2s_v6", "D2as_v5", "D2as_v6", "B2s", "B2s_v2", "F2s_v2")
+)
+"""Common sizes of four generations. Their prices name the regions without an account: a new region
+sells one of them at least, as austriaeast and chilecentral only v5 of these."""
 
 Identity = tuple[Any, ...]
 """Members of an item that stay from month to month (``_identity``)."""

@@ -17,7 +17,7 @@ from hwprices.rows.origin import ORIGIN
 from hwprices.units import Money
 
 SERVICE = "Virtual Machines"
-HOUR = "1 Hour"
+HOUR = r"(?i)^1 hours?$"
 
 TERMS = {"1 Year": 12, "3 Years": 36, "5 Years": 60}
 """Terms of reservations and savings plans → months."""
@@ -49,7 +49,10 @@ CHOSEN = [
 ]
 """The columns of chosen items. Other columns are not copied with them."""
 
-_NO_REASON = [pl.lit(None, dtype=pl.String).alias(n) for n in ("reason", "message", "out_of_scope")]
+_NO_REASON = [
+    pl.lit(None, dtype=pl.String).alias(name)
+    for name in ("reason", "message", "word", "out_of_scope")
+]
 
 Rule = tuple[pl.Expr, str]
 """A test of an item, and the reason it gives where the test is true."""
@@ -61,7 +64,8 @@ class ClassifiedItems:
 
     ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region,
     page_region and the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``,
-    in the order of the items. ``refused`` has the columns of ``all_items``, reason and message.
+    in the order of the items. ``refused`` has the columns of ``all_items``, reason, message and
+    word: what is not known yet, null where a line of a known kind is broken.
     ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
     first of its items begins or ends to be in force; regions without such items are absent.
     """
@@ -81,7 +85,22 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
     classified = _with_facts(items, spelling)
     is_scope, is_price = pl.col("out_of_scope").is_null(), pl.col("reason").is_null()
     outside = classified.select("page_region", "out_of_scope").drop_nulls()
-    wrong = classified.lazy().filter(is_scope & ~is_price).with_columns(message=_message())
+    asked = classified["page_region"].unique()
+    is_new_region = (pl.col("reason") == "another_region") & ~pl.col("region").is_in(
+        asked.implode()
+    )
+    wrong = (
+        classified.lazy()
+        .filter(is_scope & ~is_price)
+        .with_columns(
+            pl.when(is_new_region)
+            .then(pl.lit("unknown_location"))
+            .otherwise("reason")
+            .alias("reason")
+        )
+        .with_columns(_new_member())
+    )
+    wrong = wrong.with_columns(message=_message(), word=_word())
     candidates = classified.lazy().filter(is_scope & is_price).select(CHOSEN).collect()
     placeholders = _spot_placeholders(candidates)
     if placeholders.height:
@@ -89,7 +108,7 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
     by_key = _one_per_key(candidates)
     passed_over = by_key.passed_over.select(pl.col("region").alias("page_region"), "out_of_scope")
     refused = pl.concat(
-        frame.lazy().select("row", "reason", "message").collect()
+        frame.lazy().select("row", "reason", "message", "word").collect()
         for frame in (wrong, placeholders, by_key.refused)
     )
     return ClassifiedItems(
@@ -161,8 +180,8 @@ def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame
 
     ``names`` has ``NAMES``, each combination once. Returned are ``NAMES`` as they came, tidy_… for
     those in ``TIDIED``, size (the name of the size in lower case), product_kind, tenancy, os,
-    term_months, purchase_option, out_of_scope_by_name (a reason or null) and is_reduced (spot or
-    low priority).
+    term_months, purchase_option, unknown_words (of the product's name), unknown_option (of those of
+    SKU and meter), out_of_scope_by_name (a reason or null) and is_reduced (spot or low priority).
     """
     months = pl.Series(list(TERMS.values()), dtype=pl.Int32)
     terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": months})
@@ -194,6 +213,11 @@ def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame
             *(pl.col(name).alias(f"tidy_{name}") for name in TIDIED),
             pl.col("armSkuName").str.to_lowercase().alias("size"),
             _operating_system().alias("os"),
+            "unknown_words",
+            pl.coalesce(
+                product_names.unknown_option(pl.col(name), pl.col("armSkuName"))
+                for name in ("skuName", "meterName")
+            ).alias("unknown_option"),
             _first_reason(_scope_rules_of_names()).alias("out_of_scope_by_name"),
             _names_contain(product_names.SPOT, product_names.LOW_PRIORITY).alias("is_reduced"),
         )
@@ -252,7 +276,6 @@ def _scope_rules_of_names() -> list[Rule]:
             "cloud_services",
         ),
         ((kind == "promo") | _names_contain(product_names.PROMO), "promo"),
-        (pl.col("unitOfMeasure").fill_null("") != HOUR, "unit_other_than_hour"),
     ]
 
 
@@ -276,6 +299,7 @@ def _refusal_rules() -> list[Rule]:
     tier, tier_text = pl.col("tierMinimumUnits"), pl.col("tierMinimumUnits_text")
     return [
         (option.is_null(), "unknown_price_type"),
+        (~pl.col("unitOfMeasure").fill_null("").str.contains(HOUR), "unknown_unit"),
         (pl.col("region").fill_null("") == "", "no_region"),
         (pl.col("instance_type").fill_null("") == "", "no_size_name"),
         (pl.col("currency").is_null(), "no_currency"),
@@ -283,13 +307,58 @@ def _refusal_rules() -> list[Rule]:
         (tier.is_null() & tier_text.is_not_null(), "tier_not_a_number"),
         (pl.col("price") <= 0, "price_not_positive"),
         (reserved & (pl.col("term_months") == 0), "unknown_term"),
+        (pl.col("productName").is_null(), "unknown_product"),
+        (pl.col("unknown_words").is_not_null(), "unknown_platform"),
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
+        (pl.col("unknown_option").is_not_null(), "unknown_option"),
         ((option == "on_demand") & is_placeholder, "placeholder"),
         # Whether it is in force cannot be told.
         *((pl.col(day).is_not_null() & time(pl.col(day)).is_null(), "no_date") for day in DATES),
         # The prices of each region are read from its own pages, of which some may be unchanged.
         (pl.col("region") != pl.col("page_region"), "another_region"),
     ]
+
+
+WORDS = {
+    "unknown_price_type": "type",
+    "unknown_unit": "unitOfMeasure",
+    "unknown_term": "reservationTerm",
+    "unknown_platform": "unknown_words",
+    "unknown_product": "productName",
+    "unknown_option": "unknown_option",
+    "unknown_column": "new_members_text",
+    "unknown_location": "armRegionName",
+}
+"""Reason → the column with the vendor's word that is not known."""
+
+MISSING = {
+    "unknown_price_type": "type",
+    "unknown_unit": "unitOfMeasure",
+    "no_region": "armRegionName",
+    "no_size_name": "armSkuName",
+    "no_currency": "currencyCode",
+    "price_not_a_number": "retailPrice_text",
+    "unknown_term": "reservationTerm",
+    "unknown_product": "productName",
+}
+"""Reason → the column that is null where the item lacks a member."""
+
+
+def _new_member() -> pl.Expr:
+    """Change the reason to unknown_column where an item lacks a member and has one not known."""
+    lacks = pl.any_horizontal(
+        (pl.col("reason") == reason) & pl.col(column).is_null()
+        for reason, column in MISSING.items()
+    )
+    is_renamed = lacks & pl.col("new_members_text").is_not_null()
+    return pl.when(is_renamed).then(pl.lit("unknown_column")).otherwise("reason").alias("reason")
+
+
+def _word() -> pl.Expr:
+    """Choose the word that is not known; null where a line of a known kind is broken."""
+    return pl.coalesce(
+        pl.when(pl.col("reason") == reason).then(column) for reason, column in WORDS.items()
+    )
 
 
 def _message() -> pl.Expr:
@@ -327,6 +396,7 @@ def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
         .filter((pl.col("price").cast(pl.Float64) < lowest).fill_null(True))
         .with_columns(
             pl.lit("placeholder").alias("reason"),
+            pl.lit(None, dtype=pl.String).alias("word"),
             pl.format(
                 "spot {} beside an on-demand price of {}",
                 pl.col("price"),
@@ -349,13 +419,22 @@ class _ByKey:
 def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     """Choose one row a key.
 
-    A primary meter goes before others where a key has both. If the rows left agree in price one of
-    them is chosen; if they do not, all are refused.
+    A meter has one price at a time: of its rows in force the one that began last holds. A primary
+    meter goes before others where a key has both. If the rows left agree in price one of them is
+    chosen; if they do not, all are refused.
     """
     is_repeated = pl.struct(KEY).is_duplicated()
     repeated = rows.filter(is_repeated).with_columns(_NO_REASON)
     if not repeated.height:
         return _ByKey(rows, repeated, repeated)
+    began = time(pl.col("effectiveStartDate"))
+    is_superseded = (began < began.max().over(*KEY, "meterId", "isPrimaryMeterRegion")).fill_null(
+        False
+    )
+    superseded = repeated.filter(is_superseded & pl.col("meterId").is_not_null()).with_columns(
+        pl.lit("expired").alias("out_of_scope")
+    )
+    repeated = repeated.join(superseded.select("row"), on="row", how="anti", maintain_order="left")
     primary = pl.col("isPrimaryMeterRegion").fill_null(False)
     secondary = (~pl.col("isPrimaryMeterRegion")).fill_null(False)
     is_secondary = secondary & primary.any().over(KEY)
@@ -372,7 +451,7 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     return _ByKey(
         rows.filter(is_chosen),
         _refuse_duplicates(left.filter(disagree)),
-        pl.concat([not_primary, again]),
+        pl.concat([superseded, not_primary, again]),
     )
 
 

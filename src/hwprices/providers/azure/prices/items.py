@@ -107,11 +107,13 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "plan_prices": pl.List(Money),
     **{f"{name}_text": pl.String for name in AMOUNTS},
     "plan_prices_text": pl.List(pl.String),
+    "new_members_text": pl.String,
 }
 """Columns of a frame of items: the members of ``Item``, amounts null where they are none. The
 savings plans are lists of equal length, their terms and their prices; all are null where the item
 has none. The columns that end in _text have amounts as the vendor wrote them. They are null where
-there is one way to write it (``amount_text``)."""
+there is one way to write it (``amount_text``). new_members_text names the members that an item has
+and that are not known."""
 
 _PLAN_FORM = {"term": TEXT, "retailPrice": AMOUNT, "unitPrice": NUMBER}
 
@@ -300,6 +302,8 @@ def decode_items(body: bytes) -> pl.DataFrame:
         items = msgspec.json.encode([_with_money_as_text(item) for item in answer.Items])
     if len(answer.Items) != answer.Count:
         raise ValueError(f"it says Count {answer.Count} and holds {len(answer.Items)} items")
+    known = set(_WholeItem.__struct_encode_fields__)
+    new = [", ".join(sorted(set(item) - known)) for item in msgspec.json.decode(body)["Items"]]
     plan = pl.element().struct.field
     rows = pl.read_json(items, schema=_ENCODED) if answer.Items else pl.DataFrame(schema=_ENCODED)
     return rows.with_columns(
@@ -308,6 +312,7 @@ def decode_items(body: bytes) -> pl.DataFrame:
         pl.col("savingsPlan").list.eval(plan("term")).alias("plan_terms"),
         pl.col("savingsPlan").list.eval(money(plan("retailPrice"))).alias("plan_prices"),
         pl.col("savingsPlan").list.eval(plan("retailPrice")).alias("plan_prices_text"),
+        pl.Series("new_members_text", [names or None for names in new], dtype=pl.String),
     ).select(*COLUMNS)
 
 

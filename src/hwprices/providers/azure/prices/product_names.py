@@ -25,18 +25,67 @@ LOW_PRIORITY = r"(?i) low priority$"
 VIRTUAL_MACHINES = r"(?i)^virtual machines\b"
 LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
 
+_SERIES = r"(?i)^.*\b(?:series|srs)\b(.*)$"
+_WITHOUT_SERIES = r"(?i)^(?:virtual machines )?\S+(.*)$"
+"""What comes behind the series. Newer products have the series alone: "Virtual Machines
+NCldsxlRTX6kv6 Windows"."""
+
+_KNOWN_WORDS = (
+    *(
+        "windows",
+        "win",
+        "linux",
+        "rhel",
+        "red hat",
+        "sles",
+        "suse",
+        "enterprise",
+        "server",
+        "ubuntu",
+    ),
+    *("pro", "sap", "for", "with", "ha", "high availability", "basic", "dedicated ?host", "promo"),
+    *("cloud ?services", "spot", "low priority", "expired", r"(?:very )?(?:high|medium) memory"),
+)
+_KNOWN_TAIL = rf"(?i)^(?:[ -]*\b(?:{'|'.join(_KNOWN_WORDS)})\b)*$"
+"""What a product's name may say behind the series, in any order."""
+
+_LAST_WORDS = r"(?i)((?: [a-z]{2,})+)$"
+_KNOWN_LAST_WORDS = r"(?i)^ (?:spot|low priority|promo|expired)$"
+
 
 def tidy(column: str) -> pl.Expr:
     """Give a name plain single spaces, and none at its ends."""
     return pl.col(column).str.replace_all(SPACES, " ").str.strip_chars()
 
 
+def unknown_words(product: pl.Expr) -> pl.Expr:
+    """Find what a product's name (tidied) says behind the series and is not known, else null."""
+    tail = pl.coalesce(product.str.extract(_SERIES), product.str.extract(_WITHOUT_SERIES))
+    return pl.when(~tail.str.contains(_KNOWN_TAIL)).then(tail.str.strip_chars(" -"))
+
+
+def unknown_option(name: pl.Expr, size: pl.Expr) -> pl.Expr:
+    """Find words at the end of a SKU's or meter's name that are not known, else null.
+
+    ``size``: armSkuName; what is in it is no option: "DSv2 Promo".
+    """
+    words = name.str.extract(_LAST_WORDS)
+    in_size = letters(size).str.contains(letters(words), literal=True)
+    is_new = ~words.str.contains(_KNOWN_LAST_WORDS) & ~in_size.fill_null(False)
+    return pl.when(is_new).then(words.str.strip_chars())
+
+
+def letters(name: pl.Expr) -> pl.Expr:
+    """Keep letters and digits of a name, in lower case."""
+    return name.str.to_lowercase().str.replace_all("[^a-z0-9]", "")
+
+
 def product_facts(products: pl.Series) -> pl.DataFrame:
     """Classify product names (tidied), one row for each distinct name.
 
-    Columns: productName, product_os, product_tenancy, and product_kind, which is vm, host,
-    cloud_services, promo or unknown. A name is unknown if it neither begins with "Virtual Machines"
-    nor names an operating system; such a product is not guessed at.
+    Columns: productName, product_os, product_tenancy, unknown_words, and product_kind, which is vm,
+    host, cloud_services, promo or unknown. A name is unknown if it neither begins with "Virtual
+    Machines" nor names an operating system; such a product is not guessed at.
     """
     name = pl.col("productName")
     names_os = pl.any_horizontal(name.str.contains(rule) for rule in (WINDOWS, LINUX, RHEL, SLES))
@@ -60,6 +109,7 @@ def product_facts(products: pl.Series) -> pl.DataFrame:
             _operating_system(name).alias("product_os"),
             tenancy.alias("product_tenancy"),
             kind.alias("product_kind"),
+            unknown_words(name).alias("unknown_words"),
         )
     )
 

@@ -281,13 +281,13 @@ def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
 
 
 def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
-    """Make quarantine rows of refused items and of savings plans that are not understood.
+    """Make quarantine rows of refused items, and of savings plans and members that are not known.
 
     The item is kept as the vendor wrote it. The rows are divided by the region that was asked for.
     """
     members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
-    columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "page_region"]
-    kinds = [classified.refused, _unknown_plans(classified)]
+    columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "word", "page_region"]
+    kinds = [classified.refused, _unknown_plans(classified), _new_members(classified)]
     items = pl.concat([kind.select(columns) for kind in kinds]).sort(
         "page_region", maintain_order=True
     )
@@ -296,6 +296,7 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
         table="prices",
         reason=pl.col("reason"),
         message=pl.col("message"),
+        word=pl.col("word"),
     ).collect()
     divided = frames.by_value(rows.with_columns(items["page_region"]), "page_region")
     return {region: part.drop("page_region") for region, part in divided.items()}
@@ -321,5 +322,26 @@ def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
                 pl.col("plan_terms").fill_null("null"),
                 pl.col("plan_prices_text").fill_null("null"),
             ).alias("message"),
+            pl.when(~pl.col("plan_terms").is_in(list(TERMS))).then("plan_terms").alias("word"),
+        )
+    )
+
+
+def _new_members(classified: ClassifiedItems) -> pl.DataFrame:
+    """Find the first item of a region with a member that is not known; the item may be a price.
+
+    They come with ``reason``, ``message`` and ``word``. What is refused for such a member is
+    left out.
+    """
+    named = classified.refused.filter(reason="unknown_column")
+    member = pl.col("new_members_text")
+    return (
+        classified.all_items.drop("reason")
+        .filter(member.is_not_null() & ~pl.col("row").is_in(named["row"].implode()))
+        .unique(["page_region", "new_members_text"], keep="first", maintain_order=True)
+        .with_columns(
+            pl.lit("unknown_column").alias("reason"),
+            pl.format("the member {} is not known, and is ignored", member).alias("message"),
+            member.alias("word"),
         )
     )
