@@ -40,6 +40,7 @@ from hwprices.landing import strict_json
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.rows.earlier import Earlier, Source
+from hwprices.rows.members import PARSER_FAILURES as PARSER_FAILURES
 from hwprices.settings import Settings, describe, extend
 
 UNITS_AT_ONCE = 4
@@ -100,20 +101,6 @@ def regions_alike(unknown: Iterable[str], known: Iterable[str]) -> str:
         name for one in unknown for name in difflib.get_close_matches(one, names, cutoff=ALIKE)
     ]
     return f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
-
-
-PARSER_FAILURES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pl.exceptions.PolarsError,
-)
-"""What code that reads a page raises over content that it does not expect: a missing member, a list
-where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
-covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,115 @@
 """Read members of a vendor's JSON objects, and refuse objects that are not understood."""
 
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import polars as pl
 
-class RefusedItemError(Exception):
+PARSER_FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pl.exceptions.PolarsError,
+)
+"""What code that reads a page raises over content that it does not expect: a missing member, a list
+where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
+covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
+
+DECIMALS = 10
+"""Decimals of the tables' prices and quantities."""
+
+
+class RefusedItemError(ValueError):
     """An item of a page gives no row. It becomes a quarantine row, and the page is read on.
 
-    ``reason`` is the code of the quarantine row, ``message`` its sentence.
+    ``reason`` is the code of the quarantine row, ``message`` its sentence. ``word`` is the vendor's
+    word that is not known yet; None where an item of a known kind is broken.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, word: str | None = None) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.word = word
+
+
+def member(item: Mapping[str, Any], name: str) -> Any:
+    """Return a member.
+
+    Raises:
+        RefusedItemError: the object lacks it: the vendor has renamed or removed it.
+    """
+    if not isinstance(item, Mapping):
+        raise RefusedItemError("unreadable_line", f"{item!r:.100} is not an object")
+    if name not in item:
+        raise RefusedItemError("unknown_column", f"the member {name} is missing", name)
+    return item[name]
 
 
 def text(item: Mapping[str, Any], name: str) -> str:
     """Return a member that is a text.
 
     Raises:
-        KeyError: there is none.
-        ValueError: it is empty or something else.
+        RefusedItemError: it is missing, empty or of another type.
     """
-    value = item[name]
+    value = member(item, name)
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r:.100}")
+        raise RefusedItemError("unreadable_line", f"{name} is {value!r:.100}")
     return value
+
+
+def number(
+    item: Mapping[str, Any],
+    name: str,
+    most: int,
+    reason: str = "unreadable_line",
+    too_large: str = "impossible_figure",
+) -> Decimal | None:
+    """Return a member that is a number from 0 to ``most``, also one written as text.
+
+    Returns:
+        the number, rounded to the decimals of the tables; None where the member is null.
+
+    Raises:
+        RefusedItemError: it is missing, of another type (``reason``) or larger (``too_large``).
+    """
+    value = member(item, name)
+    if value is None:
+        return None
+    try:
+        figure = Decimal(value) if type(value) in (int, str, Decimal) else None
+    except InvalidOperation:
+        figure = None
+    if figure is None or not figure.is_finite() or figure < 0:
+        raise RefusedItemError(reason, f"{name} is {value!r:.100}")
+    if figure > most:
+        raise RefusedItemError(too_large, f"{name} is {value!r:.100}")
+    return round(figure, DECIMALS) if figure.as_tuple().exponent < -DECIMALS else figure
+
+
+def whole(item: Mapping[str, Any], name: str, most: int) -> int | None:
+    """Return a member that is a whole number from 0 to ``most``, None where it is null.
+
+    Raises:
+        RefusedItemError: it is missing, or of another type or size.
+    """
+    figure = number(item, name, most)
+    if figure is not None and figure != int(figure):
+        raise RefusedItemError("unreadable_line", f"{name} is {figure}")
+    return None if figure is None else int(figure)
+
+
+def money(item: Mapping[str, Any], name: str, most: int) -> Decimal | None:
+    """Return a member that is a price from 0 to ``most``, None where it is null.
+
+    Raises:
+        RefusedItemError: it is missing, negative or not such a number.
+    """
+    value = member(item, name)
+    if type(value) in (int, Decimal) and value < 0:
+        raise RefusedItemError("price_not_positive", f"{name} is {value}")
+    return number(item, name, most, "price_not_a_number", "price_not_a_number")

@@ -12,7 +12,7 @@ from hwprices import settings
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
-from hwprices.providers.scaleway.api import products
+from hwprices.providers.scaleway import fetch as products
 
 PATH = "/zones/fr-par-2/products/servers"
 
