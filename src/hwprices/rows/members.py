@@ -88,7 +88,7 @@ def number(
         raise RefusedItemError(reason, f"{name} is {value!r:.100}")
     if figure > most:
         raise RefusedItemError(too_large, f"{name} is {value!r:.100}")
-    return round(figure, DECIMALS) if figure.as_tuple().exponent < -DECIMALS else figure
+    return figure if figure == figure.to_integral_value() else round(figure, DECIMALS)
 
 
 def whole(item: Mapping[str, Any], name: str, most: int) -> int | None:
@@ -113,3 +113,15 @@ def money(item: Mapping[str, Any], name: str, most: int) -> Decimal | None:
     if type(value) in (int, Decimal) and value < 0:
         raise RefusedItemError("price_not_positive", f"{name} is {value}")
     return number(item, name, most, "price_not_a_number", "price_not_a_number")
+
+
+def items(content: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a member that is a list.
+
+    Raises:
+        RefusedItemError: it is missing or of another type.
+    """
+    value = member(content, name)
+    if not isinstance(value, list):
+        raise RefusedItemError("unreadable_line", f"{name} is not a list")
+    return value

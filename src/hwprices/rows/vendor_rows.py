@@ -87,9 +87,11 @@ class VendorRows:
         """Make a table of its rows. Rows that are the same but for their page become one."""
         dtypes = frames.dtypes(model)
         rows = _distinct(self._parts if model is PriceComponents else self._rows[model])
+        if not rows:
+            return frames.empty(model)
         schema = {name: dtypes[name] for name in dtypes if any(name in row for row in rows)}
         frame = pl.DataFrame([{n: row.get(n) for n in schema} for row in rows], schema=schema)
-        if model is InstanceTypes and rows:
+        if model is InstanceTypes:
             empty = pl.lit([], dtype=pl.List(pl.String)).alias("corrections")
             frame = frame.with_columns(*accelerator_totals(), empty)
         return frames.conform(frame.lazy(), model).collect()

@@ -241,7 +241,7 @@ def test_o7_a_renamed_member_is_named_and_takes_no_other_line(read, name: str) -
 
 def test_o6_the_month_is_an_estimate_and_no_price(read) -> None:
     """Known wrong number O6: 34 of 758 recorded lines are not 730 hours, POP2-6C-24G 2 % less."""
-    made = read(**{"POP2-6C-24G": {"gpu": 0, "hourly_price": 0.2451, "monthly_price": 175.35}})
+    made = read(**{"POP2-6C-24G": {"gpu": 0, "hourly_price": 0.225, "monthly_price": 160.965}})
     price = made.price("POP2-6C-24G")
-    assert (price["hourly"], price["term_months"]) == (Decimal("0.2451"), 0)
+    assert (price["hourly"], price["term_months"]) == (Decimal("0.225"), 0)
     assert made.tables["prices"].height == 1

@@ -57,7 +57,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
                     item = {"name": name} | server if isinstance(server, dict) else server
                     _read(item, zone, page, match, machines, prices[zone])
     yield Part("regions", machines.table(Regions))
-    types = machines.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
+    types = (
+        machines.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
+    )
     yield Part("instance_types", types, refused=machines.refused())
     yield Part("availability", machines.table(Availability))
     for zone, rows in prices.items():
