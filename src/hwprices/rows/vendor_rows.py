@@ -14,7 +14,7 @@ from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.members import PARSER_FAILURES, RefusedItemError
 from hwprices.rows.origin import ORIGIN
 from hwprices.rows.prices import DEFAULTS, price_rows
-from hwprices.schemas.columns import Table
+from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.price import PriceComponents, Prices
@@ -46,7 +46,11 @@ class VendorRows:
 
     @contextmanager
     def reading(
-        self, page: Page, item: Any, table: str = "prices", region: str | None = None
+        self,
+        page: Page,
+        item: Any,
+        table: type[Table] = Prices,
+        region: str | None = None,
     ) -> Iterator[None]:
         """Quarantine the item if the block, which reads it, cannot."""
         try:
@@ -62,7 +66,7 @@ class VendorRows:
         page: Page,
         item: Any,
         refusal: RefusedItemError,
-        table: str = "prices",
+        table: type[Table] = Prices,
         region: str | None = None,
     ) -> None:
         """Quarantine an item, whole and with the page it is from."""
@@ -113,9 +117,9 @@ class VendorRows:
             self._parts += [{**origin, **common, **part} for part in row.get("parts", ())]
         return priced
 
-    def refused(self, table: str | None = None) -> pl.DataFrame:
-        """Make the quarantine rows, of one table or of all; equal ones are counted."""
-        rows = [row for row in self._refused if table in (None, row["table"])]
+    def refused(self, table: type[Table]) -> pl.DataFrame:
+        """Make the quarantine rows of what was meant for a table; equal ones are counted."""
+        rows = [row for row in self._refused if row["table"] == table_name(table)]
         made = quarantine.refused(
             pl.LazyFrame(rows, schema=REFUSED),
             table=pl.col("table"),
@@ -152,12 +156,12 @@ class VendorRows:
     def _contradict(self, row: Row, refusal: RefusedItemError) -> None:
         origin = {name: row[name] for name in ORIGIN}
         line = {name: value for name, value in row.items() if name not in (*origin, "parts")}
-        self._refuse(refusal, "prices", row["region"], line, origin)
+        self._refuse(refusal, Prices, row["region"], line, origin)
 
     def _refuse(
         self,
         refusal: RefusedItemError,
-        table: str,
+        table: type[Table],
         region: str | None,
         line: Mapping[str, Any],
         origin: Row,
@@ -166,7 +170,7 @@ class VendorRows:
             {
                 "provider": self.provider,
                 "region": region,
-                "table": table,
+                "table": table_name(table),
                 "reason": refusal.reason,
                 "message": refusal.message,
                 "word": refusal.word,

@@ -18,6 +18,7 @@ from hwprices.providers.oracle.fetch import BUNDLED, SHAPES
 from hwprices.providers.oracle.sheets import Series, Sheets
 from hwprices.rows.members import RefusedItemError, items, member, number, text
 from hwprices.rows.vendor_rows import VendorRows
+from hwprices.schemas.inventory import InstanceTypes
 
 QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
 """Oracle's word for the quantity of a part → kind of component."""
@@ -94,7 +95,7 @@ def read_machines(pages: Pages, sheets: Sheets, rows: VendorRows) -> list[Machin
     for page in pages.of(SHAPES):
         with pages.parsing(page):
             for item in items(pages.read_json(page), "items"):
-                with rows.reading(page, item, "instance_types"):
+                with rows.reading(page, item, InstanceTypes):
                     if reason := _out_of_scope(item):
                         rows.counts[reason] += 1
                     else:

@@ -133,14 +133,14 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     region = {"region": REGION, "display_name": "All commercial regions", "kind": "region"}
     rows.add(Regions, pages.of(PRODUCTS)[-1], region)
     for machine in machines:
-        with rows.reading(machine.page, {"name": machine.name}, "instance_types"):
+        with rows.reading(machine.page, {"name": machine.name}, InstanceTypes):
             gpu = next((rates.gpu_name(part, sheets) for part in machine.parts), None)
             rows.add(InstanceTypes, machine.page, instance_type_row(machine, gpu, sheets))
             _add_prices(machine, rates, rows)
     _add_component_prices(rates, machines, sheets, rows)
     yield Part("regions", rows.table(Regions))
-    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused("instance_types"))
-    yield Part("prices", rows.prices(), REGION, rows.refused("prices"), dict(rows.counts))
+    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
+    yield Part("prices", rows.prices(), REGION, rows.refused(Prices), dict(rows.counts))
     yield Part("price_components", rows.table(PriceComponents), REGION)
     yield Part("component_prices", rows.table(ComponentPrices), REGION)
 

@@ -90,8 +90,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     _read(plans, rows)
     yield Part("regions", rows.table(Regions).sort("region"))
     machines = rows.table(InstanceTypes).sort("instance_type")
-    yield Part("instance_types", machines, refused=rows.refused("instance_types"))
-    prices, refused, counts = rows.prices(), rows.refused("prices"), dict(rows.counts)
+    yield Part("instance_types", machines, refused=rows.refused(InstanceTypes))
+    prices, refused, counts = rows.prices(), rows.refused(Prices), dict(rows.counts)
     for region in sorted({STANDARD, *prices["region"]}):
         yield Part("prices", prices.filter(region=region), region, refused, counts)
         refused, counts = refused.clear(), {}
@@ -170,7 +170,7 @@ def _read(plans: list[Plan], rows: VendorRows) -> None:
     match = accelerator_matcher("ovh")
     machines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for plan in plans:
-        with rows.reading(plan.page, plan.item, "instance_types"):
+        with rows.reading(plan.page, plan.item, InstanceTypes):
             machine = _machine(plan, match)
             if machine not in machines[plan.flavor]:
                 machines[plan.flavor].append(machine)
@@ -187,7 +187,7 @@ def _read(plans: list[Plan], rows: VendorRows) -> None:
                 raise RefusedItemError("duplicate_key", problem)
             rows.add(Regions, plan.page, _region(plan.region))
             rows.add(Prices, plan.page, _price(plan))
-        with rows.reading(plan.page, plan.item, "instance_types"):
+        with rows.reading(plan.page, plan.item, InstanceTypes):
             if plan.flavor not in added and len(machines[plan.flavor]) == 1 and base not in flavors:
                 added.add(plan.flavor)
                 rows.add(InstanceTypes, plan.page, machines[plan.flavor][0])

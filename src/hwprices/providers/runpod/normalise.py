@@ -74,12 +74,12 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for _, (page, listed) in sorted(types.items()):
         _read(listed, page, match, rows)
     yield Part("regions", rows.table(Regions))
-    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused("instance_types"))
+    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
     availability = rows.table(Availability)
     if availability.height:
         yield Part("availability", availability)
     prices = rows.prices()
-    yield Part("prices", prices, refused=rows.refused("prices"), counts=rows.counts)
+    yield Part("prices", prices, refused=rows.refused(Prices), counts=rows.counts)
     if (components := rows.table(PriceComponents)).height:
         yield Part("price_components", components)
 
@@ -91,7 +91,7 @@ def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: Vendor
         rows.add(Regions, page, _region(cloud))
         rates: defaultdict[str, dict[Decimal, list[str]]] = defaultdict(dict)
         for item in listed:
-            with rows.reading(page, item, "prices", cloud):
+            with rows.reading(page, item, Prices, cloud):
                 for option, per_gpu, flags in _rates(item, cloud, rows):
                     rates[option][per_gpu] = flags
         if max(map(len, rates.values()), default=0) > 1:
@@ -105,7 +105,7 @@ def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: Vendor
                     row = _price(listed[0]["id"], count, per_gpu)
                     names = {"region": cloud, "instance_type": name, "purchase_option": option}
                     rows.add(Prices, page, names | row | {"flags": flags})
-    with rows.reading(page, listed[0], "instance_types"):
+    with rows.reading(page, listed[0], InstanceTypes):
         memory = number(listed[0], "memoryInGb", LARGEST_MEMORY)
         device = _device(listed[0]["id"], float(memory) if memory else None, match)
         for count, name in machines:

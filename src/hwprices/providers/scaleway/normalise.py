@@ -60,23 +60,23 @@ def normalise(pages: Pages) -> Iterator[Part]:
     types = (
         machines.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
     )
-    yield Part("instance_types", types, refused=machines.refused())
+    yield Part("instance_types", types, refused=machines.refused(InstanceTypes))
     yield Part("availability", machines.table(Availability))
     for zone, rows in prices.items():
-        yield Part("prices", rows.prices(), zone, rows.refused(), rows.counts)
+        yield Part("prices", rows.prices(), zone, rows.refused(Prices), rows.counts)
 
 
 def _read(
     item: Any, zone: str, page: Page, match: Matcher, machines: VendorRows, prices: VendorRows
 ) -> None:
     """Add the rows of one machine type in one zone."""
-    with machines.reading(page, item, "instance_types", zone):
+    with machines.reading(page, item, InstanceTypes, zone):
         name = text(item, "name")
         machines.add(Regions, page, _region(zone))
         offered = {"region": zone, "instance_type": name, "offered": True}
         machines.add(Availability, page, offered)
         machines.add(InstanceTypes, page, _machine(item, match))
-    with prices.reading(page, item, "prices", zone):
+    with prices.reading(page, item, Prices, zone):
         prices.add(Prices, page, _price(item, zone))
 
 
