@@ -19,6 +19,9 @@ PARSER_FAILURES = (
 where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
 covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
 
+LARGEST_FIGURE = 10**18
+"""Of anything in a machine, in bytes or bits a second; ``machine_figures`` has limits by column."""
+
 DECIMALS = 10
 """Decimals of the tables' prices and quantities."""
 
@@ -65,7 +68,7 @@ def text(item: Mapping[str, Any], name: str) -> str:
 def number(
     item: Mapping[str, Any],
     name: str,
-    most: int,
+    most: int = LARGEST_FIGURE,
     reason: str = "unreadable_line",
     too_large: str = "impossible_figure",
 ) -> Decimal | None:
@@ -81,26 +84,38 @@ def number(
     if value is None:
         return None
     try:
-        figure = Decimal(value) if type(value) in (int, str, Decimal) else None
+        amount = Decimal(value) if type(value) in (int, str, Decimal) else None
     except InvalidOperation:
-        figure = None
-    if figure is None or not figure.is_finite() or figure < 0:
+        amount = None
+    if amount is None or not amount.is_finite() or amount < 0:
         raise RefusedItemError(reason, f"{name} is {value!r:.100}")
-    if figure > most:
+    if amount > most:
         raise RefusedItemError(too_large, f"{name} is {value!r:.100}")
-    return figure if figure == figure.to_integral_value() else round(figure, DECIMALS)
+    return amount if amount == amount.to_integral_value() else round(amount, DECIMALS)
 
 
-def whole(item: Mapping[str, Any], name: str, most: int) -> int | None:
+def figure(item: Mapping[str, Any] | None, name: str) -> float | None:
+    """Return a member that is a number above 0, None where it is missing, null or 0.
+
+    Raises:
+        RefusedItemError: it is of another type or size.
+    """
+    if not item or name not in item:
+        return None
+    amount = number(item, name)
+    return float(amount) if amount else None
+
+
+def whole(item: Mapping[str, Any], name: str, most: int = LARGEST_FIGURE) -> int | None:
     """Return a member that is a whole number from 0 to ``most``, None where it is null.
 
     Raises:
         RefusedItemError: it is missing, or of another type or size.
     """
-    figure = number(item, name, most)
-    if figure is not None and figure != int(figure):
-        raise RefusedItemError("unreadable_line", f"{name} is {figure}")
-    return None if figure is None else int(figure)
+    amount = number(item, name, most)
+    if amount is not None and amount != int(amount):
+        raise RefusedItemError("unreadable_line", f"{name} is {amount}")
+    return None if amount is None else int(amount)
 
 
 def money(item: Mapping[str, Any], name: str, most: int) -> Decimal | None:

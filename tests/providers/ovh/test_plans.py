@@ -236,7 +236,7 @@ def test_a_dearer_twin_leaves_no_price() -> None:
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
-    [(5, "unreadable_line"), ({"pricings": [{"price": "5 euros"}]}, "price_not_a_number")],
+    [(5, "unreadable_line"), ({"pricings": [{"price": "5 euros"}]}, "unreadable_line")],
 )
 def test_a_broken_line_takes_no_other(bad, reason) -> None:
     line = bad if isinstance(bad, int) else changed("b3-16.consumption") | bad

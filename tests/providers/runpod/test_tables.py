@@ -143,8 +143,9 @@ def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
     assert {cloud for _, cloud, _ in made.prices} == {"community"}
 
 
-def test_a_machine_costs_its_number_of_gpus(read) -> None:
-    made = read({"maxGpuCount": 8})
+@pytest.mark.parametrize("most", [8, "8"])
+def test_a_machine_costs_its_number_of_gpus(read, most) -> None:
+    made = read({"maxGpuCount": most})
     assert made.prices["8x NVIDIA H100 80GB HBM3", "secure", "on_demand"] == Decimal("26.32")
     assert made.tables["instance_types"].height == 8
     parts = made.tables["price_components"].filter(
@@ -153,7 +154,7 @@ def test_a_machine_costs_its_number_of_gpus(read) -> None:
     assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
 
 
-@pytest.mark.parametrize("most", [None, 0, -1, 1000, "8", 2.5, True])
+@pytest.mark.parametrize("most", [None, 0, -1, 1000, "eight", 2.5, True])
 def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
     assert read({"maxGpuCount": most}).tables["instance_types"].height == 1
 

@@ -16,6 +16,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle.fetch import BUNDLED, SHAPES
 from hwprices.providers.oracle.sheets import Series, Sheets
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, items, member, number, text
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes
@@ -134,7 +135,7 @@ def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Mach
     """
     shape = REMARK.sub("", text(item, "name")).strip()
     parts = _parts(item)
-    gpus = int(_quantity(item, "gpuQty") or 0)
+    count = int(_quantity(item, "gpuQty") or 0)
     memory = _quantity(item, "gpuMemoryQty") if "gpuMemoryQty" in item else None
 
     def machine(name: str, quantities: Mapping[str, Decimal]) -> Machine:
@@ -147,8 +148,8 @@ def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Mach
             preemptible=item.get("allowPreemptible") is True,
             parts=parts,
             quantities=quantities,
-            gpus=gpus,
-            gpu_memory_gib=_memory_of_one(memory, gpus),
+            gpus=count,
+            gpu_memory_gib=_memory_of_one(memory, count),
             page=page,
         )
 
@@ -164,14 +165,14 @@ def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Mach
         yield machine(size.name, {k: v for k, v in amounts.items() if v is not None})
 
 
-def _memory_of_one(memory: Decimal | None, gpus: int) -> float | None:
+def _memory_of_one(memory: Decimal | None, count: int) -> float | None:
     """Return the memory of one GPU; None where the figure may be of one GPU or of all.
 
     It is of all in most shapes, and of one in those of MI355X and GB300.
     """
-    if not memory or not gpus:
+    if not memory or not count:
         return None
-    return float(memory / gpus) if gpus == 1 or memory > LARGEST_GPU_GB else None
+    return float(memory / count) if count == 1 or memory > LARGEST_GPU_GB else None
 
 
 def _parts(item: dict[str, Any]) -> dict[str, str]:
@@ -255,19 +256,15 @@ def _cpu_columns(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _accelerator_columns(machine: Machine, gpu_name: str | None, sheets: Sheets) -> dict[str, Any]:
+def _accelerator_columns(
+    machine: Machine, gpu_name: str | None, sheets: Sheets
+) -> Mapping[str, Any]:
     """Name the GPU by the part that the machine is billed by."""
     if not machine.gpus:
-        return {"accelerators": [], "accelerator_kind": "none"}
+        return NO_ACCELERATORS
     match = sheets.match_accelerator(gpu_name, machine.shape)
-    memory = match.memory_gib if match else None
-    accelerator = {
-        "accelerator_id": match.accelerator_id if match else None,
-        "vendor_name": gpu_name,
-        "count": float(machine.gpus),
-        "memory_gib": memory or machine.gpu_memory_gib,
-    }
-    return {"accelerators": [accelerator], "accelerator_kind": "gpu"}
+    memory = (match.memory_gib if match else None) or machine.gpu_memory_gib
+    return gpus(gpu_name, match, float(machine.gpus), memory)
 
 
 def _disk_columns(machine: Machine) -> dict[str, Any]:

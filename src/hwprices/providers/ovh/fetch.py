@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from hwprices.errors import HwpricesError
 from hwprices.landing.json_bodies import other_format, read_object
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
@@ -34,10 +33,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
     Raises:
         FetchError: it is unavailable, no catalog, or that of another subsidiary.
-        HwpricesError: there is no such kind.
     """
-    if unit.kind != CATALOG:
-        raise HwpricesError(f"ovh has no kind of page {unit.kind!r}", f"There is: {CATALOG}.")
     subsidiary = context.settings.ovh_subsidiary
     url, params = context.settings.ovh_api_url + PATH, {"ovhSubsidiary": subsidiary}
     with scratch_directory() as folder:

@@ -16,7 +16,8 @@ from typing import Any, Final
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.runpod.fetch import GPU_TYPES
-from hwprices.rows.members import RefusedItemError, items, money, number, text
+from hwprices.rows.accelerators import gpus
+from hwprices.rows.members import RefusedItemError, items, money, number, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
@@ -106,10 +107,8 @@ def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: Vendor
                     names = {"region": cloud, "instance_type": name, "purchase_option": option}
                     rows.add(Prices, page, names | row | {"flags": flags})
     with rows.reading(page, listed[0], InstanceTypes):
-        memory = number(listed[0], "memoryInGb", LARGEST_MEMORY)
-        device = _device(listed[0]["id"], float(memory) if memory else None, match)
         for count, name in machines:
-            rows.add(InstanceTypes, page, _machine(listed[0], name, count, device))
+            rows.add(InstanceTypes, page, _machine(listed[0], count, match))
             for cloud in TITLES:
                 offered = listed[0].get(f"{cloud}Cloud")
                 if isinstance(offered, bool):
@@ -123,38 +122,30 @@ def _region(cloud: str) -> dict[str, Any]:
 
 def _machines(item: dict[str, Any]) -> list[tuple[int, str]]:
     """List the numbers of GPUs that are sold together, and what the machine is called."""
-    most = item.get("maxGpuCount")
-    count = most if type(most) is int and 1 <= most <= MOST_GPUS else 1
-    return [(gpus, f"{gpus}x {item['id']}") for gpus in range(1, count + 1)]
+    try:
+        most = whole(item, "maxGpuCount", MOST_GPUS) or 1
+    except RefusedItemError:
+        most = 1
+    return [(count, f"{count}x {item['id']}") for count in range(1, most + 1)]
 
 
-def _machine(item: dict[str, Any], name: str, count: int, device: dict[str, Any]) -> dict[str, Any]:
-    whole = {"count": device["count"] and device["count"] * count}
-    return {
-        "instance_type": name,
-        "family": item["id"],
-        "accelerators": [device | whole],
-        "accelerator_kind": "gpu",
-        "spec_source": "api",
-    }
-
-
-def _device(name: str, memory: float | None, match: Matcher) -> dict[str, Any]:
-    """Describe one GPU, or one slice of a GPU: a fraction of the whole one."""
+def _machine(item: dict[str, Any], count: int, match: Matcher) -> dict[str, Any]:
+    """Describe so many GPUs of a type, or slices of one, which are fractions of a whole GPU."""
+    name, memory = item["id"], number(item, "memoryInGb", LARGEST_MEMORY)
     part = SLICE.fullmatch(name)
-    spec = match(part[1] if part else name, "")
-    accelerator_id = spec.accelerator_id if spec else None
-    count: float | None = 1.0
+    sheet = match(part[1] if part else name, "")
+    share, of_one = 1.0, float(memory) if memory else None
     if part:
-        is_quartered = (accelerator_id or "").startswith(QUARTERED)
-        slices = 4 if is_quartered else 7 if (accelerator_id or "").startswith(SEVENTHS) else None
-        count = int(part[2]) / slices if slices else None
-        memory = memory / count if memory and count and is_quartered else None
+        accelerator_id = sheet.accelerator_id if sheet else ""
+        is_quartered = accelerator_id.startswith(QUARTERED)
+        slices = 4 if is_quartered else 7 if accelerator_id.startswith(SEVENTHS) else 0
+        share = int(part[2]) / slices if slices else 0
+        of_one = of_one / share if of_one and is_quartered else None
     return {
-        "accelerator_id": accelerator_id,
-        "vendor_name": name,
-        "count": count,
-        "memory_gib": memory,
+        "instance_type": f"{count}x {name}",
+        "family": name,
+        **gpus(name, sheet, share * count or None, of_one),
+        "spec_source": "api",
     }
 
 

@@ -7,13 +7,14 @@ api/instance/v1), not a price that can be bought.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.scaleway.fetch import SERVERS
-from hwprices.rows.members import RefusedItemError, member, money, text, whole
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
+from hwprices.rows.members import RefusedItemError, figure, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
@@ -35,9 +36,6 @@ MIG_SLICES = 7
 """https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ (A100 and H100)"""
 
 ARCHITECTURES = {"x86_64": "x86_64", "arm64": "arm64"}
-
-LARGEST_FIGURE = 10**18
-"""Of anything in a machine: bytes, bits a second. A larger number is not a figure of a machine."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -93,8 +91,7 @@ def _region(zone: str) -> dict[str, Any]:
 
 
 def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
-    vcpus, memory = whole(item, "ncpus", LARGEST_FIGURE), whole(item, "ram", LARGEST_FIGURE)
-    gpus = whole(item, "gpu", LARGEST_FIGURE)
+    vcpus, memory = whole(item, "ncpus"), whole(item, "ram")
     network = (item.get("network") or {}).get("sum_internal_bandwidth")
     # in bytes, says https://github.com/scaleway/scaleway-sdk-go (api/instance/v1), unlike network
     storage = item.get("block_bandwidth")
@@ -105,8 +102,7 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
         "arch": ARCHITECTURES.get(str(member(item, "arch")).lower()),
         "vcpus": vcpus or None,
         "memory_gib": memory / 2**30 if memory else None,
-        "accelerators": [_accelerator(item, gpus, match)] if gpus else [],
-        "accelerator_kind": "gpu" if gpus else "none",
+        **_accelerators(item, match),
         "network_gbps_max": _gbps(network, bits=1),
         "block_storage_gbps_max": _gbps(storage, bits=8),
         "spec_source": "api",
@@ -118,23 +114,19 @@ def _gbps(bandwidth: Any, bits: int) -> float | None:
     return bandwidth * bits / 1e9 if type(bandwidth) is int and bandwidth > 0 else None
 
 
-def _accelerator(item: dict[str, Any], gpus: int, match: Matcher) -> dict[str, Any]:
+def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
     """Describe the GPUs of a machine; of a slice the count is a fraction, the memory not known."""
+    listed = whole(item, "gpu")
+    if not listed:
+        return NO_ACCELERATORS
     info = item.get("gpu_info") or {}
-    name = info.get("gpu_name")
-    spec = match(name if isinstance(name, str) else None, item["name"])
-    count: float | None = float(gpus)
-    memory = whole(info, "gpu_memory", LARGEST_FIGURE) if "gpu_memory" in info else None
+    name = info.get("gpu_name") if isinstance(info.get("gpu_name"), str) else None
+    count, memory = float(listed), figure(info, "gpu_memory")
+    sheet = match(name, item["name"])
     if profile := item.get("mig_profile"):
         shape = MIG_PROFILE.fullmatch(str(profile))
-        count = gpus * int(shape[1]) / MIG_SLICES if shape else None
-        memory = None
-    return {
-        "accelerator_id": spec.accelerator_id if spec else None,
-        "vendor_name": name if isinstance(name, str) else None,
-        "count": count,
-        "memory_gib": memory / 2**30 if memory else None,
-    }
+        return gpus(name, sheet, count * int(shape[1]) / MIG_SLICES if shape else None, None)
+    return gpus(name, sheet, count, memory / 2**30 if memory else None)
 
 
 def _price(item: dict[str, Any], zone: str) -> dict[str, Any]:
