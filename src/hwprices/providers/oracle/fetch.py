@@ -4,15 +4,12 @@ Both cover the whole commercial realm, so there is one unit for each and none by
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.json_bodies import read_object
-from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
-from hwprices.storage.scratch import scratch_directory
 
 PRODUCTS: Final = "products"
 """Kind of unit: the product list, with the price of every part, such as one OCPU of E5."""
@@ -50,9 +47,5 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
             f"oracle has no kind of page {unit.kind!r}", f"There are: {', '.join(urls)}."
         )
     params = {"currencyCode": CURRENCY} if unit.kind == PRODUCTS else {}
-    with scratch_directory() as folder:
-        path = Path(folder) / "body"
-        url = urls[unit.kind]
-        body = context.http.download(url, path, params=params, max_bytes=MAX_READ_BYTES)
-        read_object(body, "items")
-        return [context.landing.land(unit, body, suffix="json")]
+    url = urls[unit.kind]
+    return [context.land_json(unit, url, lambda body: read_object(body, "items"), params=params)]

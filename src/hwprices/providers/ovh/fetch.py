@@ -4,15 +4,13 @@ There are no pages and no account: one catalog has every plan of one subsidiary.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
+from hwprices.landing.download import Downloaded
 from hwprices.landing.json_bodies import other_format, read_object
-from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.secrets import redact
 from hwprices.providers import Context
-from hwprices.storage.scratch import scratch_directory
 
 CATALOG: Final = "catalog"
 """Kind of unit: the order catalog of Public Cloud, every plan with its price and its machine."""
@@ -35,13 +33,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         FetchError: it is unavailable, no catalog, or that of another subsidiary.
     """
     subsidiary = context.settings.ovh_subsidiary
-    url, params = context.settings.ovh_api_url + PATH, {"ovhSubsidiary": subsidiary}
-    with scratch_directory() as folder:
-        path = Path(folder) / "body"
-        body = context.http.download(url, path, params=params, max_bytes=MAX_READ_BYTES)
+
+    def check(body: Downloaded) -> None:
         locale = read_object(body, "addons").get("locale")
         named = locale.get("subsidiary") if isinstance(locale, dict) else None
         if named != subsidiary:
             problem = f"is the catalog of {redact(str(named))[:20]}, not of {subsidiary}"
             raise other_format(body, problem)
-        return [context.landing.land(unit, body, suffix="json")]
+
+    url = context.settings.ovh_api_url + PATH
+    return [context.land_json(unit, url, check, params={"ovhSubsidiary": subsidiary})]

@@ -4,17 +4,14 @@ GraphQL answers a refused query with status 200 and a list of errors.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from hwprices.errors import FetchError
 from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.json_bodies import other_format, read_json
-from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.landing.secrets import redact
 from hwprices.providers import Context
-from hwprices.storage.scratch import scratch_directory
 
 GPU_TYPES: Final = "gpu_types"
 """Kind of unit: all GPU types with their prices."""
@@ -40,11 +37,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     Raises:
         FetchError: it is unavailable, refused, or has no GPU type.
     """
-    with scratch_directory() as folder:
-        url, path = context.settings.runpod_url, Path(folder) / "body"
-        body = context.http.download(url, path, query=QUERY, max_bytes=MAX_READ_BYTES)
-        _check(body)
-        return [context.landing.land(unit, body, suffix="json")]
+    return [context.land_json(unit, context.settings.runpod_url, _check, query=QUERY)]
 
 
 def _check(body: Downloaded) -> None:
