@@ -23,6 +23,15 @@ class OracleSeries(Table):
     cpu_models: pl.List(pl.String) = column("CPU models; empty where not documented.")
     vcpus_per_ocpu: pl.Int32 = column("vCPUs of one OCPU.", isin=[1, 2])
     threads_per_core: pl.Int32 = column("Hardware threads of one core.", isin=[1, 2])
+    ocpus: pl.Int32 = column(
+        "OCPUs of the host, of shapes of which the estimator leaves them out.", nullable=True, gt=0
+    )
+    memory_gb: pl.Int32 = column(
+        "Memory of the host, of shapes of which the estimator leaves it out.",
+        unit="GiB",
+        nullable=True,
+        gt=0,
+    )
     status: pl.String = column(
         "Whether Oracle still recommends it.", nullable=True, values=TYPE_STATUSES
     )

@@ -268,7 +268,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unknown_tenancy": "The tenancy of the line is unknown.",
         "unknown_term": "The length of the commitment, or how it is paid, is unknown.",
         "unknown_unit": "The price is for an unknown unit.",
-        "unreadable_line": "The line of a price sheet has a figure that cannot be read.",
+        "unreadable_line": "The line has a figure or text that cannot be read.",
         "unreadable_price": "The price is missing, negative or no number.",
         "unreadable_time": "The time of the price cannot be read, so it may not be the newest.",
         "zero_price": "The price is 0, and what a part costs is never nothing.",

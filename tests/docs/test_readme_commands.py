@@ -63,14 +63,12 @@ NOT_RUN = {
     ".venv/bin/prefect deployment run refresh/refresh --param source=sample --param root=data"
     " --watch": "tests/flows/test_refresh.py runs it",
     ".venv/bin/hwprices refresh --root /tmp/prices": TOY,
-    ".venv/bin/hwprices show --root /tmp/prices": TOY,
     ".venv/bin/hwprices query \"select * from quarantine where provider = 'toycloud'\""
     " --root /tmp/prices": TOY,
     ".venv/bin/hwprices explain gpu-h100-1 --region eu-1 --option on_demand"
     " --root /tmp/prices": TOY,
     ".venv/bin/python -m pytest tests/providers/test_contract.py tests/providers/test_faults.py"
     " -k toycloud": TOY,
-    ".venv/bin/python -m pytest tests/docs tests/test_settings.py": TOY,
     ".venv/bin/python -m build --no-isolation": BUILDS,
     "python3 -m venv /tmp/try": BUILDS,
     '/tmp/try/bin/pip install "dist/hwprices-0.2.0-py3-none-any.whl[pipeline]"': BUILDS,

@@ -12,7 +12,7 @@ import polars as pl
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
-from hwprices.providers.oracle import kinds
+from hwprices.providers.oracle.fetch import PRODUCTS, SHAPES
 
 NOW = datetime(2026, 8, 22, tzinfo=UTC)
 
@@ -81,6 +81,7 @@ class Tables:
 
     rows: dict[str, pl.DataFrame]
     refused: list[tuple[str, str]]
+    words: list[tuple[str, str | None]]
     counts: dict[str, int]
 
     def hourly(self, instance_type: str, option: str = "on_demand", os: str = "linux") -> Decimal:
@@ -113,13 +114,14 @@ def read(
             "live",
             NOW,
             "test",
-            (land(landing, kinds.PRODUCTS, products), land(landing, kinds.SHAPES, shapes)),
+            (land(landing, PRODUCTS, products), land(landing, SHAPES, shapes)),
         )
         parts = list(get("oracle").normalise(Pages(run, landing)))
     refused = [part.refused for part in parts if part.refused is not None]
     return Tables(
         {part.table: part.frame.lazy().collect() for part in parts},
         [row for frame in refused for row in frame.select("reason", "message").rows()],
+        [row for frame in refused for row in frame.select("reason", "word").rows()],
         {name: count for part in parts for name, count in part.counts.items()},
     )
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, get
-from hwprices.providers.ovh import kinds
+from hwprices.providers.ovh.fetch import CATALOG
 
 NOW = datetime(2026, 8, 22, tzinfo=UTC)
 
@@ -41,10 +41,11 @@ B3_8 = {"cpu": {"cores": 2, "type": "vCore"}, "memory": {"size": 8}}
 
 @dataclass(frozen=True)
 class Tables:
-    """The rows of every table, quarantine rows, and counts of what was left out."""
+    """The rows of every table, quarantine rows with their words, and what was left out."""
 
     rows: dict[str, pl.DataFrame]
     refused: list[tuple[str, str]]
+    words: list[tuple[str, str | None]]
     counts: dict[str, int]
 
 
@@ -52,7 +53,7 @@ def read(*plans: dict[str, Any], currency: str = "EUR") -> Tables:
     """Normalise a catalog."""
     with tempfile.TemporaryDirectory() as folder:
         landing = Landing(folder)
-        unit = Unit("ovh", kinds.CATALOG)
+        unit = Unit("ovh", CATALOG)
         page = landing.land_bytes(
             unit, body(*plans, currency=currency), url="https://ovh.test/c", retrieved_at=NOW
         )
@@ -68,6 +69,12 @@ def read(*plans: dict[str, Any], currency: str = "EUR") -> Tables:
             for part in parts
             if part.refused is not None
             for row in part.refused.select("reason", "message").rows()
+        ],
+        [
+            row
+            for part in parts
+            if part.refused is not None
+            for row in part.refused.select("reason", "word").rows()
         ],
         {name: count for part in parts for name, count in part.counts.items()},
     )

@@ -23,9 +23,12 @@ BODY = b'{"items": [], "addons": [], "data": {}}' + b" " * 1000
 
 FAULTS = {
     "not_found": Reply.json({"error": "no such page"}, status=404),
+    "forbidden": Reply.json({"type": "denied"}, status=403),
+    "sent_elsewhere": Reply(b"", status=302, headers={"Location": "https://elsewhere.test/"}),
     "overloaded": Reply.json({"error": "later"}, status=503),
     "cut": Reply(BODY, cut=20),
     "reset": Reply(BODY, cut=20, reset=True),
+    "stalled": Reply(b"", stall=2, length=False),
     "cut_gzip": Reply(b"\x1f\x8b\x08\x00", headers={"Content-Encoding": "gzip"}),
     "a_page_for_people": Reply(b"<html>Access denied</html>", content_type="text/html"),
     "no_json": Reply(b"{"),
@@ -72,6 +75,8 @@ def test_a_fault_lands_nothing_and_names_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = stub().on("/*", FAULTS[fault])
+    if FAULTS[fault].stall:  # the others may take their time on a busy machine
+        monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.5")
     provider = providers.get(name)
     for setting in endpoints(provider):
         monkeypatch.setenv(f"HWPRICES_{setting.upper()}", server.url)

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.ovh import kinds
-from hwprices.providers.ovh.api.order_catalog import PATH
-from hwprices.providers.ovh.plans import PRODUCT, UNITS_PER_CURRENCY
+from hwprices.providers.ovh.fetch import BUNDLED, CATALOG, PATH
+from hwprices.providers.ovh.normalise import PRODUCT, UNITS_PER_CURRENCY
 from hwprices.providers.ovh.settings import Settings
 
 SOURCE = Path(__file__).parent / "sources" / "ovh_flavors_2026-07.csv"
@@ -32,14 +31,14 @@ H100_MONTH_EUR = "1940"
 
 def write(landing: Landing) -> Run:
     """Land the catalog and write the manifest of the run."""
-    unit = Unit("ovh", kinds.CATALOG)
+    unit = Unit("ovh", CATALOG)
     url = str(Settings.model_fields["ovh_api_url"].default) + PATH
     page = landing.land_bytes(
         unit,
         json.dumps(_catalog(), indent=1).encode() + b"\n",
         url=url,
         retrieved_at=AS_OF,
-        params={"ovhSubsidiary": "FR", "source": kinds.BUNDLED},
+        params={"ovhSubsidiary": "FR", "source": BUNDLED},
     )
     run_id = AS_OF.strftime("%Y%m%dT%H%M%S.%fZ")
     run = Run(run_id, "ovh", "sample", AS_OF, "sample", (UnitResult(unit, "ok", (page,)),))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.scaleway.kinds import SERVERS
+from hwprices.providers.scaleway.fetch import SERVERS
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

@@ -37,10 +37,13 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.landing import strict_json
-from hwprices.landing.download import Http
+from hwprices.landing.download import Downloaded, Http
+from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.rows.earlier import Earlier, Source
+from hwprices.rows.members import PARSER_FAILURES as PARSER_FAILURES
 from hwprices.settings import Settings, describe, extend
+from hwprices.storage.scratch import scratch_directory
 
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
@@ -102,20 +105,6 @@ def regions_alike(unknown: Iterable[str], known: Iterable[str]) -> str:
     return f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
 
 
-PARSER_FAILURES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pl.exceptions.PolarsError,
-)
-"""What code that reads a page raises over content that it does not expect: a missing member, a list
-where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
-covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
-
-
 @dataclass(frozen=True)
 class UnreadablePage:
     """A page that was left out of the tables: its key, and why it could not be read."""
@@ -169,6 +158,26 @@ class Context:
     http: Http
     now: Callable[[], datetime]
     shared: dict[str, Any] = field(default_factory=dict)
+
+    def land_json(
+        self, unit: Unit, url: str, check: Callable[[Downloaded], object], **request: Any
+    ) -> Page:
+        """Download one page of JSON, check it, and land it.
+
+        Args:
+            unit: what the page is of.
+            url: where it is.
+            check: raises FetchError if the body is not what it should be.
+            **request: ``params`` or a ``query``, as ``Http.download`` takes them.
+
+        Raises:
+            FetchError: the page is unavailable or refused by ``check``.
+        """
+        with scratch_directory() as folder:
+            path = Path(folder) / "body"
+            body = self.http.download(url, path, max_bytes=MAX_READ_BYTES, **request)
+            check(body)
+            return self.landing.land(unit, body, suffix="json")
 
 
 @dataclass(frozen=True)

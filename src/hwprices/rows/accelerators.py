@@ -1,6 +1,33 @@
-"""Add up the accelerators of a machine."""
+"""Describe the accelerators of a machine, and add them up."""
+
+from collections.abc import Mapping
+from typing import Any, Final
 
 import polars as pl
+
+from hwprices.specs.accelerator_names import Match
+
+NO_ACCELERATORS: Final[Mapping[str, Any]] = {"accelerators": [], "accelerator_kind": "none"}
+
+
+def gpus(
+    name: str | None, sheet: Match | None, count: float | None, memory_gib: float | None
+) -> dict[str, Any]:
+    """Make the columns of a machine with GPUs of one type.
+
+    Args:
+        name: the vendor's name of the GPU.
+        sheet: its spec sheet by that name, None where it has none.
+        count: how many there are; a fraction of one where they are shared.
+        memory_gib: memory of a whole one.
+    """
+    device = {
+        "accelerator_id": sheet.accelerator_id if sheet else None,
+        "vendor_name": name,
+        "count": count,
+        "memory_gib": memory_gib,
+    }
+    return {"accelerators": [device], "accelerator_kind": "gpu"}
 
 
 def accelerator_totals() -> list[pl.Expr]:

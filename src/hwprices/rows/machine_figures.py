@@ -49,14 +49,14 @@ def split(
     possible: list[tuple[dict[str, Any], Page]] = []
     refused = [frames.empty(Quarantine)]
     for row, page in rows:
-        if _is_impossible(row):
+        if is_impossible(row):
             refused.append(_refused_row(row, page))
         else:
             possible.append((row, page))
     return possible, pl.concat(refused)
 
 
-def _is_impossible(row: Mapping[str, Any]) -> bool:
+def is_impossible(row: Mapping[str, Any]) -> bool:
     """Tell whether a row of instance_types has a figure that no machine has.
 
     Its accelerators are in the list ``accelerators``. What is not known is possible.

@@ -16,11 +16,12 @@ LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
 def refused(
     frame: pl.LazyFrame,
     *,
-    table: str,
+    table: str | pl.Expr,
     reason: str | pl.Expr,
     message: str | pl.Expr,
     word: pl.Expr | None = None,
     dependants: pl.Expr | None = None,
+    row: pl.Expr | None = None,
 ) -> pl.LazyFrame:
     """Make a quarantine row of every row of a frame.
 
@@ -34,6 +35,7 @@ def refused(
         word: the vendor's word that is not known yet, null where the row is of a known kind and
             broken. Rows with a word are counted as new, and never stop a provider.
         dependants: how many further rows are not published because of this one; 0 by default.
+        row: the JSON of the row; by default it is made of the frame's columns.
     """
     schema = frame.collect_schema()
     left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
@@ -43,10 +45,10 @@ def refused(
     rows = frame.select(
         *(pl.col(name) for name in LINEAGE if name != "region"),
         pl.when(is_place).then(region).alias("region"),
-        pl.lit(table).alias("table"),
+        _expression(table).alias("table"),
         _expression(reason).cast(pl.String).alias("reason"),
         _readable(_expression(message)).alias("message"),
-        pl.struct(body).struct.json_encode().alias("row"),
+        (pl.struct(body).struct.json_encode() if row is None else row).alias("row"),
         _readable(_expression(word)).alias("word"),
         _expression(dependants, 0).cast(pl.Int32).alias("dependants"),
     ).with_columns(

@@ -182,3 +182,66 @@ def test_a_new_gpu_is_published_by_its_part_name_without_an_id() -> None:
         "count": 8,
         "memory_gib": 288,
     }
+
+
+HOSTS = {
+    # shape: part, GPUs, gpuMemoryQty, OCPUs, memory; then what is right
+    "BM.GPU.MI355X.8": ("B111758", 8, 288, 128, 3072, ("x86_64", 256, 3072, 8 * 288, "68.8")),
+    "BM.GPU.GB200.4 (NVL72)": ("B110979", 4, 756, 144, 960, ("arm64", 144, 960, 4 * 186, "64")),
+    "BM.GPU.GB300.4 (NVL72)": ("B112140", 4, 278, None, None, ("arm64", 144, 960, 4 * 278, "72")),
+    "BM.GPU.B300.8": ("B112237", 8, 2100, None, None, ("x86_64", 256, 4096, 8 * 270, "120")),
+    "BM.GPU.RTXPRO.8": ("B112613", 8, 768, None, None, ("x86_64", 288, 3072, 8 * 96, "36")),
+}
+RATES = {"B111758": 8.6, "B110979": 16, "B112140": 18, "B112237": 15, "B112613": 4.5}
+"""Shapes and prices of one GPU, recorded 2026-09-18; the hosts are of Oracle's table of shapes."""
+
+
+@pytest.mark.parametrize("listed", HOSTS)
+def test_o10_o11_new_gpu_shapes_have_their_names_hosts_and_memory(listed) -> None:
+    """Known wrong numbers O10 and O11: a GB300 with a quarter of its memory and no host."""
+    part, gpus, gpu_memory, ocpu, ram, right = HOSTS[listed]
+    host = shape(listed, (part, ocpu, "ocpu"), gpuQty=gpus, gpuMemoryQty=gpu_memory)
+    host |= {"bundleMemoryQty": ram, "processorType": {"value": "blackwell"}}
+    name = listed.removesuffix(" (NVL72)")
+    tables = read([product(part, RATES[part])], [host])
+    machine = tables.machine(name)
+    figures = (machine["arch"], machine["vcpus"], machine["memory_gib"])
+    assert (*figures, machine["accelerator_memory_gib"]) == right[:4]
+    assert tables.hourly(name) == Decimal(right[4])
+
+
+@pytest.mark.parametrize(
+    ("gpus", "listed", "memory"), [(8, 2304, 288), (1, 16, 16), (8, 288, None), (2, 32, None)]
+)
+def test_o10_memory_of_one_gpu_or_of_all_is_not_guessed(gpus, listed, memory) -> None:
+    """Of a GPU that no sheet has; the estimator gives either."""
+    new = product("B999999", 20, name="OCI - Compute - GPU - R100")
+    host = shape("BM.GPU.R100.8", ("B999999", 144, "ocpu"), gpuQty=gpus, gpuMemoryQty=listed)
+    (device,) = read([new], [host]).machine("BM.GPU.R100.8")["accelerators"]
+    assert device["memory_gib"] == memory
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "word"),
+    [
+        (shape("BM.A.1", (E4_OCPU, 1, "crate")), "unknown_product", "crate"),
+        (shape("BM.A.1", shapeType={"value": "pod"}), "unknown_product", "pod"),
+        (shape("BM.A.1", (E4_OCPU, 0, "ocpu")), "impossible_figure", None),
+        (shape("BM.A.1", (E4_OCPU, "many", "ocpu")), "unreadable_line", None),
+        (shape("BM.A.1", (E4_OCPU, 10**9, "ocpu")), "impossible_figure", None),
+        ({"name": "BM.A.1"}, "unknown_column", "status"),
+        (shape("VM.Standard.E9.Flex"), "no_size_name", "VM.Standard.E9.Flex"),
+    ],
+)
+def test_a_shape_that_is_not_understood_takes_no_other(bad, reason, word) -> None:
+    tables = read([ocpus(), memory()], [bad, E4_SHAPE])
+    assert tables.words == [(reason, word)]
+    assert tables.rows["instance_types"]["instance_type"].to_list() == ["BM.Standard.E4.128"]
+    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
+
+
+def test_words_of_a_shape_are_known_in_any_case() -> None:
+    upper = shape("BM.Standard.E4.128", (E4_OCPU, 128, "OCPU"), (E4_MEMORY, 2048, "Memory"))
+    upper |= {"shapeType": {"value": "BM"}, "status": "Active", "processorType": {"value": "AMD"}}
+    both = [upper, E4_SHAPE]
+    assert read([ocpus(), memory()], both).hourly("BM.Standard.E4.128") == Decimal("6.272")

@@ -7,7 +7,17 @@ words.
 from decimal import Decimal
 
 import pytest
-from tests.helpers.oracle_pages import E4_OCPU, H100, H100_SHAPE, ocpus, product, read, shape
+from tests.helpers.oracle_pages import (
+    E4_OCPU,
+    E4_SHAPE,
+    H100,
+    H100_SHAPE,
+    memory,
+    ocpus,
+    product,
+    read,
+    shape,
+)
 
 A1_OCPU = "B93297"
 A1 = shape("BM.Standard.A1.160", (A1_OCPU, 160, "ocpu"))
@@ -67,20 +77,74 @@ def test_zero_is_not_a_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "reason", "word"),
     [
-        ({"prices": [{"model": "MONTHLY_COMMIT", "value": 8}]}, "unknown_price_type"),
-        ({"metric": "GPU Per Month"}, "unknown_unit"),
-        ({"currency": "SAR"}, "not_usd"),
-        ({"localizations": []}, "not_usd"),
+        ({"prices": [{"model": "FLEX_COMMIT", "value": 8}]}, "unknown_price_type", "FLEX_COMMIT"),
+        ({"metric": "GPU Per Month"}, "unknown_unit", "GPU Per Month"),
+        ({"currency": "SAR"}, "not_usd", "SAR"),
+        ({"localizations": []}, "not_usd", None),
+        ({"prices": []}, "no_price", None),
+        ({"category": "Compute - Quantum"}, "unknown_product", "Compute - Quantum"),
+        ({"category": "Compute - OS Images", "name": "Haiku OS"}, "unknown_platform", "Haiku OS"),
+        ({"prices": [{"model": "PAY_AS_YOU_GO"}]}, "unknown_column", "value"),
+        ({"value": "a lot"}, "price_not_a_number", None),
+        ({"value": -1}, "price_not_positive", None),
+        ({"metric": None}, "unreadable_line", None),
     ],
 )
-def test_what_is_not_understood_is_in_quarantine(changes, reason) -> None:
-    tables = read([product(**changes)])
+def test_what_is_not_understood_is_in_quarantine_by_itself(changes, reason, word) -> None:
+    tables = read([product(**changes), ocpus(), memory()], [H100_SHAPE, E4_SHAPE])
     ((refused, message),) = tables.refused
     assert refused == reason
     assert H100 in message
+    assert tables.words == [(reason, word)]
+    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
     assert tables.reason("BM.GPU.H100.8") == "slice_sku_missing"
+
+
+@pytest.mark.parametrize("name", ["partNumber", "displayName", "metricName", "serviceCategory"])
+def test_a_renamed_member_is_named_and_takes_no_other_line(name) -> None:
+    renamed = product()
+    renamed[f"{name}New"] = renamed.pop(name)
+    tables = read([renamed, ocpus(), memory(), 5], [H100_SHAPE, E4_SHAPE])
+    assert sorted(tables.words, key=str) == [("unknown_column", name), ("unreadable_line", None)]
+    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
+
+
+def test_a_new_way_to_buy_does_not_take_the_known_one() -> None:
+    prices = [{"model": "PAY_AS_YOU_GO", "value": 10}, {"model": "FLEX_COMMIT", "value": 3}]
+    tables = read([product(prices=prices)])
+    assert tables.hourly("BM.GPU.H100.8") == 80
+    assert tables.words == [("unknown_price_type", "FLEX_COMMIT")]
+
+
+@pytest.mark.parametrize(
+    ("ocpu", "gigabyte", "gpu"),
+    [
+        ("OCPU Per Hour", "Gigabyte Per Hour", "GPU Per Hour"),
+        ("OCPU Per Hour", "Gigabytes Per Hour", "GPU Per Hour"),
+        ("OCPUs Per Hour", "GIGABYTES PER HOUR", "GPUs per hour"),
+        ("ocpu per hour", "Gigabyte(s)  Per Hour", "GPU(s) Per Hour"),
+    ],
+)
+def test_o2_a_unit_is_the_same_in_the_plural_and_in_any_case(ocpu, gigabyte, gpu) -> None:
+    """Known wrong number O2: "Gigabytes Per Hour" lost 428 of 690 prices."""
+    parts = [ocpus(metric=ocpu), memory(metric=gigabyte), product(metric=gpu)]
+    tables = read(parts, [H100_SHAPE, E4_SHAPE])
+    assert tables.refused == []
+    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
+    assert tables.hourly("BM.GPU.H100.8") == 80
+
+
+def test_numbers_as_text_are_numbers() -> None:
+    tiers = [
+        tier | {"value": str(tier["value"]), "rangeMin": str(tier["rangeMin"])}
+        for tier in A1_FREE_TIER
+    ]
+    host = shape("BM.Standard.A1.160", (A1_OCPU, "160", "ocpu"))
+    tables = read([a1(tiers[::-1])], [host])
+    assert tables.hourly("BM.Standard.A1.160") == Decimal("1.6")
+    assert tables.refused == []
 
 
 def test_of_several_currencies_the_dollars_are_taken() -> None:
@@ -118,6 +182,13 @@ def test_a_part_with_two_prices_has_none() -> None:
     assert [reason for reason, _ in tables.refused] == ["ambiguous_sku"]
     assert tables.reason("BM.GPU.H100.8") == "slice_sku_ambiguous"
     assert read([product(value=10), product(value=10)]).hourly("BM.GPU.H100.8") == 80
+
+
+def test_a_twin_at_0_does_not_take_the_price() -> None:
+    for products in ([product(), product(value=0)], [product(value=0), product()]):
+        tables = read(products)
+        assert tables.hourly("BM.GPU.H100.8") == 80
+        assert tables.words == [("zero_price", None)]
 
 
 def test_a_price_is_exact() -> None:

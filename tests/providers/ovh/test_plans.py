@@ -4,9 +4,16 @@ Prices are those recorded 2026-08-22 (h100-380, h200-1920, l40s-90 of the US) un
 """
 
 from decimal import Decimal
+from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.helpers.ovh_pages import B3_8, plan, read
+
+from hwprices.landing.pages import Landing
+from hwprices.providers import get
+from hwprices.stage.stage import stage
+from hwprices.storage.store import Store
 
 
 def prices(*plans, **more):
@@ -171,3 +178,93 @@ def test_disks_have_a_size_where_they_have_a_unit() -> None:
         1,
         None,
     )
+
+
+def changed(code: str = "b3-8.consumption", **more):
+    return plan(code, 5 * 10**6, technical=B3_8) | more
+
+
+KNOWN = [("b3-8", "standard", "linux", "EUR", Decimal("0.05"))]
+
+
+@pytest.mark.parametrize(
+    ("other", "reason", "word"),
+    [
+        (changed("b3-8.consumption.v2"), "unknown_location", "v2"),
+        (changed("b3-8.consumption.ATLANTIS"), "unknown_location", "ATLANTIS"),
+        (changed("b3-8.flash"), "unknown_option", ".flash"),
+        (changed("b3-8.5years"), "unknown_option", ".5years"),
+        (changed("rhel-b3-8.consumption"), "unknown_platform", "rhel"),
+        (
+            changed(product="publiccloud-instance-box"),
+            "unknown_product",
+            "publiccloud-instance-box",
+        ),
+        (changed(pricings=[{"price": 1, "intervalUnit": "cycle"}]), "unknown_unit", "cycle"),
+        (changed(pricings=[{"interval": 5, "price": 1}]), "unknown_unit", "5 none"),
+        (changed(pricings=[{"intervalUnit": "hour"}]), "unknown_column", "price"),
+        ({"planCode": "b3-8.consumption"}, "unknown_column", "product"),
+        ({"product": "publiccloud-instance"}, "unknown_column", "planCode"),
+    ],
+)
+def test_o8_a_new_word_is_named_and_changes_no_known_row(other, reason, word) -> None:
+    """Known wrong number O8: what follows the code of a plan became a region of its own."""
+    tables = read(changed(), other)
+    assert tables.words == [(reason, word)]
+    assert tables.rows["prices"].select("region", "hourly").rows() == [("standard", KNOWN[0][4])]
+    assert tables.rows["regions"]["region"].to_list() == ["standard"]
+
+
+@pytest.mark.parametrize("unit", ["Hour", "hours", "HOURS", "none"])
+def test_an_hour_is_an_hour_in_any_spelling(unit) -> None:
+    pricing = {"price": "5000000", "interval": "1", "intervalUnit": unit}
+    assert prices(plan("b3-8.consumption", technical=B3_8, pricings=[pricing])) == KNOWN
+
+
+def test_a_twin_changes_nothing_and_a_twin_at_0_is_in_quarantine() -> None:
+    assert prices(changed(), changed()) == KNOWN
+    free = plan("b3-8.consumption", 0, technical=B3_8)
+    assert prices(changed(), free) == prices(free, changed()) == KNOWN
+    assert read(changed(), free).words == [("zero_price", None)]
+
+
+def test_a_dearer_twin_leaves_no_price() -> None:
+    tables = read(changed(), plan("b3-8.consumption", 15 * 10**6, technical=B3_8), plan())
+    assert tables.rows["prices"]["instance_type"].to_list() == ["h100-380"]
+    assert tables.words == [("duplicate_key", None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [(5, "unreadable_line"), ({"pricings": [{"price": "5 euros"}]}, "unreadable_line")],
+)
+def test_a_broken_line_takes_no_other(bad, reason) -> None:
+    line = bad if isinstance(bad, int) else changed("b3-16.consumption") | bad
+    tables = read(changed(), line)
+    assert tables.words == [(reason, None)]
+    assert tables.rows["prices"]["instance_type"].to_list() == ["b3-8"]
+
+
+def test_a_machine_that_cannot_be_read_keeps_its_price() -> None:
+    broken = plan("b3-8.consumption", 5 * 10**6, technical=B3_8 | {"memory": {"size": "eight"}})
+    tables = read(broken)
+    assert tables.rows["prices"]["hourly"].to_list() == [Decimal("0.05")]
+    assert tables.rows["instance_types"].is_empty()
+    assert tables.words == [("unreadable_line", None)]
+
+
+def test_o9_specifications_of_the_a10_are_the_catalogs(project: Path, tmp_path: Path) -> None:
+    """Known wrong number O9: the list that the sample is made of has other figures."""
+    landing = Landing(project / "data/sample")
+    run = landing.latest_run("ovh")
+    assert run is not None
+    store = Store(tmp_path)
+    staged = stage(get("ovh"), run, landing, store, keep=1)
+    (file,) = staged.of("instance_types")
+    machines = pl.read_parquet(tmp_path / staged.directory / file.key)
+    machines = machines.filter(pl.col("instance_type").str.starts_with("a10-"))
+    columns = ("instance_type", "vcpus", "physical_cores", "memory_gib")
+    assert machines.select(columns).sort("instance_type").rows() == [
+        ("a10-45", 30, 15, 45),
+        ("a10-90", 60, 30, 90),
+    ]

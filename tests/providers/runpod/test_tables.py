@@ -38,6 +38,13 @@ class Read:
         self.tables = {name: part.frame.lazy().collect() for name, part in self.parts.items()}
 
     @property
+    def refused(self) -> list[tuple[str, str | None]]:
+        """Reason and word of the quarantine rows, each as often as it was refused."""
+        frames = [part.refused for part in self.parts.values() if part.refused is not None]
+        rows = pl.concat(frames).select("reason", "word", "occurrences").rows()
+        return [(reason, word) for reason, word, times in rows for _ in range(times)]
+
+    @property
     def prices(self) -> dict[tuple[str, str, str], Decimal]:
         """Hourly price by machine, cloud and purchase option."""
         rows = self.tables["prices"].select("instance_type", "region", "purchase_option", "hourly")
@@ -46,11 +53,13 @@ class Read:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Read]:
-    """Land an answer with GPU types that differ from H100, and read it."""
+    """Land an answer with GPU types that differ from H100 (... leaves out), and read it."""
 
     def make(*changes: dict[str, Any]) -> Read:
         landing = Landing(tmp_path)
-        body = json.dumps({"data": {"gpuTypes": [{**H100, **change} for change in changes]}})
+        types = [{**H100, **change} for change in changes]
+        types = [{n: v for n, v in row.items() if v is not ...} for row in types]
+        body = json.dumps({"data": {"gpuTypes": types}})
         page = landing.land_bytes(UNIT, body.encode(), url=URL, retrieved_at=STARTED)
         return Read(landing, UnitResult(UNIT, "ok", (page,)))
 
@@ -99,11 +108,18 @@ def test_zero_is_not_a_price(sample: Read) -> None:
     assert sample.parts["prices"].counts["out_of_scope:not_in_cloud=secure"] > 0
 
 
-def test_a_gpu_type_listed_twice_makes_the_page_unreadable(read) -> None:
-    """Which of the two prices holds is not known."""
-    made = read({}, {"securePrice": 0.01})
-    (page,) = made.pages.unreadable
-    assert "a GPU type is listed twice" in page.reason
+def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
+    """Which of the two holds is not known; the other cloud and the other types stay."""
+    made = read({}, {"securePrice": 9.87, "secureSpotPrice": 9.87}, {"id": "NVIDIA H200"})
+    assert (ONE_H100, "secure", "on_demand") not in made.prices
+    assert made.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
+    assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
+    assert made.refused == [("duplicate_key", None)] * 2
+
+
+@pytest.mark.parametrize("twin", [{}, {"securePrice": 0, "secureSpotPrice": 0}])
+def test_a_twin_or_a_twin_at_0_changes_nothing(read, twin) -> None:
+    assert read({}, twin).prices == read({}).prices
 
 
 def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
@@ -127,8 +143,9 @@ def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
     assert {cloud for _, cloud, _ in made.prices} == {"community"}
 
 
-def test_a_machine_costs_its_number_of_gpus(read) -> None:
-    made = read({"maxGpuCount": 8})
+@pytest.mark.parametrize("most", [8, "8"])
+def test_a_machine_costs_its_number_of_gpus(read, most) -> None:
+    made = read({"maxGpuCount": most})
     assert made.prices["8x NVIDIA H100 80GB HBM3", "secure", "on_demand"] == Decimal("26.32")
     assert made.tables["instance_types"].height == 8
     parts = made.tables["price_components"].filter(
@@ -137,7 +154,7 @@ def test_a_machine_costs_its_number_of_gpus(read) -> None:
     assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
 
 
-@pytest.mark.parametrize("most", [None, 0, -1, 1000, "8", 2.5, True])
+@pytest.mark.parametrize("most", [None, 0, -1, 1000, "eight", 2.5, True])
 def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
     assert read({"maxGpuCount": most}).tables["instance_types"].height == 1
 
@@ -177,23 +194,85 @@ def test_a_price_below_zero_is_in_quarantine(read) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "refused"),
     [
-        {"securePrice": "3.29"},
-        {"securePrice": True},
-        {"communitySpotPrice": False},
-        {"memoryInGb": True},
-        {"id": None},
-        {"id": " "},
+        ({"securePrice": True}, "price_not_a_number"),
+        ({"communitySpotPrice": False}, "price_not_a_number"),
+        ({"securePrice": "on request"}, "price_not_a_number"),
+        ({"memoryInGb": True}, "unreadable_line"),
+        ({"id": None}, "unreadable_line"),
+        ({"id": " "}, "unreadable_line"),
     ],
 )
-def test_an_answer_with_a_field_of_another_type_fails_its_unit(read, change) -> None:
-    made = read(change)
-    assert made.prices == {}
-    assert len(made.pages.unreadable) == 1
+def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refused) -> None:
+    made = read(change, {"id": "NVIDIA H200"})
+    assert made.refused == [(refused, None)]
+    assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
+    assert made.pages.unreadable == []
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": [5]}}', b"{", b"[" * 9999])
+def test_numbers_as_text_are_numbers(read) -> None:
+    prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
+    made = read({"memoryInGb": "80"} | prices)
+    assert made.prices == read({}).prices
+    assert made.tables["instance_types"]["accelerator_memory_gib"].to_list() == [80]
+
+
+@pytest.mark.parametrize("name", ["securePrice", "communityPrice", "secureSpotPrice"])
+def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> None:
+    """Known wrong number O5: the repeated on-demand price became a spot price."""
+    made = read({name: ...}, {"id": "NVIDIA H200"})
+    cloud = "secure" if "secure" in name else "community"
+    assert made.refused == [("unknown_column", name)]
+    clouds = {(machine, of) for machine, of, _ in made.prices}
+    both = {("1x NVIDIA H200", "secure"), ("1x NVIDIA H200", "community")}
+    other = (ONE_H100, "community" if cloud == "secure" else "secure")
+    assert clouds == {*both, other}
+    assert {option for _, _, option in made.prices} == {"on_demand"}
+
+
+CASE_12 = {
+    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition": (0.5, 1.64, ["secure"]),
+    "NVIDIA RTX A2000": (0.5, 0.12, ["secure"]),
+    "AMD Instinct MI300X OAM": (2.39, 0.5, ["community"]),
+    "NVIDIA RTX A4500": (0.25, 0.19, []),
+    "NVIDIA GeForce RTX 3090": (0.5, 0.22, []),
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb": (0.59, 0.5, []),
+}
+"""Prices in both clouds that RunPod listed in 2026-08, and in which cloud there is no machine."""
+
+
+@pytest.mark.parametrize("name", CASE_12)
+def test_o4_either_cloud_may_have_the_placeholder(read, name) -> None:
+    """Known wrong number O4: the placeholder of the Secure Cloud made the real price look wrong."""
+    secure, community, wrong = CASE_12[name]
+    prices = {"securePrice": secure, "communityPrice": community}
+    made = read({"id": name, **prices, "secureSpotPrice": None, "communitySpotPrice": None})
+    flagged = made.tables["prices"].filter(pl.col("flags").list.contains("placeholder"))
+    assert flagged["region"].to_list() == wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "count", "memory", "total"),
+    [
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb", 24, 0.25, 96, 24),
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 2g.48gb", 48, 0.5, 96, 48),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 10, 1 / 7, None, None),
+        ("NVIDIA R100 MIG 1g.36gb", 36, None, None, None),
+    ],
+)
+def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, total) -> None:
+    """Known wrong number O3: a quarter of a GPU was one GPU without a name."""
+    made = read({"id": name, "memoryInGb": listed})
+    machine = made.tables["instance_types"].row(0, named=True)
+    (device,) = machine["accelerators"]
+    assert (device["count"], device["memory_gib"]) == (count, memory)
+    assert (machine["accelerator_count"], machine["accelerator_memory_gib"]) == (count, total)
+    assert device["vendor_name"] == name
+    assert (device["accelerator_id"] is None) == ("R100" in name)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": 5}}', b"{", b"[" * 9999])
 def test_an_answer_of_another_shape_fails_its_unit(tmp_path, body) -> None:
     landing = Landing(tmp_path)
     page = landing.land_bytes(UNIT, body, url=URL, retrieved_at=STARTED)

@@ -17,6 +17,7 @@ class Series:
     """The machine series of a shape and its CPU.
 
     ``vcpus_per_ocpu`` is 2 where a core has two threads (x86) or an OCPU two cores (AmpereOne).
+    ``ocpus`` and ``memory_gb`` are of a shape of one size whose figures the estimator leaves out.
     """
 
     name: str
@@ -25,6 +26,8 @@ class Series:
     cpu_models: tuple[str, ...]
     vcpus_per_ocpu: int
     threads_per_core: int
+    ocpus: Decimal | None
+    memory_gb: Decimal | None
     status: str | None
 
 
@@ -91,6 +94,8 @@ class Sheets:
             tuple(row["cpu_models"]),
             row["vcpus_per_ocpu"],
             row["threads_per_core"],
+            _decimal(row["ocpus"]),
+            _decimal(row["memory_gb"]),
             row["status"],
         )
 
@@ -120,3 +125,7 @@ class Sheets:
 def _nvme(row: Mapping[str, Any], ocpus: Decimal) -> Decimal | None:
     per_ocpu = row["nvme_tb_per_ocpu"]
     return None if per_ocpu is None else ocpus * per_ocpu
+
+
+def _decimal(figure: float | None) -> Decimal | None:
+    return None if figure is None else Decimal(str(figure))

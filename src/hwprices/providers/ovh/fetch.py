@@ -1,26 +1,45 @@
-"""List what to fetch from OVHcloud, and land it: one catalog."""
+"""Land the order catalog of OVHcloud's Public Cloud: one request, several megabytes of JSON.
+
+There are no pages and no account: one catalog has every plan of one subsidiary.
+"""
 
 from collections.abc import Sequence
+from typing import Final
 
-from hwprices.errors import HwpricesError
+from hwprices.landing.download import Downloaded
+from hwprices.landing.json_bodies import other_format, read_object
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
 from hwprices.providers import Context
-from hwprices.providers.ovh import kinds
-from hwprices.providers.ovh.api.order_catalog import land_catalog
+
+CATALOG: Final = "catalog"
+"""Kind of unit: the order catalog of Public Cloud, every plan with its price and its machine."""
+
+BUNDLED: Final = "bundled"
+"""Value of a page's parameter ``source`` where its machines were collected by hand."""
+
+PATH = "/order/catalog/public/cloud"
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
     """List the one unit. The catalog is not by region."""
-    return [Unit("ovh", kinds.CATALOG)]
+    return [Unit("ovh", CATALOG)]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land the one page of the unit.
+    """Land the catalog of the subsidiary that the settings name.
 
     Raises:
-        FetchError: it cannot be had, or is no catalog.
-        HwpricesError: there is no such kind.
+        FetchError: it is unavailable, no catalog, or that of another subsidiary.
     """
-    if unit.kind != kinds.CATALOG:
-        raise HwpricesError(f"ovh has no kind of page {unit.kind!r}", f"There is: {kinds.CATALOG}.")
-    return [land_catalog(context, unit)]
+    subsidiary = context.settings.ovh_subsidiary
+
+    def check(body: Downloaded) -> None:
+        locale = read_object(body, "addons").get("locale")
+        named = locale.get("subsidiary") if isinstance(locale, dict) else None
+        if named != subsidiary:
+            problem = f"is the catalog of {redact(str(named))[:20]}, not of {subsidiary}"
+            raise other_format(body, problem)
+
+    url = context.settings.ovh_api_url + PATH
+    return [context.land_json(unit, url, check, params={"ovhSubsidiary": subsidiary})]

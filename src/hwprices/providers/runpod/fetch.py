@@ -1,22 +1,56 @@
-"""Land RunPod's list of GPU types, the one page there is."""
+"""Land RunPod's list of GPU types: one query of its GraphQL API, and one page.
+
+GraphQL answers a refused query with status 200 and a list of errors.
+"""
 
 from collections.abc import Sequence
+from typing import Any, Final
 
+from hwprices.errors import FetchError
+from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.json_bodies import other_format, read_json
 from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
 from hwprices.providers import Context
-from hwprices.providers.runpod import kinds
-from hwprices.providers.runpod.api.graphql import land_gpu_types
+
+GPU_TYPES: Final = "gpu_types"
+"""Kind of unit: all GPU types with their prices."""
+
+QUERY = (
+    "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount secureCloud"
+    " communityCloud securePrice communityPrice secureSpotPrice communitySpotPrice } }"
+)
+"""The fields that are read: https://docs.runpod.io/sdks/graphql/manage-pods"""
+
+SHOWN_ERROR = 200
+"""Characters of the API's own words in an error."""
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
     """List the one unit; both clouds are in it."""
-    return [Unit("runpod", kinds.GPU_TYPES)]
+    return [Unit("runpod", GPU_TYPES)]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land the list.
+    """Land the list of GPU types.
 
     Raises:
-        FetchError: it cannot be had, or is another thing.
+        FetchError: it is unavailable, refused, or has no GPU type.
     """
-    return [land_gpu_types(context, unit)]
+    return [context.land_json(unit, context.settings.runpod_url, _check, query=QUERY)]
+
+
+def _check(body: Downloaded) -> None:
+    content = read_json(body)
+    if not isinstance(content, dict):
+        raise other_format(body, "is no object")
+    if errors := content.get("errors"):
+        raise FetchError(
+            f"{public_url(body.url)} refuses the query: {redact(str(errors))[:SHOWN_ERROR]}",
+            "RunPod may ask for an account now, or have renamed a field.",
+        )
+    data: Any = content.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("gpuTypes"), list):
+        raise other_format(body, "has no list data.gpuTypes")
+    if not data["gpuTypes"]:
+        raise other_format(body, "lists no GPU type")

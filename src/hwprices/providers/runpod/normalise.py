@@ -1,16 +1,58 @@
-"""Read landed pages into rows of the tables. Pure: no network, no clock."""
+"""Read landed pages into rows of the tables. Pure: no network, no clock.
 
+RunPod sells a number of GPUs of one type; vCPUs and memory depend on the host and are not in the
+list. Its regions are two clouds: its own data centers (secure) and other hosts (community). A type
+has no price in a cloud where that is 0 or null, or that is said to be without the type. The spot
+price is a row of its own only where it is lower than the on-demand price, which RunPod repeats
+where there is no market.
+"""
+
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
 
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.runpod.inventory.gpu_types import (
-    availability_rows,
-    instance_type_rows,
-    read_gpu_types,
-    region_rows,
-)
-from hwprices.providers.runpod.prices.rows import read_prices
-from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.providers.runpod.fetch import GPU_TYPES
+from hwprices.rows.accelerators import gpus
+from hwprices.rows.members import RefusedItemError, items, money, number, text, whole
+from hwprices.rows.prices import LARGEST_PRICE
+from hwprices.rows.vendor_rows import VendorRows
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
+from hwprices.schemas.price import PriceComponents, Prices
+from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
+
+TITLES: Final = {"secure": "Secure Cloud", "community": "Community Cloud"}
+
+OTHER: Final = {"secure": "community", "community": "secure"}
+
+ON_DEMAND = {"securePrice", "communityPrice"}
+"""Members that a list of others, which the sample has (data/sample/README.md), leaves out where it
+has no price. RunPod's own answer has all four prices, or null."""
+
+MOST_GPUS = 16
+"""More GPUs than any host has; a larger number is no number of GPUs."""
+
+LARGEST_MEMORY = 10_000
+"""GB of one GPU. The largest in 2026 has 288."""
+
+PLACEHOLDER = Decimal("0.5")
+"""What RunPod lists in a cloud that has no such machine: the MI300X in the Community Cloud, the RTX
+A2000 and the RTX PRO 6000 Max-Q in the Secure Cloud (known wrong numbers O1 and O4)."""
+
+PLACEHOLDER_SHARE = Decimal("0.25")
+"""In recorded lists of 2026 the Community Cloud costs 0.44 to 0.88 of the Secure Cloud. Below this
+share, or above 1, one of the two is a placeholder: the one at 0.50, or else the lower."""
+
+SLICE = re.compile(r"(.+) MIG (\d)g\.\d+gb\b.*", re.IGNORECASE)
+"""A slice of a GPU (MIG): its name, and how many of its compute slices."""
+
+QUARTERED = ("nvidia-a30", "nvidia-rtx-pro-6000")
+SEVENTHS = ("nvidia-a100", "nvidia-h100", "nvidia-h200", "nvidia-b200", "nvidia-b300", "nvidia-gb")
+"""GPUs of four compute slices, whose memory is divided alike, and of seven:
+https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -19,13 +61,153 @@ def normalise(pages: Pages) -> Iterator[Part]:
     Raises:
         HwpricesError: a page was altered.
     """
-    types = read_gpu_types(pages)
-    yield Part("regions", region_rows(types))
-    yield Part("instance_types", instance_type_rows(types, accelerator_matcher("runpod")))
-    availability = availability_rows(types)
+    rows, match = VendorRows("runpod", "id"), accelerator_matcher("runpod")
+    types: dict[str, tuple[Page, list[dict[str, Any]]]] = {}
+    for page in pages.of(GPU_TYPES):
+        of_page: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        with pages.leave_out(page):
+            for item in items(pages.read_json(page)["data"], "gpuTypes"):
+                with rows.reading(page, item):
+                    if item not in of_page[text(item, "id")]:
+                        of_page[item["id"]].append(item)
+        # a later list replaces a type of an earlier one
+        types |= {name: (page, listed) for name, listed in of_page.items() if listed}
+    for _, (page, listed) in sorted(types.items()):
+        _read(listed, page, match, rows)
+    yield Part("regions", rows.table(Regions))
+    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
+    availability = rows.table(Availability)
     if availability.height:
         yield Part("availability", availability)
-    prices, components = read_prices(types)
-    yield Part("prices", prices.rows, refused=prices.refused, counts=prices.counts)
-    if components.height:
+    prices = rows.prices()
+    yield Part("prices", prices, refused=rows.refused(Prices), counts=rows.counts)
+    if (components := rows.table(PriceComponents)).height:
         yield Part("price_components", components)
+
+
+def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: VendorRows) -> None:
+    """Add the rows of one GPU type, which is listed once or more."""
+    machines = _machines(listed[0])
+    for cloud in TITLES:
+        rows.add(Regions, page, _region(cloud))
+        rates: defaultdict[str, dict[Decimal, list[str]]] = defaultdict(dict)
+        for item in listed:
+            with rows.reading(page, item, Prices, cloud):
+                for option, per_gpu, flags in _rates(item, cloud, rows):
+                    rates[option][per_gpu] = flags
+        if max(map(len, rates.values()), default=0) > 1:
+            for item in listed:
+                problem = f"listed {len(listed)} times at different prices"
+                rows.refuse(page, item, RefusedItemError("duplicate_key", problem), region=cloud)
+            continue
+        for option, by_price in rates.items():
+            for per_gpu, flags in by_price.items():
+                for count, name in machines:
+                    row = _price(listed[0]["id"], count, per_gpu)
+                    names = {"region": cloud, "instance_type": name, "purchase_option": option}
+                    rows.add(Prices, page, names | row | {"flags": flags})
+    with rows.reading(page, listed[0], InstanceTypes):
+        for count, name in machines:
+            rows.add(InstanceTypes, page, _machine(listed[0], count, match))
+            for cloud in TITLES:
+                offered = listed[0].get(f"{cloud}Cloud")
+                if isinstance(offered, bool):
+                    place = {"region": cloud, "instance_type": name, "offered": offered}
+                    rows.add(Availability, page, place)
+
+
+def _region(cloud: str) -> dict[str, Any]:
+    return {"region": cloud, "display_name": TITLES[cloud], "kind": "platform"}
+
+
+def _machines(item: dict[str, Any]) -> list[tuple[int, str]]:
+    """List the numbers of GPUs that are sold together, and what the machine is called."""
+    try:
+        most = whole(item, "maxGpuCount", MOST_GPUS) or 1
+    except RefusedItemError:
+        most = 1
+    return [(count, f"{count}x {item['id']}") for count in range(1, most + 1)]
+
+
+def _machine(item: dict[str, Any], count: int, match: Matcher) -> dict[str, Any]:
+    """Describe so many GPUs of a type, or slices of one, which are fractions of a whole GPU."""
+    name, memory = item["id"], number(item, "memoryInGb", LARGEST_MEMORY)
+    part = SLICE.fullmatch(name)
+    sheet = match(part[1] if part else name, "")
+    share, of_one = 1.0, float(memory) if memory else None
+    if part:
+        accelerator_id = sheet.accelerator_id if sheet else ""
+        is_quartered = accelerator_id.startswith(QUARTERED)
+        slices = 4 if is_quartered else 7 if accelerator_id.startswith(SEVENTHS) else 0
+        share = int(part[2]) / slices if slices else 0
+        of_one = of_one / share if of_one and is_quartered else None
+    return {
+        "instance_type": f"{count}x {name}",
+        "family": name,
+        **gpus(name, sheet, share * count or None, of_one),
+        "spec_source": "api",
+    }
+
+
+def _rates(
+    item: dict[str, Any], cloud: str, rows: VendorRows
+) -> Iterator[tuple[str, Decimal, list[str]]]:
+    """Yield option, rate of one GPU and flags; count what is left out.
+
+    Raises:
+        RefusedItemError: a price of the cloud cannot be read.
+    """
+    on_demand, spot = _listed(item, f"{cloud}Price"), _listed(item, f"{cloud}SpotPrice")
+    has_no_machine = item.get(f"{cloud}Cloud") is False
+    if has_no_machine or not on_demand:
+        rows.counts[f"out_of_scope:not_in_cloud={cloud}"] += 1
+    if has_no_machine:
+        return
+    flags = ["placeholder"] if on_demand and _is_placeholder(item, cloud, on_demand) else []
+    if on_demand:
+        yield "on_demand", on_demand, flags
+    if spot and on_demand and spot >= on_demand:
+        rows.counts["out_of_scope:spot=not_below_on_demand"] += 1
+    elif spot:
+        yield "spot", spot, flags
+
+
+def _listed(item: dict[str, Any], name: str) -> Decimal | None:
+    """Return a price; None where it is 0 or null, or where a list of others leaves it out."""
+    if name not in item and not any("price" in n.lower() for n in item.keys() - ON_DEMAND):
+        return None
+    return money(item, name, LARGEST_PRICE) or None
+
+
+def _is_placeholder(item: dict[str, Any], cloud: str, price: Decimal) -> bool:
+    """Tell whether the two clouds are too far apart, and this price is the wrong one."""
+    try:
+        other = _listed(item, f"{OTHER[cloud]}Price")
+    except RefusedItemError:
+        return False
+    if not other:
+        return False
+    secure, community = (price, other) if cloud == "secure" else (other, price)
+    if PLACEHOLDER_SHARE * secure <= community <= secure:
+        return False
+    if PLACEHOLDER in (price, other):
+        return price == PLACEHOLDER
+    return price < PLACEHOLDER_SHARE * other
+
+
+def _price(sku_id: str, count: int, per_gpu: Decimal) -> dict[str, Any]:
+    """Price a number of GPUs; of more than one, also say what the price is made of."""
+    part = {
+        "component": "gpu",
+        "quantity": Decimal(count),
+        "unit": "gpu",
+        "unit_price": per_gpu,
+        "sku_id": sku_id,
+    }
+    return {
+        "hourly": per_gpu * count,
+        "currency": "USD",
+        "basis": "listed" if count == 1 else "composed",
+        "sku_id": sku_id,
+        "parts": [part] if count > 1 else [],
+    }

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hwprices.landing.download import Downloaded
 from hwprices.landing.json_bodies import read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
@@ -12,14 +11,14 @@ from hwprices.storage.scratch import scratch_directory
 INVENTORY = "inventory"
 PRICE_LIST = "price_list"
 LISTS = {INVENTORY: "machines", PRICE_LIST: "lines"}
-"""The list that a page of each kind has; without it, it is none."""
+"""The list that a page of each kind has."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     """List the units: the inventory, and the price list of each region.
 
     Raises:
-        FetchError: the list of regions cannot be had.
+        FetchError: the list of regions is unavailable.
     """
     names = _region_names(context) if regions is None else regions
     price_lists = [Unit("toycloud", PRICE_LIST, name) for name in sorted(names)]
@@ -30,22 +29,16 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land the one page of a unit.
 
     Raises:
-        FetchError: it cannot be had.
+        FetchError: it is unavailable, or lacks its list.
     """
-    with scratch_directory() as folder:
-        body = _download(context, unit, Path(folder) / "page")
-        return [context.landing.land(unit, body, suffix="json")]
+    url = f"{context.settings.toycloud_url}/{unit.kind}"
+    params = {"region": unit.region} if unit.kind == PRICE_LIST else {}
+    listed = LISTS[unit.kind]
+    return [context.land_json(unit, url, lambda body: read_object(body, listed), params=params)]
 
 
 def _region_names(context: Context) -> list[str]:
+    url = f"{context.settings.toycloud_url}/{INVENTORY}"
     with scratch_directory() as folder:
-        body = _download(context, Unit("toycloud", INVENTORY), Path(folder) / "page")
+        body = context.http.download(url, Path(folder) / "page")
         return [region["name"] for region in read_object(body, "regions")["regions"]]
-
-
-def _download(context: Context, unit: Unit, path: Path) -> Downloaded:
-    url = f"{context.settings.toycloud_url}/{unit.kind}"
-    params = {"region": unit.region} if unit.kind == PRICE_LIST else {}
-    body = context.http.download(url, path, params=params)
-    read_object(body, LISTS[unit.kind])
-    return body

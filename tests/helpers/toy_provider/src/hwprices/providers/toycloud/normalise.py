@@ -1,127 +1,104 @@
-"""Read Toy Cloud's landed pages into tables. Knows no network and no clock."""
+"""Read Toy Cloud's landed pages into tables. Pure: no network, no clock."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.toycloud.fetch import INVENTORY, PRICE_LIST
-from hwprices.rows import frames, quarantine
-from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.origin import origin
-from hwprices.rows.prices import price_rows
-from hwprices.schemas.columns import Accelerators, Table
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
+from hwprices.rows.members import RefusedItemError, figure, items, money, text, whole
+from hwprices.rows.prices import LARGEST_PRICE
+from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
-from hwprices.specs.accelerator_names import Match, accelerator_matcher
+from hwprices.schemas.price import Prices
+from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PURCHASE_OPTIONS = {"payg": "on_demand", "spare": "spot"}
 """Toy Cloud's billing modes, and what this project calls them."""
 
-LINE = {"sku": pl.String, "machine": pl.String, "billing": pl.String, "usd": pl.String}
-"""Columns of a price list that are read, with their types. Money stays text until it is Decimal."""
+OTHER_PRODUCTS = ("volume", "address")
+"""Products that are no machines."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Read regions, instance_types, availability and prices.
+    """Yield regions, instance_types, availability and prices.
 
     Raises:
-        HwpricesError: a page was altered or is not JSON.
+        HwpricesError: a page was altered.
     """
+    rows, match = VendorRows("toycloud", "name"), accelerator_matcher("toycloud")
     for page in pages.of(INVENTORY):
-        yield from _inventory(pages.read_json(page), page)
+        with pages.leave_out(page):
+            content = pages.read_json(page)
+            for item in items(content, "regions"):
+                with rows.reading(page, item, Regions):
+                    rows.add(Regions, page, _region(item))
+            for item in items(content, "machines"):
+                with rows.reading(page, item, InstanceTypes):
+                    _add_machine(item, page, match, rows)
+    yield Part("regions", rows.table(Regions), refused=rows.refused(Regions))
+    yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
+    yield Part("availability", rows.table(Availability))
     for region in pages.regions(PRICE_LIST):
+        lines = VendorRows("toycloud", "sku")
         for page in pages.of(PRICE_LIST, region):
-            yield _prices(pages.read_json(page)["lines"], page, region)
+            with pages.leave_out(page):
+                for item in items(pages.read_json(page), "lines"):
+                    with lines.reading(page, item, Prices, region):
+                        _add_price(item, page, region, lines)
+        yield Part("prices", lines.prices(), region, lines.refused(Prices), lines.counts)
 
 
-def _inventory(content: Any, page: Page) -> Iterator[Part]:
-    machines = content["machines"]
-    yield Part("regions", _table([_region(r) for r in content["regions"]], Regions, page))
-    match = accelerator_matcher("toycloud")
-    yield Part("instance_types", _instance_types([_machine(m, match) for m in machines], page))
-    offers = [
-        {"region": region, "instance_type": m["name"], "offered": True}
-        for m in machines
-        for region in m["regions"]
-    ]
-    yield Part("availability", _table(offers, Availability, page))
-
-
-def _region(region: dict[str, Any]) -> dict[str, object]:
+def _region(item: dict[str, Any]) -> dict[str, Any]:
     return {
-        "region": region["name"],
-        "display_name": region["title"],
+        "region": text(item, "name"),
+        "display_name": text(item, "title"),
         "kind": "region",
-        "country": region["country"],
+        "country": text(item, "country"),
     }
 
 
-def _machine(machine: dict[str, Any], match: Callable[[str | None, str], Match | None]) -> Any:
-    accelerators = [_accelerator(machine, match)] if machine["gpu"] else []
-    return {
-        "instance_type": machine["name"],
-        "family": machine["name"].split("-")[0],
+def _add_machine(item: dict[str, Any], page: Page, match: Matcher, rows: VendorRows) -> None:
+    name = text(item, "name")
+    count = whole(item, "gpus")
+    sheet = match(text(item, "gpu"), name) if count else None
+    memory = sheet.memory_gib if sheet else None
+    row = {
+        "instance_type": name,
+        "family": name.split("-")[0],
         "arch": "x86_64",
-        "vcpus": machine["vcpus"],
-        "memory_gib": float(machine["memory_gib"]),
-        "accelerators": accelerators,
-        "accelerator_kind": "gpu" if accelerators else "none",
+        "vcpus": whole(item, "vcpus"),
+        "memory_gib": figure(item, "memory_gib"),
+        **(gpus(item["gpu"], sheet, float(count), memory) if count else NO_ACCELERATORS),
         "spec_source": "api",
-        "corrections": [],
     }
+    rows.add(InstanceTypes, page, row)
+    for region in items(item, "regions"):
+        offered = {"region": region, "instance_type": name, "offered": True}
+        rows.add(Availability, page, offered)
 
 
-def _accelerator(machine: dict[str, Any], match: Callable[[str | None, str], Match | None]) -> Any:
-    """Name the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
-    sheet = match(machine["gpu"], machine["name"])
-    return {
-        "accelerator_id": sheet.accelerator_id if sheet else None,
-        "vendor_name": machine["gpu"],
-        "count": float(machine["gpus"]),
-        "memory_gib": sheet.memory_gib if sheet else None,
+def _add_price(item: dict[str, Any], page: Page, region: str, rows: VendorRows) -> None:
+    """Add a price; count other products, and refuse what is not understood by its word."""
+    product = text(item, "product")
+    if product in OTHER_PRODUCTS:
+        rows.counts[f"out_of_scope:product={product}"] += 1
+        return
+    if product != "machine":
+        raise RefusedItemError("unknown_product", f"product is {product}", product)
+    billing = text(item, "billing")
+    if billing not in PURCHASE_OPTIONS:
+        raise RefusedItemError("unknown_price_type", f"billing is {billing}", billing)
+    hourly = money(item, "usd", LARGEST_PRICE)
+    if not hourly:
+        raise RefusedItemError("price_not_positive", f"usd is {hourly}")
+    row = {
+        "region": region,
+        "instance_type": text(item, "machine"),
+        "purchase_option": PURCHASE_OPTIONS[billing],
+        "hourly": hourly,
+        "currency": "USD",
+        "sku_id": text(item, "sku"),
     }
-
-
-def _instance_types(machines: list[dict[str, Any]], page: Page) -> pl.DataFrame:
-    rows = pl.DataFrame(machines, schema_overrides={"accelerators": Accelerators})
-    provider = pl.lit("toycloud").alias("provider")
-    complete = rows.lazy().with_columns(provider, *origin(page)).drop("source_url")
-    return frames.conform(complete.with_columns(accelerator_totals()), InstanceTypes).collect()
-
-
-def _table(rows: list[dict[str, object]], model: type[Table], page: Page) -> pl.DataFrame:
-    """Complete rows of a table: the provider and the page they come from, other columns null."""
-    provider = pl.lit("toycloud").alias("provider")
-    complete = pl.LazyFrame(rows).with_columns(provider, *origin(page)).drop("source_url")
-    return frames.conform(complete, model).collect()
-
-
-def _prices(lines: list[dict[str, Any]], page: Page, region: str) -> Part:
-    """Read one price list.
-
-    Products that are no machines are counted; unknown billing modes go to quarantine.
-    """
-    counts = Counter(
-        f"out_of_scope:product={line['product']}" for line in lines if line["product"] != "machine"
-    )
-    machines = [line for line in lines if line["product"] == "machine"]
-    frame = pl.LazyFrame([{name: line[name] for name in LINE} for line in machines], schema=LINE)
-    frame = frame.with_columns(pl.lit(region).alias("region"), *origin(page))
-    is_understood = pl.col("billing").is_in(list(PURCHASE_OPTIONS))
-    refused = quarantine.refused(
-        frame.filter(~is_understood).with_columns(pl.lit("toycloud").alias("provider")),
-        table="prices",
-        reason="unknown_price_type",
-        message=pl.format("billing is {}", "billing"),
-    )
-    rows = price_rows(
-        frame.filter(is_understood).rename({"machine": "instance_type", "sku": "sku_id"}),
-        provider="toycloud",
-        purchase_option=pl.col("billing").replace_strict(PURCHASE_OPTIONS),
-        currency="USD",
-        hourly=pl.col("usd").str.to_decimal(scale=10),
-    )
-    return Part("prices", rows, region, refused=refused.collect(), counts=counts)
+    rows.add(Prices, page, row)

@@ -1,1 +1,0 @@
-"""Oracle's public files: download them and check that they are lists."""

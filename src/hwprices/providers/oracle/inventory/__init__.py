@@ -1,1 +1,0 @@
-"""Machines of Oracle Cloud, and the one place where they are sold."""

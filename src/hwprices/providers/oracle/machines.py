@@ -1,0 +1,275 @@
+"""Read the cost estimator's shapes: the machines and the parts each is made of.
+
+A shape lists parts (``products``) with a quantity: OCPUs, GB of memory, decimal TB of NVMe. Of a
+machine with GPUs the one part is that of the GPU, listed as if it were OCPUs: its quantity is the
+OCPUs of the host, and the GPUs are in ``gpuQty``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages
+from hwprices.providers.oracle.fetch import BUNDLED, SHAPES
+from hwprices.providers.oracle.sheets import Series, Sheets
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
+from hwprices.rows.members import RefusedItemError, items, member, number, text
+from hwprices.rows.vendor_rows import VendorRows
+from hwprices.schemas.inventory import InstanceTypes
+
+QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
+"""Oracle's word for the quantity of a part → kind of component."""
+
+SHAPE_TYPES = ("vm", "bm")
+
+NO_MACHINES = ("container",)
+"""shapeType of shapes that are no machines."""
+
+FLEXIBLE = ".Flex"
+
+REMARK = re.compile(r"\s*\([^)]*\)")
+"""The estimator's remark on a shape. The compute API's name of "BM.GPU.GB200.4 (NVL72)" is without:
+https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm"""
+
+LARGEST_QUANTITY = 100_000
+"""Of anything in one machine. The largest has 8 TB of memory and 82 TB of disk."""
+
+LARGEST_GPU_GB = 1_000
+"""More memory than one GPU has; the largest of 2026 has 288."""
+
+GIB_PER_TB = 10**12 / 2**30
+"""Oracle sells NVMe disk by the decimal terabyte."""
+
+ARCHITECTURES = {"amd": "x86_64", "intel": "x86_64", "arm": "arm64"}
+"""The estimator's processorType → instruction set."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine type: a shape, or one size of a flexible shape.
+
+    ``parts`` is part number → kind of component by Oracle's word. ``quantities`` is kind of
+    component → how much the machine has; a kind that is not known is missing. ``gpus`` is 0 where
+    it has none.
+    """
+
+    name: str
+    shape: str
+    series: Series | None
+    processor: str | None
+    bare_metal: bool
+    preemptible: bool
+    parts: Mapping[str, str]
+    quantities: Mapping[str, Decimal]
+    gpus: int
+    gpu_memory_gib: float | None
+    page: Page
+
+    @property
+    def ocpus(self) -> Decimal | None:
+        """OCPUs, None where neither the shape nor the sheet says."""
+        return self.quantities.get("core")
+
+    @property
+    def arch(self) -> str | None:
+        """The instruction set.
+
+        The estimator calls hosts of A10 and A100 ``arm``, which they are not, so of a machine with
+        GPUs that the sheet does not list nothing is known.
+        """
+        if self.series is not None:
+            return self.series.arch
+        return None if self.gpus else ARCHITECTURES.get(self.processor or "")
+
+
+def read_machines(pages: Pages, sheets: Sheets, rows: VendorRows) -> list[Machine]:
+    """Read every shape of the run.
+
+    Raises:
+        UnreadablePageError: a page is not a list of shapes. Without shapes there are no prices.
+    """
+    machines: list[Machine] = []
+    for page in pages.of(SHAPES):
+        with pages.parsing(page):
+            for item in items(pages.read_json(page), "items"):
+                with rows.reading(page, item, InstanceTypes):
+                    if reason := _out_of_scope(item):
+                        rows.counts[reason] += 1
+                    else:
+                        machines += _machines(item, page, sheets)
+    return machines
+
+
+def _out_of_scope(item: Any) -> str | None:
+    """Say why a shape is left out: it is not sold, or no machine.
+
+    Raises:
+        RefusedItemError: it is of an unknown type.
+    """
+    status = text(item, "status")
+    if item.get("hidden"):
+        return "out_of_scope:hidden=true"
+    if status.upper() != "ACTIVE":
+        return f"out_of_scope:status={status}"
+    kind = _word(item, "shapeType")
+    if kind in NO_MACHINES:
+        return f"out_of_scope:shapeType={kind}"
+    if kind not in SHAPE_TYPES:
+        raise RefusedItemError("unknown_product", f"a shape of type {kind}", kind)
+    return None
+
+
+def _word(item: Mapping[str, Any], name: str) -> str:
+    return text(member(item, name), "value").lower()
+
+
+def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Machine]:
+    """Yield the machine of a shape, or the sizes of a flexible one.
+
+    Raises:
+        RefusedItemError: its parts contradict each other, or its sizes are not known.
+    """
+    shape = REMARK.sub("", text(item, "name")).strip()
+    parts = _parts(item)
+    count = int(_quantity(item, "gpuQty") or 0)
+    memory = _quantity(item, "gpuMemoryQty") if "gpuMemoryQty" in item else None
+
+    def machine(name: str, quantities: Mapping[str, Decimal]) -> Machine:
+        return Machine(
+            name=name,
+            shape=shape,
+            series=sheets.series_of(shape),
+            processor=str((item.get("processorType") or {}).get("value")).lower(),
+            bare_metal=_word(item, "shapeType") == "bm",
+            preemptible=item.get("allowPreemptible") is True,
+            parts=parts,
+            quantities=quantities,
+            gpus=count,
+            gpu_memory_gib=_memory_of_one(memory, count),
+            page=page,
+        )
+
+    if not shape.endswith(FLEXIBLE):
+        yield machine(shape, _listed_quantities(item, sheets.series_of(shape)))
+        return
+    sizes = sheets.sizes_of(shape)
+    if not sizes:
+        problem = f"the sizes of {shape} are not in oracle_sizes.csv"
+        raise RefusedItemError("no_size_name", problem, shape)
+    for size in sizes:
+        amounts = {"core": size.ocpus, "ram": size.memory_gib, "local_ssd": size.nvme_tb}
+        yield machine(size.name, {k: v for k, v in amounts.items() if v is not None})
+
+
+def _memory_of_one(memory: Decimal | None, count: int) -> float | None:
+    """Return the memory of one GPU; None where the figure may be of one GPU or of all.
+
+    It is of all in most shapes, and of one in those of MI355X and GB300.
+    """
+    if not memory or not count:
+        return None
+    return float(memory / count) if count == 1 or memory > LARGEST_GPU_GB else None
+
+
+def _parts(item: dict[str, Any]) -> dict[str, str]:
+    """Return kind of component by part number.
+
+    Raises:
+        RefusedItemError: a part number or a kind comes twice, and which quantity holds is not
+            known; or a kind is unknown.
+    """
+    products = items(item, "products")
+    kinds = [_word(part, "type") for part in products]
+    numbers = [text(part, "partNumber") for part in products]
+    for listed in (numbers, kinds):
+        if twice := [name for name, count in Counter(listed).items() if count > 1]:
+            raise RefusedItemError("repeated_part", f"lists {', '.join(twice)} twice")
+    if unknown := [kind for kind in kinds if kind not in QUANTITY_KINDS]:
+        raise RefusedItemError("unknown_product", f"has a part of type {unknown[0]}", unknown[0])
+    return {name: QUANTITY_KINDS[kind] for name, kind in zip(numbers, kinds, strict=True)}
+
+
+def _listed_quantities(item: dict[str, Any], series: Series | None) -> dict[str, Decimal]:
+    """Return how much of each part a shape of one size has; the sheet has what it leaves out."""
+    listed = {QUANTITY_KINDS[_word(p, "type")]: _quantity(p, "qty") for p in item["products"]}
+    memory = _quantity(item, "bundleMemoryQty") if "bundleMemoryQty" in item else None
+    listed.setdefault("ram", memory)
+    if series is not None:
+        listed = {
+            **listed,
+            "core": listed.get("core") or series.ocpus,
+            "ram": listed["ram"] or series.memory_gb,
+        }
+    return {kind: amount for kind, amount in listed.items() if amount is not None}
+
+
+def _quantity(item: Mapping[str, Any], name: str) -> Decimal | None:
+    amount = number(item, name, LARGEST_QUANTITY)
+    if amount == 0:
+        raise RefusedItemError("impossible_figure", f"{name} is 0")
+    return amount
+
+
+def instance_type_row(machine: Machine, gpu_name: str | None, sheets: Sheets) -> dict[str, Any]:
+    """Make the row of a machine. ``gpu_name``: the GPU that its part is."""
+    series = machine.series
+    memory = machine.quantities.get("ram")
+    is_bundled = machine.page.params.get("source") == BUNDLED
+    return {
+        "instance_type": machine.name,
+        "family": machine.shape,
+        "series": series.name if series else None,
+        "status": series.status if series else None,
+        "arch": machine.arch,
+        "cpu_vendor": series.cpu_vendor if series else None,
+        "cpu_models": (list(series.cpu_models) or None) if series else None,
+        **_cpu_columns(machine),
+        "memory_gib": None if memory is None else float(memory),
+        "bare_metal": machine.bare_metal,
+        **_accelerator_columns(machine, gpu_name, sheets),
+        **_disk_columns(machine),
+        "spec_source": "bundled" if is_bundled else "api",
+    }
+
+
+def _cpu_columns(machine: Machine) -> dict[str, Any]:
+    """Return vCPUs, cores and threads.
+
+    One OCPU is 2 vCPUs of x86 or AmpereOne and 1 of Ampere Altra or Grace; of an Arm machine that
+    the sheet does not list it is not known.
+    """
+    if machine.ocpus is None:
+        return {"vcpus": None, "physical_cores": None, "threads_per_core": None}
+    if machine.series is not None:
+        vcpus = int(machine.ocpus * machine.series.vcpus_per_ocpu)
+        threads = machine.series.threads_per_core
+        return {"vcpus": vcpus, "physical_cores": vcpus // threads, "threads_per_core": threads}
+    cores = int(machine.ocpus) if machine.arch == "x86_64" else None
+    return {
+        "vcpus": 2 * cores if cores else None,
+        "physical_cores": cores,
+        "threads_per_core": 2 if cores else None,
+    }
+
+
+def _accelerator_columns(
+    machine: Machine, gpu_name: str | None, sheets: Sheets
+) -> Mapping[str, Any]:
+    """Name the GPU by the part that the machine is billed by."""
+    if not machine.gpus:
+        return NO_ACCELERATORS
+    match = sheets.match_accelerator(gpu_name, machine.shape)
+    memory = (match.memory_gib if match else None) or machine.gpu_memory_gib
+    return gpus(gpu_name, match, float(machine.gpus), memory)
+
+
+def _disk_columns(machine: Machine) -> dict[str, Any]:
+    """Return the local disk that is sold as a part; disks that come with GPUs are not listed."""
+    terabytes = machine.quantities.get("local_ssd")
+    if terabytes is None:
+        return {"local_disk_gib": None, "local_disk_kind": None}
+    return {"local_disk_gib": float(terabytes) * GIB_PER_TB, "local_disk_kind": "nvme_ssd"}

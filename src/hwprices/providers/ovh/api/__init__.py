@@ -1,1 +1,0 @@
-"""OVHcloud's API without an account: the order catalog."""

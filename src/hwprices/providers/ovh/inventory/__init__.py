@@ -1,1 +1,0 @@
-"""Machines of OVHcloud, and the kinds of zones they are sold in."""

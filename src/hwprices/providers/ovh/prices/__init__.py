@@ -1,1 +1,0 @@
-"""Hourly prices of OVHcloud's plans."""

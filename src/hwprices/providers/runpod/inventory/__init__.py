@@ -1,1 +1,0 @@
-"""Read what machines RunPod has."""

@@ -1,1 +1,0 @@
-"""Read RunPod's prices."""

@@ -1,1 +1,0 @@
-"""Ask Scaleway."""

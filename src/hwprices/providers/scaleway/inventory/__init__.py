@@ -1,1 +1,0 @@
-"""Read what machines Scaleway has, and where."""

@@ -1,1 +1,0 @@
-"""Read Scaleway's prices."""
