@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ENTRIES = {"G": 25, "A": 22, "Z": 10, "O": 11, "S": 12, "R": 4}
+ENTRIES = {"G": 25, "A": 22, "Z": 10, "O": 12, "S": 12, "R": 4}
 PARTS = ("Wrong", "Right", "Why", "Test")
 
 

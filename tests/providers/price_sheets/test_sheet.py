@@ -121,7 +121,7 @@ def test_a_line_that_is_not_understood_is_refused(
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        ({}, "has several lines"),
+        ({"price": "$1.00"}, "has several lines"),
         ({"purchase_option": "spot"}, "the id na/hgx-h100/on_demand"),
         ({"id": "eu", "region": "europe", "vcpus": "64"}, "describe different machines"),
     ],
@@ -132,6 +132,38 @@ def test_lines_that_contradict_each_other_are_both_refused(
     read = sheet({}, second)
     assert read.lines == ()
     assert [words in str(problem) for problem in read.problems] == [True, True]
+
+
+def test_a_line_that_comes_twice_is_one_price() -> None:
+    read = sheet({}, {})
+    assert (len(read.lines), read.problems) == (1, ())
+
+
+def test_o12_a_line_at_zero_leaves_the_price_of_another_line() -> None:
+    read = sheet({"price": "$0.00", "id": "zero"}, {})
+    assert [str(line.price) for line in read.lines] == ["49.24"]
+    assert [problem.reason for problem in read.problems] == ["duplicate_key"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "word"),
+    [
+        ({"unit": "cycle"}, "unknown_unit", "cycle"),
+        ({"purchase_option": "flash"}, "unknown_price_type", "flash"),
+        ({"price": "$49.24", "currency": "XQU"}, "unknown_currency", "XQU"),
+    ],
+)
+def test_o12_a_word_that_is_not_known_is_named(
+    change: dict[str, str], reason: str, word: str
+) -> None:
+    read = sheet({}, {"id": "new", "region": "europe", **change})
+    assert len(read.lines) == 1
+    assert [(problem.reason, problem.word) for problem in read.problems] == [(reason, word)]
+
+
+@pytest.mark.parametrize("unit", ["machines", "Machine"])
+def test_o12_a_unit_in_another_spelling_is_the_unit(unit: str) -> None:
+    assert sheet({"unit": unit}).lines[0].unit == "machine"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[Line]]:
 def _prices(lines: Iterable[Line]) -> dict[Key, str]:
     """Write each price with its unit, or the reason why there is none."""
     return {
-        line.key: str(line.price_reason)
+        line.key[:3]: str(line.price_reason)
         if line.price is None
         else f"{line.price} {line.currency} per {line.unit}"
         for line in lines

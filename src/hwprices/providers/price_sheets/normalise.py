@@ -188,7 +188,7 @@ def _prices(sheets: Sequence[tuple[Page, Sheet]]) -> pl.DataFrame:
 def _components(rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
     """Write the price of a GPU and their number behind each composed price."""
     composed = rows.filter(pl.col("basis") == "composed")
-    key = ["region", "instance_type", "purchase_option"]
+    key = ["region", "instance_type", "purchase_option", "currency"]
     rates = prices.select(*key, "gpus", unit_price="per_gpu").unique(key)
     parts = composed.join(rates, on=key, how="left").with_columns(
         component=pl.lit("gpu"), unit=pl.lit("gpu"), quantity="gpus"
@@ -211,5 +211,9 @@ def _refused_row(problem: Problem, page: Page, provider: str) -> pl.DataFrame:
     cells = pl.LazyFrame([{**problem.cells, "line": problem.number}])
     frame = cells.with_columns(pl.lit(provider).alias("provider"), *origin(page))
     return quarantine.refused(
-        frame, table="prices", reason=problem.reason, message=str(problem)
+        frame,
+        table="prices",
+        reason=problem.reason,
+        message=str(problem),
+        word=None if problem.word is None else pl.lit(problem.word),
     ).collect()

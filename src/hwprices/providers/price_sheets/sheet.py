@@ -8,7 +8,7 @@ import csv
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import TypeVar
@@ -100,9 +100,9 @@ class Line:
     source_url: str
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What the price is of. A sheet has each once."""
-        return self.region, self.instance_type, self.purchase_option
+        return self.region, self.instance_type, self.purchase_option, self.currency
 
     @property
     def machine(self) -> tuple[object, ...]:
@@ -120,12 +120,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a line is refused: a code of the quarantine table, and a sentence."""
+    """Why a line is refused: a code of the quarantine table, and a sentence.
+
+    ``word``: a cell that is not known yet; None where a line of a known kind is broken.
+    """
 
     number: int
     reason: str
     message: str
     cells: Mapping[str, str]
+    word: str | None = None
 
     def __str__(self) -> str:
         """Name the line and what is wrong with it."""
@@ -142,11 +146,12 @@ class Sheet:
 
 
 class _RefusedLine(Exception):
-    """A line cannot be published: the reason's code, and a sentence."""
+    """A line cannot be published: the reason's code, a sentence, and the word not known yet."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, word: str | None = None) -> None:
         super().__init__(message)
         self.reason = reason
+        self.word = word or None
 
 
 def parse(content: bytes) -> Sheet:
@@ -169,7 +174,8 @@ def parse(content: bytes) -> Sheet:
         try:
             lines.append(_line(number, row, cells))
         except _RefusedLine as refused:
-            problems.append(Problem(number, refused.reason, str(refused), cells))
+            problems.append(Problem(number, refused.reason, str(refused), cells, refused.word))
+    lines = list({replace(line, number=0): line for line in reversed(lines)}.values())[::-1]
     repeated = _repeated(lines)
     problems += [
         Problem(line.number, "duplicate_key", message, {"id": line.id})
@@ -206,7 +212,7 @@ def _line(number: int, row: list[str], cells: Mapping[str, str]) -> Line:
         instance_type=_identifier(cells, "instance_type", "no_instance_type", NAME),
         page_label=_needed(cells, "page_label", "no_instance_type"),
         form_factor=_one_of(cells, "form_factor", FORM_FACTORS, "unreadable_line"),
-        unit=_one_of(cells, "unit", UNITS, "unknown_unit"),
+        unit=_unit(cells),
         gpus=_gpus(cells),
         gpu_memory_gb=_figure(cells, "gpu_memory_gb", NUMBER, float),
         vcpus=_figure(cells, "vcpus", WHOLE, int),
@@ -246,10 +252,20 @@ def _price(cells: Mapping[str, str]) -> tuple[Decimal | None, str | None]:
     if not CURRENCY.fullmatch(cells["currency"]):
         raise _RefusedLine("no_currency", f"currency {cells['currency']!r} is no ISO 4217 code")
     if SIGNS.get(match[1], cells["currency"]) != cells["currency"]:
-        raise _RefusedLine("no_currency", f"{printed!r} is not in {cells['currency']}")
-    if match[3] == PER_GPU and cells["unit"] != "gpu":
+        currency = cells["currency"]
+        message = f"{printed!r} is not in {currency}"
+        if currency in SIGNS.values():
+            raise _RefusedLine("no_currency", message)
+        raise _RefusedLine("unknown_currency", message, currency)
+    if match[3] == PER_GPU and _unit(cells) != "gpu":
         raise _RefusedLine("unknown_unit", f"{printed!r} is per GPU, and unit says otherwise")
     return Decimal(match[2]), None
+
+
+def _unit(cells: Mapping[str, str]) -> str:
+    """Read the unit, which may be in the plural."""
+    singular = {**cells, "unit": cells["unit"].lower().removesuffix("s")}
+    return _one_of(singular, "unit", UNITS, "unknown_unit")
 
 
 def _gpus(cells: Mapping[str, str]) -> int | None:
@@ -259,7 +275,7 @@ def _gpus(cells: Mapping[str, str]) -> int | None:
             "unreadable_line", f"gpus {cells['gpus']!r} has a footnote: write the number before ^"
         )
     gpus = _figure(cells, "gpus", WHOLE, int)
-    if gpus is None and cells["unit"] == "machine":
+    if gpus is None and _unit(cells) == "machine":
         raise _RefusedLine("unreadable_line", "a price for a machine, and gpus is empty")
     return gpus
 
@@ -281,10 +297,12 @@ def _identifier(
 
 
 def _one_of(cells: Mapping[str, str], column: str, values: Iterable[str], reason: str) -> str:
-    if cells[column] not in values:
+    value = cells[column].lower()
+    if value not in values:
         choice = ", ".join(value for value in values if value)
-        raise _RefusedLine(reason, f"{column} {cells[column]!r} is none of {choice}")
-    return cells[column]
+        message = f"{column} {cells[column]!r} is none of {choice}"
+        raise _RefusedLine(reason, message, cells[column])
+    return value
 
 
 def _figure(
@@ -310,10 +328,17 @@ def _repeated(lines: Iterable[Line]) -> dict[Line, str]:
     """Return the lines that say the same thing as another, or disagree with it, and which."""
     by_machine: defaultdict[str, set[tuple[object, ...]]] = defaultdict(set)
     lines = list(lines)
+    zeros = [line for line in lines if line.price_reason == "listed_at_zero"]
+    lines = [line for line in lines if line not in zeros]
+    priced = {line.key for line in lines}
     for line in lines:
         by_machine[line.instance_type].add(line.machine)
     keys, ids = Counter(line.key for line in lines), Counter(line.id for line in lines)
-    messages: dict[Line, str] = {}
+    messages = {
+        line: f"{' / '.join(line.key)} has a price on another line"
+        for line in zeros
+        if line.key in priced
+    }
     for line in lines:
         if keys[line.key] > 1:
             messages[line] = f"{' / '.join(line.key)} has several lines"
