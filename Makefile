@@ -17,8 +17,7 @@ OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history
 PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
-GENERATORS := data_dictionary cli_reference questions calibration spec_crosscheck others_crosscheck \
-              providers_table
+GENERATORS := data_dictionary cli_reference questions calibration crosschecks providers_table
 
 .PHONY: help run live test test-fast check bench bench-check serve docs lock clean
 
