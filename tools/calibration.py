@@ -390,40 +390,17 @@ def build() -> Fitted:
     return Fitted(efficiencies, utilisations_sheet(speeds), errors, answers)
 
 
-def table(fitted: Fitted) -> str:
-    """Write the tables of docs/method.md."""
+def table(errors: pl.DataFrame) -> str:
+    """Write the table of docs/method.md."""
     lines = [
         "| basis | the answer rests on | kind | measurements | median error | 90th percentile |",
         "|---|---|---|---|---|---|",
     ]
-    for row in fitted.errors.iter_rows(named=True):
+    for row in errors.iter_rows(named=True):
         bases = CPU_BASES if row["kind"].startswith("cpu_") else BASES
         lines.append(
             f"| {row['basis']} | {bases[row['basis']]} | {NAMES[row['kind']]} |"
             f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
-        )
-    lines += [
-        "",
-        "| family | compute | bandwidth | bandwidth, one user | filled machines measured |"
-        " one user measured | accelerators |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in fitted.efficiencies.iter_rows(named=True):
-        shares = [row["bandwidth"], row["single_user_bandwidth"]]
-        cells = " | ".join("" if share is None else f"{share:.2f}" for share in shares)
-        lines.append(
-            f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['serving_measurements']} |"
-            f" {row['single_user_measurements']} | {row['devices']} |"
-        )
-    lines += [
-        "",
-        "| accelerator | trained in | MFU of dense models | trainings |",
-        "|---|---|---|---|",
-    ]
-    for row in fitted.utilisations.iter_rows(named=True):
-        lines.append(
-            f"| {row['accelerator_id']} | {row['precision']} | {row['mfu']:.0%} |"
-            f" {row['measurements']} |"
         )
     return "\n".join(lines)
 
@@ -474,7 +451,7 @@ def plot(answers: list[tuple[Point, float]]) -> str:
 
 
 def with_table(text: str, written: str) -> str:
-    """Put the tables between the marks of docs/method.md."""
+    """Put the table between the marks of docs/method.md."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"
@@ -491,7 +468,7 @@ def main(arguments: list[str]) -> int:
     """Write or check every file; returns the exit status."""
     fitted = build()
     modelled = [pair for of_kind in fitted.answers.values() for pair in of_kind["modelled"]]
-    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted))
+    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted.errors))
     files = {
         SHEETS / "efficiencies.csv": csv_text(fitted.efficiencies),
         SHEETS / "utilisations.csv": csv_text(fitted.utilisations),
