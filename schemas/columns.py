@@ -172,7 +172,7 @@ def continent() -> Any:
 
 
 def display_name() -> Any:
-    return column("Name of the region for people.", focus="RegionName", nullable=True)
+    return column("Display name of the region.", focus="RegionName", nullable=True)
 
 
 def parent_region() -> Any:

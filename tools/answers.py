@@ -164,8 +164,8 @@ QUESTIONS = [
     ask(
         "What does an H100 cost, by the hour and by the year?",
         'device "H100 SXM"',
-        "The cheapest on-demand price of one GPU in a data center, the lowest that private people"
-        " ask, and the cheapest way to have it for a year, commitments included.",
+        "The cheapest on-demand price of one GPU in a data center and at a community host,"
+        " and the cheapest price per hour for a year, commitments included.",
         "USD/h ",
         "USD/year",
         "prices of",
@@ -289,7 +289,7 @@ QUESTIONS = [
     ask(
         "Llama 3.1 405B?",
         "recommend --model llama-3.1-405b --where cloud --top 3",
-        "A million tokens stand for 14 million tokens of prompts: 9,428 in for 684 out.",
+        "A million tokens need 14 million tokens of prompts: 9,428 in for 684 out.",
     ),
     ask(
         "In 16 bits, over two machines if need be?",
@@ -327,7 +327,7 @@ QUESTIONS = [
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend --model llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud --country US --top 3",
-        "3,000 tokens/s are asked for: as many machines as reach them are counted, and their price"
+        "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
         " is divided by these tokens, not by those that they could do.",
     ),
     ask(

@@ -305,7 +305,7 @@ def _nearest_cell(grid: Grid, wanted: Efficiency) -> Efficiency:
 
 
 def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
-    """List how far each system is from the one that stands for its accelerator and benchmark."""
+    """List how far each system is from the one that represents its accelerator and benchmark."""
     spreads: dict[str, list[float]] = {"serving": [], "single_user": []}
     for chosen in measurements(benchmarks):
         if chosen.kind == "prompt":
@@ -393,7 +393,7 @@ def build() -> Fitted:
 def table(errors: pl.DataFrame) -> str:
     """Write the table of docs/method.md."""
     lines = [
-        "| basis | the answer rests on | kind | measurements | median error | 90th percentile |",
+        "| basis | evidence | kind | measurements | median error | 90th percentile |",
         "|---|---|---|---|---|---|",
     ]
     for row in errors.iter_rows(named=True):

@@ -1,4 +1,4 @@
-"""Write docs/devices.md: what is known of 40 devices that people ask for, question by question.
+"""Write docs/devices.md: what is known about 40 devices, question by question.
 
 ``python -m tools.devices ROOT`` queries the release below ROOT, by default ``data``. ``make docs``
 calls it after ``make run``. The page is not in git.
@@ -21,8 +21,8 @@ INTRODUCTION = """# Devices
 What `hwprices device` answers about 40 devices, question by question. Written from the bundled
 sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample and of
 its days, of one device (of the whole machine for the last three). A cell without a figure says why.
-Prices of a data center and of private people (RunPod's Community Cloud) are apart: the second is
-the lowest that any of them asked for, and whether one is free is not known.
+Prices of data centers and of community hosts (RunPod's Community Cloud) are separate: the second is
+the lowest offer, and its availability is unknown.
 """
 
 DEVICES = {
@@ -148,7 +148,7 @@ def tokens(row: Row) -> str:
 
 
 def not_rented(row: Row) -> str:
-    """Say why there is no price of an hour in a data center."""
+    """Explain a missing hourly price in a data center."""
     if not row["providers"]:
         return "no cloud here rents it"
     native = [cloud["currency"] for cloud in row["where_sold"] if cloud["on_demand_per_hour"]]
@@ -157,7 +157,7 @@ def not_rented(row: Row) -> str:
 
 
 def no_tokens(row: Row) -> str:
-    """Say why there is no price of a token."""
+    """Explain a missing price per token."""
     offline = any(m["scenario"] == "Offline" for m in row["measured"])
     if offline:
         return not_rented(row)
@@ -165,7 +165,7 @@ def no_tokens(row: Row) -> str:
 
 
 def no_emissions(row: Row) -> str:
-    """Say why there are no emissions of an hour."""
+    """Explain missing hourly emissions."""
     if not row["providers"]:
         return "depends on your grid: --grid" if row["power_w"] else "no power is published"
     return "no power is published" if row["power_w"] is None else "no figure in the sample"
@@ -186,7 +186,7 @@ def purchase(row: Row) -> str:
 
 
 def not_sold(row: Row) -> str:
-    """Say why there is no price of buying one."""
+    """Explain a missing purchase price."""
     return "rented only" if row["sold_locally"] is False else "no price is known"
 
 
@@ -213,7 +213,7 @@ PARTS = {
     "What it costs": [
         Question("USD/h", lambda row: usd_or(row, "on_demand_usd_per_hour"), not_rented),
         Question(
-            "USD/h, private people",
+            "USD/h, community host",
             lambda row: usd_or(row, "private_host_usd_per_hour"),
             always("none here"),
         ),

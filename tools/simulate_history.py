@@ -187,7 +187,7 @@ def _row(made: Record, count: int, seconds: float) -> str:
 
 
 def main() -> None:
-    """Run the simulation that is asked for."""
+    """Run the requested simulation."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("root")
     parser.add_argument("--spot", type=float, default=0.0, help="share of the spot quotes")

@@ -34,7 +34,7 @@ RATIOS = [
     ("fp4_is_twice_fp8", "fp4", "fp8", 2.0),
 ]
 """Rule, numerator, denominator, expected ratio. Halving the width doubles the rate of a matrix
-unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with
+unit. The bf16 rules apply without an fp16 rate. Devices that break a rule are listed, with
 the reason, in ratio_exceptions.csv."""
 
 EXACT = 0.001

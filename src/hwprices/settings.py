@@ -30,7 +30,7 @@ def is_loopback(url: str) -> bool:
 def _check_endpoint(url: str) -> str:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # one that is no number or out of range raises when it is read
+        _ = parts.port  # one that is not a number or out of range raises when it is read
     except ValueError:  # its text may repeat a secret
         raise ValueError("it is no URL, or its port is not from 0 to 65535") from None
     if parts.username or parts.password:
@@ -193,7 +193,7 @@ ONLY_WITH = "only_with"
 def own_endpoints(settings: Settings) -> list[str]:
     """List the URLs of a provider's own that these settings lead to, in the order of its class.
 
-    One that is asked only with another setting (ONLY_WITH) is left out where that is not given.
+    One that is required only with another setting (ONLY_WITH) is left out where that is not given.
     """
     return [
         str(getattr(settings, name))

@@ -56,7 +56,7 @@ CUSTOM = "a custom machine: `quote_custom_machine` prices those"
 SLICE = 'below one GPU the SKU "1/8 vGPU" is billed (G15); the other adds up a share of all parts'
 NOT_SOLD = "a3-highgpu below 8 GPUs is not sold on demand"
 SUSTAINED = "no commitment is sold; the other has the sustained-use price"
-PREMIUM = "the other has M2's premium with the sustained-use discount, which is no commitment"
+PREMIUM = "the other has M2's premium with the sustained-use discount, not a commitment"
 
 
 @dataclass(frozen=True)
