@@ -100,7 +100,7 @@ def list_column(description: str, values: Vocabulary) -> Any:
 
 
 def elements_declared(name: str, values: Vocabulary) -> pl.Expr:
-    """Tell whether each element of a list column is declared.
+    """Check whether each element of a list column is declared.
 
     A null list passes here: the column's own check refuses it.
     """

@@ -55,7 +55,7 @@ def ask(question: str, command: str, why: Why, *lines: str) -> Question:
 
 
 def device_of(answers: Answers, name: str) -> dict[str, Any]:
-    """Give the answer of ``hwprices device``."""
+    """Return the answer of ``hwprices device``."""
     rows: list[dict[str, Any]] = answers(f"device {shlex.quote(name)}")
     return rows[0]
 
@@ -83,14 +83,14 @@ def efficiency_of_dgx(answers: Answers) -> str:
 
 
 def prices_of_4090(answers: Answers) -> str:
-    """Tell the card's price from that of the machine."""
+    """Compare the price of the card with that of the machine."""
     row = device_of(answers, "RTX 4090")
     launch, share = float(row["launch_price_usd"]), float(row["machine_share_usd"])
     return f"The card was {launch:,.0f} USD at launch; {share:,.0f} is a whole PC with one."
 
 
 def image_on_l4(answers: Answers) -> str:
-    """Give the measured rate and the price behind that of an image."""
+    """Return the measured rate and the price behind that of an image."""
     row = device_of(answers, "L4")
     (rate,) = [
         one["per_accelerator"]
@@ -102,7 +102,7 @@ def image_on_l4(answers: Answers) -> str:
 
 
 def cost_of_lora(answers: Answers) -> str:
-    """Give the range of what the shown machines cost."""
+    """Return the range of what the shown machines cost."""
     costs = [
         float(row["usd"])
         for row in answers("recommend --model 7B --workload lora --top 3 --where cloud")
@@ -119,7 +119,7 @@ LORA_AS_MEASURED = (
 
 
 def measured_lora(answers: Answers) -> str:
-    """Say how many minutes the tokens that are assumed take at the speed of eight B200."""
+    """Return how many minutes the tokens that are assumed take at the speed of eight B200."""
     rows = answers(LORA_AS_MEASURED)
     (hours,) = [row["hours"] for row in rows if row["machine"] == "p6-b200.48xlarge"]
     return (
@@ -129,7 +129,7 @@ def measured_lora(answers: Answers) -> str:
 
 
 def of_cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, float]:
-    """Give a figure of the first machine without accelerators, and of the first with one."""
+    """Return a figure of the first machine without accelerators, and of the first with one."""
     cpu, gpu = (
         float(answers(f"{command} --machines {kind}")[0][figure])
         for kind in ("cpus", "accelerators")
@@ -442,7 +442,7 @@ def _shown(question: Question, lines: list[str]) -> list[str]:
 
 
 def _has(line: str, words: str) -> bool:
-    """Tell whether a line begins with words, or continues an answer with them."""
+    """Check whether a line begins with words, or continues an answer with them."""
     return f"{line} ".startswith(words) or line.strip().startswith(words)
 
 

@@ -77,13 +77,13 @@ class Point:
         return model_shape(self.measurement.workload.model_id).active_expert_share < 1
 
     def error(self, fitted: Calibration) -> float | None:
-        """Give the natural logarithm of predicted over measured."""
+        """Return the natural logarithm of predicted over measured."""
         value = roofline.predicted(self.measurement, self.device, self.usable_bytes, fitted)
         return None if not value else math.log(value / self.measurement.per_device)
 
 
 def usable_memory(row: dict[str, object]) -> float:
-    """Give the usable bytes of one accelerator of the sheet."""
+    """Return the usable bytes of one accelerator of the sheet."""
     share = USABLE_UNIFIED if row["kind"] == "soc" else USABLE
     return float(str(row["memory_gb"])) * 2**30 * share
 
@@ -109,7 +109,7 @@ class Grid:
         self._errors: dict[tuple[int, float], list[float | None]] = {}
 
     def errors(self, index: int, experts: float) -> list[float | None]:
-        """Give the errors of one point, cell by cell."""
+        """Return the errors of one point, cell by cell."""
         share = experts if self.points[index].has_experts else 1.0
         if (index, share) not in self._errors:
             self._errors[index, share] = [
@@ -190,7 +190,7 @@ def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
 
 
 def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
-    """Give the efficiency of a family that nobody measured: the lowest of the others.
+    """Return the efficiency of a family that nobody measured: the lowest of the others.
 
     So a device that nobody measured does not go before one that was. A family of which one
     accelerator was measured says too little to count: a card in a Raspberry Pi reached a third of
@@ -351,7 +351,7 @@ def errors_sheet(
 
 
 def _quantiles(values: list[float]) -> tuple[float, float]:
-    """Give the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
+    """Return the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
     if len(values) < 3:
         return 0.1, 0.2
     ordered = sorted(values)

@@ -92,7 +92,7 @@ class Question:
 
 
 def always(reason: str) -> Callable[[Row], str]:
-    """Give the same reason for every device."""
+    """Return the same reason for every device."""
     return lambda row: reason
 
 
@@ -109,7 +109,7 @@ def formats(row: Row) -> str:
 
 
 def rates(row: Row) -> str:
-    """Give the rates of 16 and 8 bits, or the first that are published."""
+    """Return the rates of 16 and 8 bits, or the first that are published."""
     by_format = {
         rate["dtype"]: f"{rate['rate']:,.4g} {rate['dtype']}" for rate in row["dense_rates"]
     }
@@ -118,7 +118,7 @@ def rates(row: Row) -> str:
 
 
 def measured(row: Row, *, training: bool) -> str:
-    """Give a measured language model, or a measured training."""
+    """Return a measured language model, or a measured training."""
     results = [m for m in row["measured"] if (m["scenario"] == "training") == training]
     if not training:
         results = [
@@ -136,7 +136,7 @@ def measured(row: Row, *, training: bool) -> str:
 
 
 def tokens(row: Row) -> str:
-    """Give the price of a million tokens of a measured model, and the lengths it is for."""
+    """Return the price of a million tokens of a measured model, and the lengths it is for."""
     prices = sorted(row["usd_per_million_tokens"], key=lambda price: "llama" not in price["model"])
     if not prices:
         return ""
@@ -191,7 +191,7 @@ def not_sold(row: Row) -> str:
 
 
 def not_measured(row: Row) -> str:
-    """Say why no language model is measured, and what a version of the device reached."""
+    """Return why no language model is measured, and what a version of the device reached."""
     if row["device_id"] in HOSTED:
         return "published of hosted services alone"
     twin = row.get("twin")

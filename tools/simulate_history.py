@@ -151,7 +151,7 @@ def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
 
 
 def moved(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
-    """Let a share of the prices move once more."""
+    """Change a share of the prices once more."""
     rows = past.filter(pl.col("valid_to").is_null()).rename({"observed_last": "observed_at"})
     rows = rows.select(base.prices.collect_schema().names())
     chosen = np.random.default_rng(SEED + 1).random(rows.height) < plan.share

@@ -90,7 +90,7 @@ def _speed(row: dict[str, Any], accelerator: dict[str, Any]) -> TrainingSpeed:
 
 
 def utilisations(speeds: Iterable[TrainingSpeed]) -> dict[Key, tuple[float, int]]:
-    """Give the middle MFU of dense models, and the number of trainings.
+    """Return the middle MFU of dense models, and the number of trainings.
 
     From FEWEST trainings on, of which one is of a dense model.
     """

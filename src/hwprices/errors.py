@@ -51,7 +51,7 @@ WRITE_REMEDIES = {
 
 
 def cannot_write(path: Path, cause: object) -> HwpricesError:
-    """Say that a file cannot be written, and why: the first line of the cause, and what to do."""
+    """Make the error of a file that cannot be written: first line of the cause and remedy."""
     reason = (cause.strerror or cause) if isinstance(cause, OSError) else cause
     first = str(reason).strip().split("\n")[0]
     remedies = (text for kind, text in WRITE_REMEDIES.items() if isinstance(cause, kind))

@@ -23,7 +23,7 @@ OBJECT_STORES = ("s3://", "gs://", "az://")
 
 
 def is_loopback(url: str) -> bool:
-    """Say whether the URL's host is this machine."""
+    """Check whether the URL's host is this machine."""
     return (urlsplit(url).hostname or "") in LOOPBACK
 
 
@@ -179,7 +179,7 @@ def extend(settings: Settings, model: type[S]) -> S:
 
 
 def variable(model: type[Settings], name: str) -> str:
-    """Name the environment variable of a setting."""
+    """Return the environment variable of a setting."""
     alias = model.model_fields[name].validation_alias
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])

@@ -186,7 +186,7 @@ TIER_1 = "`-tier1`: faster networking, an option of a machine, not a type"
 
 
 def explain(name: str, other: Mapping[str, Decimal], parts: dict[str, Parts], gib: Decimal) -> str:
-    """Name the mistake that leads to the other's price.
+    """Return the mistake that leads to the other's price.
 
     Raises:
         AssertionError: none does.
@@ -208,7 +208,7 @@ def explain(name: str, other: Mapping[str, Decimal], parts: dict[str, Parts], gi
 
 
 def _with_whole_gpu(name: str, other: Mapping[str, Decimal], gib: Decimal) -> Decimal:
-    """Give a share of g4-standard-48 as much GPU as the whole has: 48 cores, 180 GiB, one GPU.
+    """Price a share of g4-standard-48 with a complete GPU: 48 cores, 180 GiB, one GPU.
 
     The larger machines differ by cores and memory only, so half of g4-standard-48 without the half
     of it says what those cost. Memory is 0.00587 a GiB.
@@ -220,7 +220,7 @@ def _with_whole_gpu(name: str, other: Mapping[str, Decimal], gib: Decimal) -> De
 
 
 def near(one: Decimal, other: Decimal) -> bool:
-    """Tell whether a mistake leads to the other's figure."""
+    """Check whether a mistake leads to the other's figure."""
     return abs(one / other - 1) < REPRODUCED
 
 
@@ -296,7 +296,7 @@ def compare_gcp(sample: Sample, cloudspecs: list[dict[str, str]]) -> Comparison:
 
 
 def _why_not_on_demand(name: str) -> str:
-    """Say why the sample has no on-demand row of a type that the other prices."""
+    """Return why the sample has no on-demand row of a type that the other prices."""
     if name.endswith("-tier1"):
         return TIER_1
     assert name.startswith(("a3-highgpu-", "a3-ultragpu-")), name
@@ -329,7 +329,7 @@ def compare_composed(sample: Sample, composed: list[dict[str, str]]) -> Comparis
 def not_compared(
     name: str, region: str, option: tuple[str, int], listed: set[tuple[str, str]]
 ) -> str | None:
-    """Say why a composed figure is not compared, None where it is."""
+    """Return why a composed figure is not compared, None where it is."""
     if name.startswith("custom-"):
         return CUSTOM
     if (name, region) not in listed:
