@@ -11,14 +11,17 @@ unexport VIRTUAL_ENV
 
 # What runs and builds write. .gitignore has the same list.
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
-           data/.prefect data/.publish.lock data/.status.lock data/live site dist
+           data/.prefect data/.publish.lock data/.status.lock data/live site dist \
+           docs/cli.md docs/providers.md docs/answers.md docs/devices.md
 
 # Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
 PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
-GENERATORS := data_dictionary cli_reference questions calibration spec_crosscheck others_crosscheck \
-              providers_table
+GENERATORS := data_dictionary questions calibration crosschecks
+
+# Modules of tools/ that write a page that is not in git. The last two need a release below data/.
+REFERENCES := cli_reference providers_table $(if $(wildcard data/latest.json),answers devices)
 
 .PHONY: help run live test test-fast check bench bench-check serve docs lock clean
 
@@ -61,7 +64,7 @@ check: $(VENV)/.synced  ## lint, format, types, import directions, generated doc
 	@$(BIN)/python -m tools.spec_lint
 
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
-	@for tool in $(GENERATORS); do $(BIN)/python -m tools.$$tool || exit 1; done
+	@for tool in $(GENERATORS) $(REFERENCES); do $(BIN)/python -m tools.$$tool || exit 1; done
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
 	@if test -f data/latest.json; then $(BIN)/hwprices report --root data --out site/report; fi
 

@@ -23,10 +23,10 @@ class Benchmarks(Table):
     )
     round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
     system: pl.String = column(
-        "submitter/system as submitted; the word median where the row stands for several systems."
+        "submitter/system as submitted; the word median where the row covers several systems."
     )
     system_count: pl.Int32 = column(
-        "Systems the row stands for: 1, or how many the median is of.", gt=0
+        "Systems that the row covers: 1, or how many the median is of.", gt=0
     )
     accelerator_count: pl.Float64 = column(
         "Accelerators of the system; null for a median over systems.", nullable=True, gt=0

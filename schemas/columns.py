@@ -100,7 +100,7 @@ def list_column(description: str, values: Vocabulary) -> Any:
 
 
 def elements_declared(name: str, values: Vocabulary) -> pl.Expr:
-    """Tell whether each element of a list column is declared.
+    """Check whether each element of a list column is declared.
 
     A null list passes here: the column's own check refuses it.
     """
@@ -172,7 +172,7 @@ def continent() -> Any:
 
 
 def display_name() -> Any:
-    return column("Name of the region for people.", focus="RegionName", nullable=True)
+    return column("Display name of the region.", focus="RegionName", nullable=True)
 
 
 def parent_region() -> Any:

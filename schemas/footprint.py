@@ -31,16 +31,16 @@ class RegionFootprint(Sourced):
     latitude: pl.Float64 = columns.latitude()
     longitude: pl.Float64 = columns.longitude()
     grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
-    grid_year: pl.Int32 = column("Year the grid intensity stands for.", unit="year", nullable=True)
+    grid_year: pl.Int32 = column("Year of the grid intensity.", unit="year", nullable=True)
     grid_source: pl.String = columns.url("Where the grid intensity is published.")
     grid_basis: pl.String = column(
-        "What the grid intensity stands for; null without one.", nullable=True, values=GRID_BASES
+        "What the grid intensity covers; null without one.", nullable=True, values=GRID_BASES
     )
     pue: pl.Float64 = columns.pue()
-    pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
+    pue_year: pl.Int32 = column("Year of the PUE.", unit="year", nullable=True)
     pue_source: pl.String = columns.url("Where the PUE is published.")
     pue_basis: pl.String = column(
-        "What the PUE stands for; null without one.", nullable=True, values=PUE_BASES
+        "What the PUE covers; null without one.", nullable=True, values=PUE_BASES
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

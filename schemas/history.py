@@ -35,7 +35,7 @@ class PriceHistory(Table):
     """What every price was, and in which time: one row for each price and each value it had.
 
     Intervals are half-open, valid_from <= t < valid_to, and those of one price never overlap. The
-    rows that are valid at a time t are the prices of the release that was in force then, and those
+    rows that are valid at a time t are the prices of the release that was current then, and those
     that it lacks only because they were not collected.
     """
 
@@ -75,7 +75,7 @@ class PriceHistory(Table):
     valid_to: Timestamp = column(
         "Time of the release that ended it; null while it is valid.", unit="UTC", nullable=True
     )
-    state: pl.String = column("How it stands in this release.", values=PRICE_STATES)
+    state: pl.String = column("State of the price in this release.", values=PRICE_STATES)
     start_reason: pl.String = column("Why the interval began.", values=INTERVAL_STARTS)
     end_reason: pl.String = column(
         "Why it ended; null while it is valid.", nullable=True, values=INTERVAL_ENDS
@@ -210,7 +210,7 @@ class Changes(Table):
     )
     old_value: pl.String = _old("Its value, as text,")
     new_value: pl.String = _new("Its value, as text,")
-    prices: pl.Int64 = column("How many prices the row stands for.", ge=0)
+    prices: pl.Int64 = column("How many prices the row covers.", ge=0)
     evidence: pl.String = column("How that is known.", values=EVIDENCE)
 
     class Config:

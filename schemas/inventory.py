@@ -34,10 +34,10 @@ class Regions(Table):
     latitude: pl.Float64 = columns.latitude()
     longitude: pl.Float64 = columns.longitude()
     grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
-    grid_year: pl.Int32 = column("Year the grid intensity stands for.", unit="year", nullable=True)
+    grid_year: pl.Int32 = column("Year of the grid intensity.", unit="year", nullable=True)
     grid_source: pl.String = column("Where the grid intensity is published.", nullable=True)
     pue: pl.Float64 = columns.pue()
-    pue_year: pl.Int32 = column("Year the PUE stands for.", unit="year", nullable=True)
+    pue_year: pl.Int32 = column("Year of the PUE.", unit="year", nullable=True)
     pue_source: pl.String = column("Where the PUE is published.", nullable=True)
     observed_at: Timestamp = columns.observed_at()
     raw_sha256: pl.String = columns.raw_sha256()
@@ -116,7 +116,7 @@ class InstanceTypes(Table):
     )
     burstable: pl.Boolean = column("The CPU is shared and limited by credits.", nullable=True)
     bare_metal: pl.Boolean = column(
-        "There is no hypervisor between the machine and the hardware.", nullable=True
+        "The machine runs on the hardware without a hypervisor.", nullable=True
     )
     accelerators: Accelerators = column(
         "Accelerators: id, vendor's name, count (0.125 is an eighth of a device), memory of one"
@@ -139,7 +139,7 @@ class InstanceTypes(Table):
         "How the accelerators of one machine are connected.", nullable=True
     )
     local_disk_gib: pl.Float64 = column(
-        "Local disk of the machine in all; 0 where there is none.",
+        "Total local disk of the machine; 0 where there is none.",
         unit="GiB",
         nullable=True,
         ge=0,

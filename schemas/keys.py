@@ -1,4 +1,4 @@
-"""Name the columns that tell one price from another. It imports nothing: readers use it too."""
+"""List the columns that identify a price. It imports nothing: readers use it too."""
 
 PLACE_KEY = ["provider", "region", "zone"]
 

@@ -86,7 +86,7 @@ class Offers(Table):
         "Main memory.", unit="GiB", nullable=True, gt=0, focus="SkuPriceDetails.MemorySize"
     )
     local_disk_gib: pl.Float64 = column(
-        "Local disk of the machine in all; 0 where there is none.",
+        "Total local disk of the machine; 0 where there is none.",
         unit="GiB",
         nullable=True,
         ge=0,
@@ -157,7 +157,7 @@ class Offers(Table):
         "On-demand price × 8760.", unit="USD/year", nullable=True, gt=0
     )
     on_demand_reason: pl.String = column(
-        "Why there is no on-demand price; null where there is one. Several reasons are joined by a"
+        "Why the on-demand price is null; null where it is known. Several reasons are joined by a"
         " comma.",
         nullable=True,
         values=ON_DEMAND_REASONS,

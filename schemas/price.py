@@ -54,7 +54,7 @@ class Prices(Table):
     commitment_plan: pl.String = columns.commitment_plan()
     term_months: pl.Int32 = columns.term_months()
     payment_option: pl.String = column(
-        "When the commitment is paid; none where there is no commitment.", values=PAYMENT_OPTIONS
+        "When the commitment is paid; none without a commitment.", values=PAYMENT_OPTIONS
     )
     currency: pl.String = columns.currency()
     hourly: Money = column(

@@ -171,7 +171,7 @@ class Accelerators(Sourced):
         "What one device was offered for.", unit="USD", nullable=True, gt=0
     )
     purchase_price_date: pl.Date = column(
-        "Day, or first day of the year or month, that price stands for; null where the source has"
+        "Day, or first day of the year or month, of that price; null where the source has"
         " no date, which purchase_price_source then says (undated).",
         unit="date",
         nullable=True,
@@ -337,7 +337,7 @@ class LocalHardware(Sourced):
         str_matches=CURRENCY_PATTERN,
     )
     price_date: pl.Date = column(
-        "Day, or first day of the year or month, the price stands for; null where the source has no"
+        "Day, or first day of the year or month, of the price; null where the source has no"
         " date, which price_source then says (undated).",
         unit="date",
         nullable=True,

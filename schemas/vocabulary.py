@@ -128,7 +128,7 @@ commitment plan. Other plans (convertible) have no column."""
 PAYMENT_OPTIONS = Vocabulary(
     "payment_options",
     {
-        "none": "There is no commitment.",
+        "none": "No commitment.",
         "no_upfront": "Nothing is paid at the start; every hour is.",
         "partial_upfront": "A part is paid at the start, the rest every hour.",
         "all_upfront": "Everything is paid at the start.",
@@ -155,7 +155,7 @@ BASES = Vocabulary(
 )
 
 TERMS_IN_MONTHS = (0, 12, 36, 60)
-"""Lengths of commitments that vendors sell; 0 where there is no commitment."""
+"""Lengths of commitments that vendors sell; 0 without a commitment."""
 
 
 # Codes that describe a price
@@ -170,14 +170,14 @@ FLAGS = Vocabulary(
         "machine_unknown": "Priced, but no list of the vendor describes the machine.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
-        "placeholder": "So far below other prices that it stands for no real offer.",
-        "power_from_tdp_estimate": "Energy rests on a third party's estimate of the TDP.",
+        "placeholder": "So far below other prices that it is not a real offer.",
+        "power_from_tdp_estimate": "Energy is computed from a third party's estimate of the TDP.",
         "power_partly_unknown": "Energy lacks disks or the accelerators' host: their size is"
         " not stated. It is too low.",
         "pue_industry_average": "The provider publishes no PUE: the average of all data centers.",
         "pue_provider_average": "No PUE of the region is published: that of the whole fleet.",
         "spot_above_on_demand": "The spot price is higher than the on-demand price.",
-        "spot_equals_on_demand": "The spot price is the on-demand price: there is no market yet.",
+        "spot_equals_on_demand": "The spot price is the on-demand price: no spot market yet.",
         "uncommitted_parts": "Some parts of the machine cannot be committed and stay on demand.",
         "whole_host": "The price is for a whole physical host, not for one machine.",
     },
@@ -196,7 +196,7 @@ PRICE_REASONS = Vocabulary(
         ),
         "contact_sales": "The vendor names the price only to those who ask.",
         "floor_price": "The vendor states only the lowest of several prices: from 1.82.",
-        "listed_at_zero": "The vendor lists the machine at 0, which is no price.",
+        "listed_at_zero": "The vendor lists the machine at 0, which is not a price.",
         "named_by_refused_sku": "A SKU with the machine's name is not understood.",
         "no_price_on_page": "In place of the price, the vendor's page has nothing, a dash or N/A.",
         "tpu_catalog_not_fetched": "The catalog with the prices of TPUs could not be fetched.",
@@ -225,14 +225,14 @@ QUARANTINE_REASONS = Vocabulary(
     "quarantine_reasons",
     {
         "ambiguous_sku": "Two SKUs price one part differently, or one SKU has two descriptions.",
-        "another_region": "The item is of another region than the one that was asked for.",
+        "another_region": "The item is of another region than the requested one.",
         "double_upfront": "The term lists more than one upfront fee.",
         "duplicate_key": "Several rows have the same key; none of them is published.",
         "impossible_figure": "The machine has a figure that no machine has.",
         "missing_hourly": "The term has an upfront fee and no hourly rate.",
         "missing_upfront": "The term lacks the upfront fee that belongs to its hourly rate.",
         "no_currency": "The item names no currency.",
-        "no_date": "A day of the price cannot be read, so whether it is in force is not known.",
+        "no_date": "A day of the price cannot be read, so its validity is unknown.",
         "no_instance_type": "The line names no machine type.",
         "no_price": "The SKU states no price.",
         "no_region": "The item names no region.",
@@ -465,7 +465,7 @@ CONFIDENCE = Vocabulary(
 SUPPORT = Vocabulary(
     "support",
     {
-        "supported": "The device computes in this format; without a rate, the maker gives none.",
+        "supported": "The device computes in this format; without a rate, none is published.",
         "unsupported": "The device does not compute in this format.",
         "unknown": "No source says.",
     },
@@ -578,7 +578,7 @@ CHANGES = Vocabulary(
         "returned": "It is there again after it had been removed.",
         "price_up": "The effective hourly price is higher.",
         "price_down": "The effective hourly price is lower.",
-        "placeholder": "The price was a placeholder, or is one now: neither dearer nor cheaper.",
+        "placeholder": "The price was a placeholder, or is one now: neither a rise nor a fall.",
         "price_known": "There is a price where there was only a reason for having none.",
         "price_unknown": "There is a reason for having no price where there was one.",
         "terms_changed": "Hourly and upfront, or the reason, differ; the effective price does not.",
@@ -587,7 +587,7 @@ CHANGES = Vocabulary(
         "unclear": "Vendor's data and our reading both changed; which of them made the difference"
         " is not known.",
         "first_collected": "Collected for the first time, so its prices are not called new.",
-        "not_collected": "Not collected; its prices stay in force and are not called removed.",
+        "not_collected": "Not collected; its prices stay valid and are not removed.",
         "collected_again": "It was collected again after it had been missing.",
         "refused": "The vendor's row is in quarantine.",
     },

@@ -1,7 +1,7 @@
 """Write docs/answers.md: questions that people ask, with the commands and how answers begin.
 
-``python -m tools.answers ROOT`` asks the release below ROOT, which should be made from the bundled
-sample (``make run``, then ROOT is data); ``--check`` compares. A test asks a release of its own.
+``python -m tools.answers ROOT`` queries the release below ROOT, by default ``data``. ``make docs``
+calls it after ``make run``. The page is not in git.
 """
 
 import json
@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from hwprices.read.recommend.job import FINE_TUNING_TOKENS
 from hwprices.read.recommend.measurements import TUNING_TOKENS
 from hwprices.units import HOURS_PER_YEAR
-from tools.generated import PROJECT, write_or_check
+from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "answers.md"
 
@@ -55,7 +55,7 @@ def ask(question: str, command: str, why: Why, *lines: str) -> Question:
 
 
 def device_of(answers: Answers, name: str) -> dict[str, Any]:
-    """Give the answer of ``hwprices device``."""
+    """Return the answer of ``hwprices device``."""
     rows: list[dict[str, Any]] = answers(f"device {shlex.quote(name)}")
     return rows[0]
 
@@ -83,14 +83,14 @@ def efficiency_of_dgx(answers: Answers) -> str:
 
 
 def prices_of_4090(answers: Answers) -> str:
-    """Tell the card's price from that of the machine."""
+    """Compare the price of the card with that of the machine."""
     row = device_of(answers, "RTX 4090")
     launch, share = float(row["launch_price_usd"]), float(row["machine_share_usd"])
     return f"The card was {launch:,.0f} USD at launch; {share:,.0f} is a whole PC with one."
 
 
 def image_on_l4(answers: Answers) -> str:
-    """Give the measured rate and the price behind that of an image."""
+    """Return the measured rate and the price behind that of an image."""
     row = device_of(answers, "L4")
     (rate,) = [
         one["per_accelerator"]
@@ -102,7 +102,7 @@ def image_on_l4(answers: Answers) -> str:
 
 
 def cost_of_lora(answers: Answers) -> str:
-    """Give the range of what the shown machines cost."""
+    """Return the range of what the shown machines cost."""
     costs = [
         float(row["usd"])
         for row in answers("recommend --model 7B --workload lora --top 3 --where cloud")
@@ -119,7 +119,7 @@ LORA_AS_MEASURED = (
 
 
 def measured_lora(answers: Answers) -> str:
-    """Say how many minutes the tokens that are assumed take at the speed of eight B200."""
+    """Return how many minutes the tokens that are assumed take at the speed of eight B200."""
     rows = answers(LORA_AS_MEASURED)
     (hours,) = [row["hours"] for row in rows if row["machine"] == "p6-b200.48xlarge"]
     return (
@@ -129,7 +129,7 @@ def measured_lora(answers: Answers) -> str:
 
 
 def of_cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, float]:
-    """Give a figure of the first machine without accelerators, and of the first with one."""
+    """Return a figure of the first machine without accelerators, and of the first with one."""
     cpu, gpu = (
         float(answers(f"{command} --machines {kind}")[0][figure])
         for kind in ("cpus", "accelerators")
@@ -164,8 +164,8 @@ QUESTIONS = [
     ask(
         "What does an H100 cost, by the hour and by the year?",
         'device "H100 SXM"',
-        "The cheapest on-demand price of one GPU in a data center, the lowest that private people"
-        " ask, and the cheapest way to have it for a year, commitments included.",
+        "The cheapest on-demand price of one GPU in a data center and at a community host,"
+        " and the cheapest price per hour for a year, commitments included.",
         "USD/h ",
         "USD/year",
         "prices of",
@@ -289,7 +289,7 @@ QUESTIONS = [
     ask(
         "Llama 3.1 405B?",
         "recommend --model llama-3.1-405b --where cloud --top 3",
-        "A million tokens stand for 14 million tokens of prompts: 9,428 in for 684 out.",
+        "A million tokens need 14 million tokens of prompts: 9,428 in for 684 out.",
     ),
     ask(
         "In 16 bits, over two machines if need be?",
@@ -327,7 +327,7 @@ QUESTIONS = [
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend --model llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud --country US --top 3",
-        "3,000 tokens/s are asked for: as many machines as reach them are counted, and their price"
+        "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
         " is divided by these tokens, not by those that they could do.",
     ),
     ask(
@@ -442,7 +442,7 @@ def _shown(question: Question, lines: list[str]) -> list[str]:
 
 
 def _has(line: str, words: str) -> bool:
-    """Tell whether a line begins with words, or continues an answer with them."""
+    """Check whether a line begins with words, or continues an answer with them."""
     return f"{line} ".startswith(words) or line.strip().startswith(words)
 
 
@@ -453,5 +453,4 @@ def page(root: str) -> str:
 
 
 if __name__ == "__main__":
-    roots = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    sys.exit(write_or_check(TARGET, page(roots[0] if roots else "data"), sys.argv[1:]))
+    TARGET.write_text(page(sys.argv[1] if len(sys.argv) > 1 else "data"), encoding="utf-8")

@@ -77,13 +77,13 @@ class Point:
         return model_shape(self.measurement.workload.model_id).active_expert_share < 1
 
     def error(self, fitted: Calibration) -> float | None:
-        """Give the natural logarithm of predicted over measured."""
+        """Return the natural logarithm of predicted over measured."""
         value = roofline.predicted(self.measurement, self.device, self.usable_bytes, fitted)
         return None if not value else math.log(value / self.measurement.per_device)
 
 
 def usable_memory(row: dict[str, object]) -> float:
-    """Give the usable bytes of one accelerator of the sheet."""
+    """Return the usable bytes of one accelerator of the sheet."""
     share = USABLE_UNIFIED if row["kind"] == "soc" else USABLE
     return float(str(row["memory_gb"])) * 2**30 * share
 
@@ -109,7 +109,7 @@ class Grid:
         self._errors: dict[tuple[int, float], list[float | None]] = {}
 
     def errors(self, index: int, experts: float) -> list[float | None]:
-        """Give the errors of one point, cell by cell."""
+        """Return the errors of one point, cell by cell."""
         share = experts if self.points[index].has_experts else 1.0
         if (index, share) not in self._errors:
             self._errors[index, share] = [
@@ -190,7 +190,7 @@ def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
 
 
 def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
-    """Give the efficiency of a family that nobody measured: the lowest of the others.
+    """Return the efficiency of a family that nobody measured: the lowest of the others.
 
     So a device that nobody measured does not go before one that was. A family of which one
     accelerator was measured says too little to count: a card in a Raspberry Pi reached a third of
@@ -305,7 +305,7 @@ def _nearest_cell(grid: Grid, wanted: Efficiency) -> Efficiency:
 
 
 def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
-    """List how far each system is from the one that stands for its accelerator and benchmark."""
+    """List how far each system is from the one that represents its accelerator and benchmark."""
     spreads: dict[str, list[float]] = {"serving": [], "single_user": []}
     for chosen in measurements(benchmarks):
         if chosen.kind == "prompt":
@@ -351,7 +351,7 @@ def errors_sheet(
 
 
 def _quantiles(values: list[float]) -> tuple[float, float]:
-    """Give the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
+    """Return the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
     if len(values) < 3:
         return 0.1, 0.2
     ordered = sorted(values)
@@ -390,40 +390,17 @@ def build() -> Fitted:
     return Fitted(efficiencies, utilisations_sheet(speeds), errors, answers)
 
 
-def table(fitted: Fitted) -> str:
-    """Write the tables of docs/method.md."""
+def table(errors: pl.DataFrame) -> str:
+    """Write the table of docs/method.md."""
     lines = [
-        "| basis | the answer rests on | kind | measurements | median error | 90th percentile |",
+        "| basis | evidence | kind | measurements | median error | 90th percentile |",
         "|---|---|---|---|---|---|",
     ]
-    for row in fitted.errors.iter_rows(named=True):
+    for row in errors.iter_rows(named=True):
         bases = CPU_BASES if row["kind"].startswith("cpu_") else BASES
         lines.append(
             f"| {row['basis']} | {bases[row['basis']]} | {NAMES[row['kind']]} |"
             f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
-        )
-    lines += [
-        "",
-        "| family | compute | bandwidth | bandwidth, one user | filled machines measured |"
-        " one user measured | accelerators |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in fitted.efficiencies.iter_rows(named=True):
-        shares = [row["bandwidth"], row["single_user_bandwidth"]]
-        cells = " | ".join("" if share is None else f"{share:.2f}" for share in shares)
-        lines.append(
-            f"| {row['family']} | {row['compute']:.3g} | {cells} | {row['serving_measurements']} |"
-            f" {row['single_user_measurements']} | {row['devices']} |"
-        )
-    lines += [
-        "",
-        "| accelerator | trained in | MFU of dense models | trainings |",
-        "|---|---|---|---|",
-    ]
-    for row in fitted.utilisations.iter_rows(named=True):
-        lines.append(
-            f"| {row['accelerator_id']} | {row['precision']} | {row['mfu']:.0%} |"
-            f" {row['measurements']} |"
         )
     return "\n".join(lines)
 
@@ -474,7 +451,7 @@ def plot(answers: list[tuple[Point, float]]) -> str:
 
 
 def with_table(text: str, written: str) -> str:
-    """Put the tables between the marks of docs/method.md."""
+    """Put the table between the marks of docs/method.md."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"
@@ -491,7 +468,7 @@ def main(arguments: list[str]) -> int:
     """Write or check every file; returns the exit status."""
     fitted = build()
     modelled = [pair for of_kind in fitted.answers.values() for pair in of_kind["modelled"]]
-    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted))
+    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted.errors))
     files = {
         SHEETS / "efficiencies.csv": csv_text(fitted.efficiencies),
         SHEETS / "utilisations.csv": csv_text(fitted.utilisations),

@@ -1,16 +1,14 @@
 """Write docs/cli.md, the reference of the command line, from the typer app.
 
-``python -m tools.cli_reference`` writes it; ``--check`` fails when the file is out of date.
+``make docs`` calls it. The page is not in git.
 """
-
-import sys
 
 import typer
 from typer.cli import get_docs_for_click
 
 from hwprices.cli import app
 from hwprices.flows import command
-from tools.generated import PROJECT, write_or_check
+from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "cli.md"
 
@@ -39,10 +37,5 @@ def _refresh_options() -> str:
     return text.replace(f"$ {name}", "$ hwprices refresh")
 
 
-def main(arguments: list[str]) -> int:
-    """Write the file, or with ``--check`` compare it. Returns the exit status."""
-    return write_or_check(TARGET, render(), arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    TARGET.write_text(render(), encoding="utf-8")

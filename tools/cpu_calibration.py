@@ -42,7 +42,7 @@ def errors(rows: list[CpuSpeed]) -> dict[str, Errors]:
 
 
 def _rates(of_cpu: list[CpuSpeed], target: CpuSpeed, basis: str) -> Rates | None:
-    """Give the rates of the target's machine from the other rows of its CPU; None without any."""
+    """Return the rates of the target's machine from the other rows of its CPU; None without any."""
     name = target.instance_type
     if basis == "modelled":
         kept = [row for row in of_cpu if row.instance_type != name]

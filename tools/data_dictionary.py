@@ -21,15 +21,14 @@ HEAD = """# Data dictionary
 
 Written from `schemas/` by `make docs`; do not edit by hand. A column name means the same in every
 table. «null» marks columns that may be null: the value is not known, or there is none. Columns of
-codes link to their [allowed values](#allowed-values). In how many rows a column has a value, and of
-which providers, `hwprices coverage --columns` says of any release
-([command line](cli.md#hwprices-coverage)).
+codes link to their [allowed values](#allowed-values). `hwprices coverage --columns` shows in how
+many rows of a release a column has a value, by provider.
 
 FOCUS names the counterpart in version 1.2 of the FinOps Open Cost and Usage Specification, where
 there is one. `ProviderName` is called `ServiceProviderName` from 1.3 on. `SkuPriceDetails.…` is a
 key in that column, in its own unit (`NetworkMaxThroughput` in Mbps, `GpuCount` for GPUs only).
-`ListUnitPrice` is in the currency of the row, which is FOCUS' `PricingCurrency`: a price list knows
-no currency of a bill.
+`ListUnitPrice` is in the currency of the row, which is FOCUS' `PricingCurrency`: a price list has
+no billing currency.
 """
 
 ALLOWED_VALUES = """## Allowed values

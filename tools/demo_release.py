@@ -97,7 +97,7 @@ VENDOR_TABLES = (
 
 
 def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
-    """Give the rows of one provider that stay."""
+    """Return the rows of one provider that stay."""
     rows = data.scan(table).filter(provider=provider)
     if table in BY_REGION and provider in REGIONS:
         rows = rows.filter(pl.col("region").is_in(REGIONS[provider]))
@@ -112,12 +112,12 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
 
 
 def _published(table: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Put the columns in the order of the schema."""
+    """Place the columns in the order of the schema."""
     return rows.select(list(TABLES[table].to_schema().columns))
 
 
 def _common() -> pl.Expr:
-    """Say which prices stay: what most people ask about."""
+    """Filter the prices that most people ask about."""
     return (
         pl.col("os").is_in(SYSTEMS)
         & (pl.col("software") == "none")
@@ -127,7 +127,7 @@ def _common() -> pl.Expr:
 
 
 def _of_aws() -> pl.Expr:
-    """Say which of AWS's prices stay: those that the earlier price lists have as well, and spot."""
+    """Filter AWS's prices: those that the earlier price lists also have, and spot."""
     on_demand = (
         (pl.col("purchase_option") == "on_demand")
         & (pl.col("os") == "linux")
@@ -138,7 +138,7 @@ def _of_aws() -> pl.Expr:
 
 
 def earlier_prices(price_list: PriceList, sha256: str) -> pl.DataFrame:
-    """Give the rows of prices of an earlier day."""
+    """Return the rows of prices of an earlier day."""
     listed = pl.scan_csv(SOURCES / price_list.file, schema_overrides={"hourly": pl.String})
     rows = prices.price_rows(
         listed.with_columns(prices.read_money(pl.col("hourly"))),

@@ -1,7 +1,7 @@
-"""Write docs/devices.md: what is known of 40 devices that people ask for, question by question.
+"""Write docs/devices.md: what is known about 40 devices, question by question.
 
-``python -m tools.devices ROOT`` asks the release below ROOT, which should be made from the bundled
-sample (``make run``, then ROOT is data); ``--check`` compares. A test asks a release of its own.
+``python -m tools.devices ROOT`` queries the release below ROOT, by default ``data``. ``make docs``
+calls it after ``make run``. The page is not in git.
 """
 
 import sys
@@ -12,7 +12,7 @@ from typing import Any
 import hwprices
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
-from tools.generated import PROJECT, write_or_check
+from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "devices.md"
 
@@ -21,8 +21,8 @@ INTRODUCTION = """# Devices
 What `hwprices device` answers about 40 devices, question by question. Written from the bundled
 sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample and of
 its days, of one device (of the whole machine for the last three). A cell without a figure says why.
-Prices of a data center and of private people (RunPod's Community Cloud) are apart: the second is
-the lowest that any of them asked for, and whether one is free is not known.
+Prices of data centers and of community hosts (RunPod's Community Cloud) are separate: the second is
+the lowest offer, and its availability is unknown.
 """
 
 DEVICES = {
@@ -92,7 +92,7 @@ class Question:
 
 
 def always(reason: str) -> Callable[[Row], str]:
-    """Give the same reason for every device."""
+    """Return the same reason for every device."""
     return lambda row: reason
 
 
@@ -109,7 +109,7 @@ def formats(row: Row) -> str:
 
 
 def rates(row: Row) -> str:
-    """Give the rates of 16 and 8 bits, or the first that are published."""
+    """Return the rates of 16 and 8 bits, or the first that are published."""
     by_format = {
         rate["dtype"]: f"{rate['rate']:,.4g} {rate['dtype']}" for rate in row["dense_rates"]
     }
@@ -118,7 +118,7 @@ def rates(row: Row) -> str:
 
 
 def measured(row: Row, *, training: bool) -> str:
-    """Give a measured language model, or a measured training."""
+    """Return a measured language model, or a measured training."""
     results = [m for m in row["measured"] if (m["scenario"] == "training") == training]
     if not training:
         results = [
@@ -136,7 +136,7 @@ def measured(row: Row, *, training: bool) -> str:
 
 
 def tokens(row: Row) -> str:
-    """Give the price of a million tokens of a measured model, and the lengths it is for."""
+    """Return the price of a million tokens of a measured model, and the lengths it is for."""
     prices = sorted(row["usd_per_million_tokens"], key=lambda price: "llama" not in price["model"])
     if not prices:
         return ""
@@ -148,7 +148,7 @@ def tokens(row: Row) -> str:
 
 
 def not_rented(row: Row) -> str:
-    """Say why there is no price of an hour in a data center."""
+    """Explain a missing hourly price in a data center."""
     if not row["providers"]:
         return "no cloud here rents it"
     native = [cloud["currency"] for cloud in row["where_sold"] if cloud["on_demand_per_hour"]]
@@ -157,7 +157,7 @@ def not_rented(row: Row) -> str:
 
 
 def no_tokens(row: Row) -> str:
-    """Say why there is no price of a token."""
+    """Explain a missing price per token."""
     offline = any(m["scenario"] == "Offline" for m in row["measured"])
     if offline:
         return not_rented(row)
@@ -165,7 +165,7 @@ def no_tokens(row: Row) -> str:
 
 
 def no_emissions(row: Row) -> str:
-    """Say why there are no emissions of an hour."""
+    """Explain missing hourly emissions."""
     if not row["providers"]:
         return "depends on your grid: --grid" if row["power_w"] else "no power is published"
     return "no power is published" if row["power_w"] is None else "no figure in the sample"
@@ -186,12 +186,12 @@ def purchase(row: Row) -> str:
 
 
 def not_sold(row: Row) -> str:
-    """Say why there is no price of buying one."""
+    """Explain a missing purchase price."""
     return "rented only" if row["sold_locally"] is False else "no price is known"
 
 
 def not_measured(row: Row) -> str:
-    """Say why no language model is measured, and what a version of the device reached."""
+    """Return why no language model is measured, and what a version of the device reached."""
     if row["device_id"] in HOSTED:
         return "published of hosted services alone"
     twin = row.get("twin")
@@ -213,7 +213,7 @@ PARTS = {
     "What it costs": [
         Question("USD/h", lambda row: usd_or(row, "on_demand_usd_per_hour"), not_rented),
         Question(
-            "USD/h, private people",
+            "USD/h, community host",
             lambda row: usd_or(row, "private_host_usd_per_hour"),
             always("none here"),
         ),
@@ -277,7 +277,5 @@ def page(dataset: Dataset) -> str:
 
 
 if __name__ == "__main__":
-    roots = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    sys.exit(
-        write_or_check(TARGET, page(hwprices.open(roots[0] if roots else "data")), sys.argv[1:])
-    )
+    release = hwprices.open(sys.argv[1] if len(sys.argv) > 1 else "data")
+    TARGET.write_text(page(release), encoding="utf-8")

@@ -26,8 +26,13 @@ PAGES = {
 }
 """List files outside docs/ by their place in the checkout, and the page each becomes."""
 
-OPTIONAL_NAV = {"Commands": "cli.md"}
-"""Generated pages of docs/ that are linked under Reference when they are there."""
+OPTIONAL_NAV = {
+    "Command line": "cli.md",
+    "Providers at a glance": "providers.md",
+    "Answers": "answers.md",
+    "Devices": "devices.md",
+}
+"""Pages that `make docs` writes into docs/. They are not in git."""
 
 LINK = re.compile(r"(!?\[)([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 CODE_BLOCK = re.compile(r"(^```.*?^```$)", re.M | re.S)

@@ -1,17 +1,16 @@
 """Write docs/providers.md: every provider, what is collected from where, and what is missing.
 
-``python -m tools.providers_table`` writes it; ``--check`` fails when the file is out of date. All
-of it comes from the providers themselves: their ``ABOUT``, and the runs of the sample.
+``make docs`` calls it. The page is not in git. All of it comes from the providers themselves: their
+``ABOUT``, and the runs of the sample.
 """
 
-import sys
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Provider
-from tools.generated import PROJECT, write_or_check
+from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "providers.md"
 
@@ -75,10 +74,5 @@ def _domain(host: str) -> str:
     return ".".join(labels[-own_labels:])
 
 
-def main() -> int:
-    """Write the page, or check it."""
-    return write_or_check(TARGET, report(), sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    TARGET.write_text(report(), encoding="utf-8")

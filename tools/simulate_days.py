@@ -68,7 +68,7 @@ def clouds(dataset: Dataset) -> Iterator[Cloud]:
 
 
 def move(prices: pl.DataFrame, at: datetime) -> pl.DataFrame:
-    """Let a share of the families get dearer or cheaper by up to a tenth, and all be seen now.
+    """Change the prices of a share of the families by up to a tenth, and all be seen now.
 
     All prices of a family (m5, c4; at Azure of a size) in a region move together, as vendors' do:
     bare metal and its virtual twin would else drift apart, and the gate stop the release.
@@ -142,7 +142,7 @@ def simulate(root: str, days: int) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Run the simulation that is asked for."""
+    """Run the requested simulation."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("days", type=int, nargs="?", default=100)
     parser.add_argument("--every", type=int, default=10, help="print the figures of so many days")

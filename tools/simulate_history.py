@@ -151,7 +151,7 @@ def measure(base: Mapping[str, Snapshot], plan: Simulation, count: int) -> str:
 
 
 def moved(past: pl.DataFrame, base: Snapshot, at: datetime, plan: Simulation) -> Snapshot:
-    """Let a share of the prices move once more."""
+    """Change a share of the prices once more."""
     rows = past.filter(pl.col("valid_to").is_null()).rename({"observed_last": "observed_at"})
     rows = rows.select(base.prices.collect_schema().names())
     chosen = np.random.default_rng(SEED + 1).random(rows.height) < plan.share
@@ -187,7 +187,7 @@ def _row(made: Record, count: int, seconds: float) -> str:
 
 
 def main() -> None:
-    """Run the simulation that is asked for."""
+    """Run the requested simulation."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("root")
     parser.add_argument("--spot", type=float, default=0.0, help="share of the spot quotes")

@@ -34,7 +34,7 @@ RATIOS = [
     ("fp4_is_twice_fp8", "fp4", "fp8", 2.0),
 ]
 """Rule, numerator, denominator, expected ratio. Halving the width doubles the rate of a matrix
-unit. The bf16 rules apply where there is no fp16 rate. Devices that break a rule are listed, with
+unit. The bf16 rules apply without an fp16 rate. Devices that break a rule are listed, with
 the reason, in ratio_exceptions.csv."""
 
 EXACT = 0.001
@@ -207,7 +207,7 @@ def broken_ratios(sheet: pl.DataFrame, exceptions: pl.DataFrame) -> Iterator[Fin
 
 
 def _applies(row: dict[str, Any], denominator: str, exception: bool) -> bool:
-    """Tell whether a ratio rule applies to a device: the bf16 rules only without an fp16 rate."""
+    """Check whether a ratio rule applies to a device: the bf16 rules only without an fp16 rate."""
     return denominator != "bf16" or row[NUMBER_FORMATS["fp16"]] is None or exception
 
 
@@ -224,7 +224,7 @@ def inexact_ratios(sheet: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _precise(rate: float | None) -> bool:
-    """Tell whether a rate has EXACT_DIGITS digits; zeros at the end of a whole number are none."""
+    """Check whether a rate has EXACT_DIGITS digits; zeros at the end of a whole number are none."""
     if rate is None:
         return False
     text = repr(float(rate)).removesuffix(".0")
@@ -263,7 +263,7 @@ def bandwidth(sheet: pl.DataFrame) -> Iterator[Finding]:
 
 
 def compared(sheet: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """Put each figure of a second source beside the sheet's.
+    """Place each figure of a second source beside the sheet's.
 
     Adds ``ours``, the figure of the sheet, and ``difference``: ours / value - 1.
     """

@@ -25,7 +25,7 @@ from hwprices.read.recommend.model_shape import model_shape
 ONE_MACHINE = 8  # accelerators; larger systems of MLPerf's fine-tuning take more steps
 
 FEWEST = 3
-"""Measured trainings from which the middle stands for an accelerator."""
+"""Measured trainings whose middle represents an accelerator."""
 
 Key = tuple[str, bool]
 """Accelerator, and whether it computes in FP8."""
@@ -47,7 +47,7 @@ class TrainingSpeed:
 
     @property
     def key(self) -> Key:
-        """What the share stands for."""
+        """What the share is measured on."""
         return self.device.accelerator_id, self.narrow
 
     @property
@@ -57,7 +57,7 @@ class TrainingSpeed:
 
     @property
     def dense_mfu(self) -> float:
-        """The MFU of a dense model that this one stands for."""
+        """The equivalent MFU of a dense model."""
         return self.mfu / self.experts_share
 
 
@@ -90,7 +90,7 @@ def _speed(row: dict[str, Any], accelerator: dict[str, Any]) -> TrainingSpeed:
 
 
 def utilisations(speeds: Iterable[TrainingSpeed]) -> dict[Key, tuple[float, int]]:
-    """Give the middle MFU of dense models, and the number of trainings.
+    """Return the middle MFU of dense models, and the number of trainings.
 
     From FEWEST trainings on, of which one is of a dense model.
     """
@@ -172,7 +172,7 @@ def _tuning_error(
 
 
 def tuning_spread(benchmarks: pl.DataFrame) -> list[float]:
-    """List how far each system's fine-tuning is from the one that stands for its size."""
+    """List how far each system's fine-tuning is from the one that represents its size."""
     chosen = tunings(benchmarks)
     rows = benchmarks.filter(model=TUNING_BENCHMARK).drop_nulls(["accelerator_count", "result"])
     return [

@@ -6,7 +6,7 @@ from hwprices.hidden_characters import escaped
 
 
 class HwpricesError(Exception):
-    """Something that a person can mend. ``str()`` gives one line: what went wrong, then the remedy.
+    """An error that the user can fix. ``str()`` returns one line: what went wrong, then the remedy.
 
     ``message`` names the file or endpoint and never holds a credential; ``remedy`` says what to do.
     Both may quote what came from outside: hidden characters are escaped.
@@ -36,7 +36,7 @@ class FetchError(HwpricesError):
 def first_line(error: BaseException) -> str:
     """Return the first line of an error, up to 300 characters.
 
-    The lines below it are no message: obstore's are a debug dump, DuckDB's point into the query.
+    The lines below it are not a message: obstore's are a debug dump, DuckDB's point into the query.
     """
     return str(error).strip().split("\n")[0][:300]
 
@@ -51,7 +51,7 @@ WRITE_REMEDIES = {
 
 
 def cannot_write(path: Path, cause: object) -> HwpricesError:
-    """Say that a file cannot be written, and why: the first line of the cause, and what to do."""
+    """Make the error of a file that cannot be written: first line of the cause and remedy."""
     reason = (cause.strerror or cause) if isinstance(cause, OSError) else cause
     first = str(reason).strip().split("\n")[0]
     remedies = (text for kind, text in WRITE_REMEDIES.items() if isinstance(cause, kind))

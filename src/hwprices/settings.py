@@ -23,14 +23,14 @@ OBJECT_STORES = ("s3://", "gs://", "az://")
 
 
 def is_loopback(url: str) -> bool:
-    """Say whether the URL's host is this machine."""
+    """Check whether the URL's host is this machine."""
     return (urlsplit(url).hostname or "") in LOOPBACK
 
 
 def _check_endpoint(url: str) -> str:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # one that is no number or out of range raises when it is read
+        _ = parts.port  # one that is not a number or out of range raises when it is read
     except ValueError:  # its text may repeat a secret
         raise ValueError("it is no URL, or its port is not from 0 to 65535") from None
     if parts.username or parts.password:
@@ -179,7 +179,7 @@ def extend(settings: Settings, model: type[S]) -> S:
 
 
 def variable(model: type[Settings], name: str) -> str:
-    """Name the environment variable of a setting."""
+    """Return the environment variable of a setting."""
     alias = model.model_fields[name].validation_alias
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])
@@ -193,7 +193,7 @@ ONLY_WITH = "only_with"
 def own_endpoints(settings: Settings) -> list[str]:
     """List the URLs of a provider's own that these settings lead to, in the order of its class.
 
-    One that is asked only with another setting (ONLY_WITH) is left out where that is not given.
+    One that is required only with another setting (ONLY_WITH) is left out where that is not given.
     """
     return [
         str(getattr(settings, name))

@@ -19,6 +19,7 @@ import pyarrow.dataset as ds
 import pytest
 from click.testing import Result
 from tests.helpers.sample_release import COLLECTED_AT
+from tools import cli_reference, docs_site
 from typer.testing import CliRunner
 
 import hwprices
@@ -55,8 +56,6 @@ NOT_RUN = {
     "hwprices worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
     "hwprices refresh --source sample": WRITES,
     "hwprices releases --root s3://bucket/hwprices": "needs a bucket: tests/publish has one",
-    ".venv/bin/hwprices refresh --source live --provider aws --region us-east-1"
-    " --root s3://bucket/prices": LIVE,
     "pip install /path/to/checkout": BUILDS,
     "pip install '/path/to/checkout[pipeline]'": BUILDS,
     "export PREFECT_API_URL=http://127.0.0.1:4200/api": "tests/flows/test_refresh.py does",
@@ -69,14 +68,7 @@ NOT_RUN = {
     " --root /tmp/prices": TOY,
     ".venv/bin/python -m pytest tests/providers/test_contract.py tests/providers/test_faults.py"
     " -k toycloud": TOY,
-    ".venv/bin/python -m build --no-isolation": BUILDS,
-    "python3 -m venv /tmp/try": BUILDS,
-    '/tmp/try/bin/pip install "dist/hwprices-0.2.0-py3-none-any.whl[pipeline]"': BUILDS,
-    "cd /tmp && /tmp/try/bin/hwprices refresh --root /tmp/try-data": BUILDS,
-    "/tmp/try/bin/hwprices show --root /tmp/try-data": BUILDS,
     "git clone <address of the repository> hwprices && cd hwprices": BY_HAND,
-    ".venv/bin/python -m tools.spec_crosscheck": "tests/tools compares what it writes",
-    ".venv/bin/python -m pytest tests/specs": CHECKS,
     "hwprices preflight --root data/live": LIVE,
     "hwprices preflight --provider aws --json": LIVE,
     ".venv/bin/hwprices preflight --root data/live": LIVE,
@@ -101,8 +93,10 @@ NOT_RUN = {
 }
 """Commands that are not run here, and why."""
 
+CLI = "docs/cli.md"
+
 INDENTED = re.compile(r"^    (hwprices .*)$", re.M)
-"""Examples of docs/cli.md, which stand in the commands' own help."""
+"""Examples in the help of the commands."""
 
 INLINE = re.compile(r"`(hwprices [a-z]+ -[^`]*)`")
 """Commands with options in running text."""
@@ -119,8 +113,13 @@ class Printed:
     text: str
 
 
-def documents() -> list[Path]:
-    return [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted(PROJECT.glob("docs/*.md"))]
+def documents() -> dict[str, str]:
+    """Map documents to their texts; the reference of the command line is not in git."""
+    pages = sorted(PROJECT.glob("docs/*.md"))
+    in_git = [path for path in pages if path.name not in docs_site.OPTIONAL_NAV.values()]
+    files = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *in_git]
+    texts = {path.relative_to(PROJECT).as_posix(): path.read_text() for path in files}
+    return {**texts, CLI: cli_reference.render()}
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -141,11 +140,9 @@ def commands_of(block: str) -> Iterator[str]:
 
 def printed_commands() -> list[Printed]:
     found = []
-    for document in documents():
-        text = document.read_text()
-        name = document.relative_to(PROJECT).as_posix()
+    for name, text in documents().items():
         commands = [command for block in blocks(text, "sh") for command in commands_of(block)]
-        commands += INDENTED.findall(text) if name == "docs/cli.md" else []
+        commands += INDENTED.findall(text) if name == CLI else []
         commands += [
             command
             for command in INLINE.findall(text)

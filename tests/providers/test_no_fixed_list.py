@@ -15,7 +15,7 @@ from hwprices import providers
 
 CODE = ("src/hwprices", "flows", "schemas", "tools")
 
-ABOUT_SOME = ("providers/", "sample/", "read/gcp/", "azure_crosscheck", "price_crosscheck", "demo_")
+ABOUT_SOME = ("providers/", "sample/", "read/gcp/", "crosschecks/", "demo_")
 """Parts of paths: providers' own folders, and tools that are about some providers by purpose."""
 
 Collection = ast.List | ast.Tuple | ast.Set | ast.Dict

@@ -94,7 +94,7 @@ def test_a_sheet_that_was_edited_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_missing_sheet_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HwpricesError, match=r"there is no sheet 'gpus'"):
+    with pytest.raises(HwpricesError, match=r"sheet 'gpus' does not exist"):
         sheets.load("gpus")
     with pytest.raises(HwpricesError, match=r"accelerators\.csv is missing"):
         sheets.load("accelerators", tmp_path)

@@ -176,8 +176,8 @@ class World:
     def micro_per_hour(self, region: str, machine: Machine) -> int:
         """Return the on-demand price of Linux in millionths of a dollar."""
         full = machine.vcpus * 38_000 + machine.memory_mib * 5
-        dearer = 1000 + 10 * self.size.draw(30, region)
-        return full * dearer // 1000 + self.size.draw(4_000, machine.name, region)
+        factor = 1000 + 10 * self.size.draw(30, region)
+        return full * factor // 1000 + self.size.draw(4_000, machine.name, region)
 
     def skus(self, region: str) -> Iterator[Sku]:
         """Yield all SKUs of machines of a region, always in the same order."""

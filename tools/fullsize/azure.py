@@ -22,10 +22,10 @@ https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-
 REGIONS = 60
 
 NO_REGIONS = re.compile(r"stg$|euap$|^brazilus$")
-"""Locations that are no regions of customers."""
+"""Locations that customers cannot use as regions."""
 
 PRICES_ONLY = ("usgovvirginia", "usgovarizona", "usgovtexas", "attatlanta1")
-"""Regions that have prices and are no locations of a commercial subscription."""
+"""Regions that have prices but are not locations of a commercial subscription."""
 
 PARTITIONS_AT_ONCE = 32
 """Partitions kept while their pages are sent: 8,000 items take 15 MB."""

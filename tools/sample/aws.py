@@ -325,7 +325,7 @@ def platform_rows(figures: dict[str, Any], attributes: dict[str, str]) -> Iterat
 
 
 def figures_key(term: tuple[str, str, str]) -> str:
-    """Name a term as the collected figures do: yrTerm1Standard.noUpfront."""
+    """Return a term as the collected figures do: yrTerm1Standard.noUpfront."""
     lease, offering_class, payment = term
     words = payment[0].lower() + payment[1:].replace(" ", "")
     return f"yrTerm{lease[0]}{offering_class.title()}.{words}"
@@ -428,7 +428,7 @@ def other_rows(
 
 
 def is_dedicated_price(name: str, prices: Mapping[str, str], vcpus: Mapping[str, str]) -> bool:
-    """Tell whether a .metal type's price is the one of dedicated tenancy.
+    """Check whether a .metal type's price is the one of dedicated tenancy.
 
     The source asks for metal with Tenancy=Dedicated, which costs up to 10 % more. At shared tenancy
     a metal type costs what its twin costs, the virtual machine of the same family and vCPUs, so a
@@ -536,7 +536,7 @@ def land_ec2(
 
 
 def types_by_region(types: dict[str, Any]) -> dict[str, list[str]]:
-    """Put each type under us-east-1, or else under the first region that offers it."""
+    """Place each type under us-east-1, or else under the first region that offers it."""
     import moto
 
     folder = Path(moto.__file__).parent / "ec2/resources/instance_type_offerings/region"

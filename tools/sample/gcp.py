@@ -416,7 +416,7 @@ def slim(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_sample(zone: str) -> bool:
-    """Tell whether a zone lies in a region of the sample."""
+    """Check whether a zone lies in a region of the sample."""
     return zone.removeprefix("zones/").rpartition("-")[0] in REGIONS
 
 

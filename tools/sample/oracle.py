@@ -61,7 +61,7 @@ def write(landing: Landing, research: Path) -> Run:
 
 
 def _product_lists(research: Path) -> Iterator[tuple[bytes, datetime]]:
-    """Yield the product lists with the day each stands for."""
+    """Yield the product lists with the day of each."""
     for file, day in RECORDED:
         content = json.loads((research / "recordings/others/oracle" / file).read_bytes())
         for item in content["items"]:

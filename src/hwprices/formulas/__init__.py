@@ -110,7 +110,7 @@ def disk_watts(disk_gib: pl.Expr, watts_per_tb: pl.Expr) -> pl.Expr:
 
 
 def accelerator_watts(count: pl.Expr, watts: pl.Expr, utilisation: pl.Expr) -> pl.Expr:
-    """Compute count × W of one device × utilisation: W; 0 where there is no device."""
+    """Compute count × W of one device × utilisation: W; 0 without a device."""
     return pl.when(count == 0).then(0.0).otherwise(count * watts * utilisation)
 
 

@@ -31,7 +31,7 @@ INT4 and NF4 have one of 32 bits for 64 values: Dettmers et al., QLoRA, section 
 https://arxiv.org/abs/2305.14314"""
 
 PRECISIONS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4")
-"""Formats of stored weights that may be asked for; the others are those of measurements."""
+"""Formats of stored weights that may be requested; the others are those of measurements."""
 
 BYTES_PER_WEIGHT = {precision: BITS_PER_WEIGHT[precision] / 8 for precision in PRECISIONS}
 
@@ -135,8 +135,8 @@ def expert_parameters(model: ModelShape) -> float:
 def parameters_read(model: ModelShape, batch: float) -> float:
     """Count the parameters that a step with ``batch`` sequences reads.
 
-    All that are no experts, and the expected number of distinct experts: each is missed by a
-    sequence with probability 1 - share, independently.
+    All weights outside the experts, and the expected number of distinct experts: a sequence misses
+    each with probability 1 - share, independently.
     """
     experts = expert_parameters(model)
     shared = model.parameters - experts
@@ -161,7 +161,7 @@ def activation_bytes(
 
     With checkpointing: 2sbh for the input of each layer, 34sbh for the layer at work, and the
     logits (LOGIT_BYTES each). Without it every layer keeps its 34sbh. Korthikanti et al., sections
-    4 and 5, https://arxiv.org/abs/2205.05198. Attention scores are recomputed, so there is no term
+    4 and 5, https://arxiv.org/abs/2205.05198. Attention scores are recomputed, so they have no term
     in s². Not divided over devices: each device works on its own batch.
     """
     tokens = float(context * batch)
@@ -225,7 +225,7 @@ def memory(
 ) -> Memory:
     """Count the bytes that the workload needs.
 
-    ``batch`` counts sequences at once: per device in training, in all for inference.
+    ``batch`` counts sequences at once: per device in training, total for inference.
     """
     weights = model.parameters * BYTES_PER_WEIGHT[precision]
     if workload == "inference":

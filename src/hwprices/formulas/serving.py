@@ -106,7 +106,7 @@ def step_seconds(
 ) -> float:
     """Compute the seconds to generate one token for each of ``batch`` sequences.
 
-    Half way through their output, which stands for its mean.
+    Half way through their output, which approximates its mean.
     """
     context = request.input_tokens + request.output_tokens / 2
     weights = language_model.parameters_read(model, batch) * request.bytes_per_weight

@@ -71,7 +71,7 @@ def utilisation(
     has_experts: bool,
     measured: float | None = None,
 ) -> float:
-    """Give the MFU of one machine: that measured on its devices, else by its fabric.
+    """Return the MFU of one machine: that measured on its devices, else by its fabric.
 
     ``narrow``: computing in FP8; ``unpacked``: weights stored in fewer bits than they compute in;
     ``measured``: what dense models reach on these devices.
@@ -83,7 +83,7 @@ def utilisation(
 
 
 def _dense(cluster: Cluster, *, narrow: bool) -> float:
-    """Give the MFU of a dense model by the fabric."""
+    """Return the MFU of a dense model by the fabric."""
     if narrow:
         return NARROW_MFU
     if cluster.is_tpu:

@@ -15,11 +15,11 @@ from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 
 ANY_TYPE = "(?s:.*)"
-"""The pattern of a rule that gives none."""
+"""Pattern of a rule that names no machine type."""
 
 GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
 """Named groups, and references to groups. Where patterns are joined, groups have other numbers, and
-a name may stand for two."""
+a name may mean two."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Match:
 
 
 Matcher = Callable[[str | None, str], Match | None]
-"""Takes the vendor's name of the accelerator (None if it gives none) and the machine type."""
+"""Takes the vendor's name of the accelerator (None without a name) and the machine type."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,6 @@ def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:
     if GROUP_REFERENCE.search(pattern):
         raise HwpricesError(
             f"{file_line}: {pattern!r} names a group or refers to one",
-            "Write what the group stands for, or make several lines of it.",
+            "Write what the group means, or make several lines of it.",
         )
     return compiled

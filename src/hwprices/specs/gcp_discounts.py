@@ -1,4 +1,4 @@
-"""Say which share of Google's on-demand price is paid: the rules of data/specs/gcp_discounts.csv.
+"""Discounts on Google's on-demand prices: the rules of data/specs/gcp_discounts.csv.
 
 Prices of flexible commitments are derived by them (providers/gcp), and readers of the dataset apply
 them to custom machines and to a share of the month (read/gcp). Each reads the sheet in its own way:
@@ -36,7 +36,7 @@ class DiscountRule:
     pays_share: Decimal
 
     def applies_to(self, kind: str, series: str, component: str) -> bool:
-        """Tell whether the rule is about this discount on this component of this series."""
+        """Check whether the rule is about this discount on this component of this series."""
         return self.kind == kind and series in self.series and component in self.components
 
 

@@ -50,7 +50,7 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
     model = sheet_model(table)
     if model is None:
         names = ", ".join([*SHEETS, *CHECK_SHEETS, *RULE_SHEETS])
-        raise HwpricesError(f"there is no sheet {table!r}", f"Choose one of {names}.")
+        raise HwpricesError(f"sheet {table!r} does not exist", f"Choose one of {names}.")
     file = f"{table}.csv"
     return _checked(file, _read(file, directory), model).clone()
 

@@ -1,4 +1,4 @@
-"""Compare discounts with the figures of another project; tools.price_crosscheck has the prices."""
+"""Compare discounts with the figures of another project; tools.crosschecks has the prices."""
 
 import csv
 import gzip
