@@ -99,7 +99,8 @@ def publish(
             status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
-        joined = join.build(choose.scan(store, sources), specs)
+        known_words = choose.new_words(store, previous)
+        joined = join.build(choose.scan(store, sources), specs, known_words)
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
