@@ -3,6 +3,7 @@
 Texts of vendors (reasons, names of units) are escaped: an artifact is a page in a browser.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from hwprices import providers
@@ -10,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import shortfall
-from hwprices.publish.notes.markdown import escaped
+from hwprices.publish.notes.markdown import escaped, new_words
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
@@ -20,6 +21,7 @@ from hwprices.stage.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.provider_status import ProviderStatus
 from hwprices.storage.release_manifest import Trouble
+from hwprices.storage.release_notes import ReleaseNotes
 from hwprices.storage.store import Store
 
 RELEASE_NOTES = "release-notes"
@@ -114,6 +116,10 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
     ]
     if partial:
         parts.append(f"partial: {', '.join(partial)}")
+    if outcome.new_words:
+        counts = Counter(provider for provider, _ in outcome.new_words)
+        named = [f"{title(name)} ({counted(count, 'word')})" for name, count in counts.items()]
+        parts.append(f"new from the vendor: {', '.join(named)}")
     if outcome.new:
         parts.append(f"new release {outcome.version}")
     elif parts:
@@ -147,8 +153,10 @@ def refreshed(
     if others:
         lines += ["", f"Not asked in this run: {', '.join(map(title, others))}."]
     lines += _failures({name: line for name, line in failed.items() if name not in entries})
-    if outcome.new:
-        lines += _changes(Dataset(Store(root), outcome.version))
+    notes = news.read(Dataset(Store(root), outcome.version))
+    if notes is not None:
+        lines += ["", *new_words(notes)]
+        lines += _changes(notes, root) if outcome.new else []
     return "\n".join([*lines, *_gate(outcome)])
 
 
@@ -173,13 +181,10 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
     return ["", *(f"- {escaped(line)}" for line in failed.values())] if failed else []
 
 
-def _changes(release: Dataset) -> list[str]:
+def _changes(notes: ReleaseNotes, root: str) -> list[str]:
     """Say what is new in a release, in the lines that begin its notes, with a link to all of it."""
-    notes = news.read(release)
-    if notes is None:
-        return []
     before = f" (against {notes.previous})" if notes.previous else ""
-    folder = f"{release.store.root}/{layout.release_directory(release.version)}"
+    folder = f"{Store(root).root}/{layout.release_directory(notes.version)}"
     return [
         "",
         f"## What changed{before}",

@@ -208,6 +208,7 @@ class Dataset:
         component_prices: pl.LazyFrame
         spot_advice: pl.LazyFrame
         quarantine: pl.LazyFrame
+        new_words: pl.LazyFrame
         offers: pl.LazyFrame
         accelerators: pl.LazyFrame
         cpus: pl.LazyFrame

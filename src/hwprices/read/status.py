@@ -14,6 +14,7 @@ from hwprices.read.age import STALE_AFTER
 from hwprices.read.root import SAMPLE, is_sample, resolve
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
+from hwprices.read.wording import counted
 from hwprices.storage import layout, manifests, provider_status
 from hwprices.storage.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.storage.store import Store
@@ -140,6 +141,8 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield "older than --max-age"
     if verdict.status.reason:
         yield verdict.status.reason
+    if verdict.status.new_words:
+        yield f"{counted(verdict.status.new_words, 'new word')}: hwprices coverage --unknown"
     if verdict.sheet_age is not None:
         stale = ": stale" if verdict.stale else ""
         yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
@@ -180,6 +183,7 @@ def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "p
             "release": verdict.status.release,
             "units_fetched": verdict.status.units.fetched,
             "units_failed": verdict.status.units.failed,
+            "new_words": verdict.status.new_words,
             "well": verdict.well,
         }
         for verdict in judge(status, now, max_age)

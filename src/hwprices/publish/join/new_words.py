@@ -48,3 +48,10 @@ def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     )
     table = frames.conform(carried.drop("since"), NewWords).collect()
     return validate.sort_by_key(table, NewWords)
+
+
+def unknown_before(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tuple[str, str], ...]:
+    """List provider and word of the rows that the release before did not have."""
+    if known is not None:
+        words = words.join(known.select(KEY).collect(), on=KEY, how="anti", maintain_order="left")
+    return tuple(words.select("provider", "word").iter_rows())
