@@ -6,7 +6,7 @@ are checked, its environment is set and the person at the screen has been told.
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,8 +21,10 @@ from hwprices.collect import requested_regions
 from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
+from hwprices.read.terminal.tables import listing
 from hwprices.release import provider_status
 from hwprices.release.provider_status import ProviderStatus
+from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
 from hwprices.storage import layout
 from hwprices.storage.store import Store
@@ -30,7 +32,7 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
 
-OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, UNITS_FAILED = 0, 1, 2, 3, 4
+OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 """Exit status. Where two apply, the first of 2, 1, 3, 4."""
 
 
@@ -38,13 +40,15 @@ OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, UNITS_FAILED = 0, 1, 2, 3, 4
 class Outcome:
     """What a refresh came to: the release in force, and one line for each failure.
 
-    ``entries``: how each provider that was requested fares, as far as that is known. ``strict``: a
-    unit that failed matters too.
+    ``entries``: how each provider that was requested fares, as far as that is known. ``new_words``:
+    the words of their vendors that are not known yet. ``strict``: a unit that failed and a new word
+    matter too.
     """
 
     published: "Published | None" = None
     failures: list[str] = field(default_factory=list)
     entries: Mapping[str, ProviderStatus] = field(default_factory=dict)
+    new_words: Sequence[str] = ()
     strict: bool = False
 
     @property
@@ -56,13 +60,23 @@ class Outcome:
             return SOME_FAILED
         if self.published.held_back:
             return HELD_BACK
-        return UNITS_FAILED if self.strict and self.incomplete else OK
+        return NOT_STRICT if self.strict and (self.incomplete or self.new_words) else OK
 
     @property
     def incomplete(self) -> list[str]:
         """The titles of the providers of which units failed or were carried over."""
         entries = self.entries.items()
         return [e.title or name for name, e in entries if e.units.failed or e.units.carried]
+
+    @property
+    def strict_reasons(self) -> Iterator[str]:
+        """Why a run that went well otherwise ends with NOT_STRICT."""
+        if self.incomplete:
+            names = ", ".join(self.incomplete)
+            yield f"--strict: units of {names} failed or were carried over: status 4"
+        if self.new_words:
+            count, words = counted(len(self.new_words), "new word"), listing(self.new_words)
+            yield f"--strict: {count} of vendors ({words}): status 4"
 
     @property
     def notices(self) -> list[str]:
@@ -117,7 +131,11 @@ Accept = Annotated[
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="Exit with 4 if a unit failed or has pages of an older run."),
+    typer.Option(
+        "--strict",
+        help="Exit with 4 if a unit failed or has pages of an older run, or a word of a vendor is"
+        " not known yet.",
+    ),
 ]
 
 
@@ -137,7 +155,8 @@ def refresh(
 
     The exit status is 0 when all went well; 1 when a provider failed (the others are published);
     2 when nothing could be done; 3 when the gate held a provider back (nobody failed); and with
-    --strict 4 when a unit failed or was carried over although its provider is published.
+    --strict 4 when a unit failed or was carried over although its provider is published, or when a
+    vendor has a word, unit or name that is not known yet.
     """
     try:
         settings = _checked_settings(source, root, provider, accept)
@@ -150,17 +169,19 @@ def refresh(
         outcome = _run_flow(settings, provider, region, kind, accept)
         entries = _entries(settings.root, requested)
         outcome = replace(outcome, strict=strict, entries=entries)
-        if outcome.published is None:
+        published = outcome.published
+        if published is None:
             screen.print_notices(outcome.notices or ["nothing has been collected yet"])
         else:
             well = not outcome.failures
-            screen.print_summary(outcome.published, settings.root, outcome.notices, well=well)
+            words = screen.new_words(published, settings.root, requested)
+            outcome = replace(outcome, new_words=words)
+            screen.print_summary(published, settings.root, outcome.notices, well=well)
     except HwpricesError as error:
         outcome = Outcome(failures=[str(error)])
     screen.print_errors(outcome.failures)
-    if outcome.exit_status == UNITS_FAILED:
-        names = ", ".join(outcome.incomplete)
-        screen.print_errors([f"--strict: units of {names} failed or were carried over: status 4"])
+    if outcome.exit_status == NOT_STRICT:
+        screen.print_errors(outcome.strict_reasons)
     raise typer.Exit(outcome.exit_status)
 
 

@@ -30,6 +30,9 @@ HELD_BACK = "HeldBack"
 PARTIAL = "Partial"
 """The name of the state, of type Completed, of a run after which a provider is partial."""
 
+NEW_WORDS = "NewWords"
+"""The name of the state, of type Completed, of a run that met words of vendors that are new."""
+
 NOTHING_COLLECTED = "NothingCollected"
 """The name of the state, of type Completed, of a run that found nothing to publish yet."""
 
@@ -128,11 +131,13 @@ def nothing_collected() -> State[None]:
 
 
 def ended(published: Published) -> Published | State[Any]:
-    """Return the release, or a state that automations see: HeldBack or Partial."""
+    """Return the release, or a state that automations see: HeldBack, Partial or NewWords."""
     if published.held_back:
         return failed(HeldBackError(published), HELD_BACK)
     if any(entry.outcome == "partial" for entry in published.status.providers.values()):
         return Completed(name=PARTIAL, message=reports.headline(published), data=published)
+    if published.new_words:
+        return Completed(name=NEW_WORDS, message=reports.headline(published), data=published)
     return published
 
 
@@ -151,10 +156,11 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
     """Publish what is staged as a new release, if anything has changed.
 
     Before the first collection it ends in the state NothingCollected, of type Completed; in the
-    state Partial, of type Completed, if units of a provider failed or were carried over; and in the
-    state HeldBack, of type Failed, if the gate held a provider back. Called from Python it then
-    raises HeldBackError, and what the gate let through is published. Old releases and collections
-    are deleted then; ``hwprices prune --help`` says which.
+    state Partial, of type Completed, if units of a provider failed or were carried over; in the
+    state NewWords, of type Completed, if vendors have words that the last release did not have and
+    that are not known yet; and in the state HeldBack, of type Failed, if the gate held a provider
+    back. Called from Python it then raises HeldBackError, and what the gate let through is
+    published. Old releases and collections are deleted then; ``hwprices prune --help`` says which.
 
     Args:
         root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.

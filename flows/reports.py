@@ -3,6 +3,7 @@
 Texts of vendors (reasons, names of units) are escaped: an artifact is a page in a browser.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from hwprices import providers
@@ -10,12 +11,13 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import shortfall
-from hwprices.publish.notes.markdown import escaped
+from hwprices.publish.notes.markdown import escaped, new_words
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
 from hwprices.release import notes
 from hwprices.release.manifest import Trouble
+from hwprices.release.notes import ReleaseNotes
 from hwprices.release.provider_status import ProviderStatus
 from hwprices.release.wording import counted
 from hwprices.stage.stage import Staged
@@ -114,6 +116,10 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
     ]
     if partial:
         parts.append(f"partial: {', '.join(partial)}")
+    if outcome.new_words:
+        counts = Counter(provider for provider, _ in outcome.new_words)
+        named = [f"{title(name)} ({counted(count, 'word')})" for name, count in counts.items()]
+        parts.append(f"new from the vendor: {', '.join(named)}")
     if outcome.new:
         parts.append(f"new release {outcome.version}")
     elif parts:
@@ -147,8 +153,10 @@ def refreshed(
     if others:
         lines += ["", f"Not asked in this run: {', '.join(map(title, others))}."]
     lines += _failures({name: line for name, line in failed.items() if name not in entries})
-    if outcome.new:
-        lines += _changes(Dataset(Store(root), outcome.version))
+    news = notes.read(Dataset(Store(root), outcome.version))
+    if news is not None:
+        lines += ["", *new_words(news)]
+        lines += _changes(news, root) if outcome.new else []
     return "\n".join([*lines, *_gate(outcome)])
 
 
@@ -173,13 +181,10 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
     return ["", *(f"- {escaped(line)}" for line in failed.values())] if failed else []
 
 
-def _changes(release: Dataset) -> list[str]:
+def _changes(news: ReleaseNotes, root: str) -> list[str]:
     """Say what is new in a release, in the lines that begin its notes, with a link to all of it."""
-    news = notes.read(release)
-    if news is None:
-        return []
     before = f" (against {news.previous})" if news.previous else ""
-    folder = f"{release.store.root}/{layout.release_directory(release.version)}"
+    folder = f"{Store(root).root}/{layout.release_directory(news.version)}"
     return [
         "",
         f"## What changed{before}",

@@ -1,6 +1,6 @@
 """Print what a refresh came to: the release's summary, what the gate held back, what failed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -9,8 +9,13 @@ from rich.text import Text
 from hwprices.hidden_characters import escaped
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
+from hwprices.read.find import overview
 from hwprices.read.terminal.console import show
+from hwprices.read.terminal.overview import render_new_words
 from hwprices.storage.store import Store
+
+SHOWN_WORDS = 5
+"""New words of a provider that are listed."""
 
 if TYPE_CHECKING:  # see command.py
     from hwprices.publish.release import Published
@@ -30,10 +35,19 @@ def print_summary(
         for name in published.held_back
     ]
     lines = [*held, *notices]
+    words = overview.new_words(dataset)
+    if words.height:
+        show(render_new_words(words, most=SHOWN_WORDS))
     show(summary.render(dataset, new=published.new, notices=None if well and not lines else lines))
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
+
+
+def new_words(published: "Published", root: str, providers: Collection[str]) -> list[str]:
+    """List the words of vendors that are not known yet, each behind its provider."""
+    rows = overview.new_words(Dataset(Store(root), published.version), providers)
+    return [f"{provider} {word}" for provider, word in rows.select("provider", "word").iter_rows()]
 
 
 def print_notices(lines: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""The table of refused rows. No row is dropped without a record."""
+"""The refused rows, and the vendors' new words among them. No row is dropped without a record."""
 
 import polars as pl
 
@@ -36,3 +36,42 @@ class Quarantine(Table):
     class Config:
         name = "quarantine"
         metadata = {"key": ["provider", "table", "row_hash"]}
+
+
+class NewWords(Table):
+    """Every word of a vendor that is not known yet, with what is not published because of it.
+
+    Made of the rows of quarantine that have a word.
+    """
+
+    provider: pl.String = columns.provider()
+    reason: pl.String = column(
+        "Which kind of word it is. A word under which prices of a refused SKU are listed has the"
+        " reason of the SKU.",
+        values=QUARANTINE_REASONS,
+    )
+    word: pl.String = column("The vendor's word.")
+    lines: pl.Int64 = column("Lines of the vendor that have the word, and were refused.", ge=0)
+    dependants: pl.Int64 = column(
+        "Further rows that are not published because of these lines, such as the savings-plan rates"
+        " of a refused SKU.",
+        ge=0,
+    )
+    # hides a method of pandera's that nothing here uses
+    example: pl.String = column(  # type: ignore[assignment]
+        "The message of one of the lines."
+    )
+    source_url: pl.String = columns.page_url()
+    raw_sha256: pl.String = columns.raw_sha256()
+    first_seen: Timestamp = column(
+        "When the vendor's page was fetched that had the word first, since when it has been in"
+        " every release.",
+        unit="UTC",
+    )
+    last_seen: Timestamp = column(
+        "When the vendor's page was fetched that had it last.", unit="UTC"
+    )
+
+    class Config:
+        name = "new_words"
+        metadata = {"key": ["provider", "reason", "word"]}

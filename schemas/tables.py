@@ -24,7 +24,7 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Zones
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.quarantine import NewWords, Quarantine
 from hwprices.schemas.sheets import (
     AcceleratorNames,
     BenchmarkWorkloads,
@@ -66,6 +66,7 @@ TABLES = _by_name(
     ComponentPrices,
     SpotAdvice,
     Quarantine,
+    NewWords,
     Offers,
     SoldAccelerators,
     Cpus,

@@ -28,6 +28,7 @@ NO_REFRESH = "hwprices: no refresh in 26 hours"
 FAILED = "hwprices: a refresh failed, or the gate held a provider back"
 OWN_FAILED = "hwprices: a collection or publication of its own failed"
 PARTIAL = "hwprices: a refresh could not fetch everything"
+NEW_WORDS = "hwprices: a vendor has something new"
 KILLED = "hwprices: a run was killed"
 NOT_STARTED = "hwprices: a run was not started"
 
@@ -90,6 +91,7 @@ def test_a_day_without_a_refresh_is_noticed(
         ("HeldBack", "FAILED", FAILED),
         ("Crashed", "CRASHED", FAILED),
         ("Partial", "COMPLETED", PARTIAL),
+        ("NewWords", "COMPLETED", NEW_WORDS),
     ],
 )
 def test_a_run_that_did_not_end_well_is_noticed(
@@ -279,7 +281,8 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
     assert pool["base_job_template"]["job_configuration"] == template["job_configuration"]
     names = [each["name"] for each in prefect_server.filter("automations")]
-    assert sorted(names) == sorted([FAILED, KILLED, NO_REFRESH, NOT_STARTED, OWN_FAILED, PARTIAL])
+    expected = [FAILED, KILLED, NEW_WORDS, NO_REFRESH, NOT_STARTED, OWN_FAILED, PARTIAL]
+    assert sorted(names) == sorted(expected)
 
 
 @pytest.mark.usefixtures("automations")

@@ -81,10 +81,21 @@ def units(**counts: int) -> dict[str, ProviderStatus]:
         (Outcome(published(), entries=units(skipped=1, not_requested=9), strict=True), 0),
         (Outcome(published(held_back=True), entries=units(failed=1), strict=True), 3),
         (Outcome(published(), entries=SKIPPED, strict=True), 0),
+        (Outcome(published(), new_words=["aws Db2"]), 0),
+        (Outcome(published(), new_words=["aws Db2"], strict=True), 4),
     ],
 )
 def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -> None:
     assert outcome.exit_status == status
+
+
+def test_strict_names_what_is_incomplete_and_what_is_new() -> None:
+    outcome = Outcome(published(), entries=units(failed=1), new_words=["aws Db2", "gcp Z4D"])
+    assert list(outcome.strict_reasons) == [
+        "--strict: units of AWS failed or were carried over: status 4",
+        "--strict: 2 new words of vendors (aws Db2, gcp Z4D): status 4",
+    ]
+    assert list(Outcome(published()).strict_reasons) == []
 
 
 def test_what_is_incomplete_or_skipped_is_a_line_each() -> None:

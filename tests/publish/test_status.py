@@ -66,6 +66,7 @@ def test_a_publication_writes_every_provider(store):
         "units": {"fetched": 1, "failed": 0, "carried": 0, "skipped": 0, "not_requested": 0},
         "troubles": [],
         "prices_fetched": True,
+        "new_words": 0,
     }
 
 

@@ -13,8 +13,14 @@ CODE = re.compile(r"[a-z]+(?:_[a-z]+)*")
 REASON_COLUMNS = {"reason", "refused", "fault"}
 """What the columns, fields and arguments are called that end up as the reason of a row."""
 
-NAMES_COLUMNS = {"col", "coalesce", "filter", "when", "concat_list", "join", "drop", "get"}
-"""Functions whose texts are names of columns or conditions, and not values."""
+NAMES_COLUMNS = {
+    *("col", "coalesce", "filter", "when", "concat_list", "join", "drop", "get"),
+    *("select", "sort", "scan"),
+}
+"""Functions whose texts are names of columns or tables or conditions, and not values."""
+
+VALUES_OR_COLUMNS = {"then", "otherwise"}
+"""Functions that take a text for the name of a column, and an expression for a value."""
 
 REFUSING = re.compile(r"fault|refusal")
 """What functions that return a reason, or rules with reasons, have in their names."""
@@ -57,11 +63,16 @@ def reason_positions(modules: list[ast.Module]) -> dict[str, int]:
 def codes_in(node: ast.AST) -> Iterator[str]:
     """Codes among the values of an expression: names of columns are arguments of pl.col."""
     if isinstance(node, ast.Call):
-        if getattr(node.func, "attr", "") not in NAMES_COLUMNS:
-            for each in (node.func, *node.args):
+        name = getattr(node.func, "attr", "")
+        if name not in NAMES_COLUMNS:
+            is_column = [
+                name in VALUES_OR_COLUMNS and isinstance(a, ast.Constant) for a in node.args
+            ]
+            values = [a for a, named in zip(node.args, is_column, strict=True) if not named]
+            for each in (node.func, *values):
                 yield from codes_in(each)
         return
-    if isinstance(node, (ast.Compare, ast.JoinedStr)):
+    if isinstance(node, (ast.Compare, ast.JoinedStr, ast.Subscript)):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         if CODE.fullmatch(node.value):

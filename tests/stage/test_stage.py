@@ -175,6 +175,44 @@ def test_a_new_value_takes_no_row_of_a_known_kind_with_it(tmp_path):
     assert staged.quarantined == {"check:billing_unit:isin": 1}
 
 
+REWORDED = [{**name, "os": "LINUX/UNIX"} for name in names(120)]
+
+
+def test_a_provider_that_is_reworded_is_held_and_says_so(tmp_path):
+    run(tmp_path, [part(*names(120))])
+    with pytest.raises(
+        HwpricesError,
+        match=r"vendor: everything was reworded: 61 of 120 rows for prices are gone, with"
+        r" new words in their place \(check:os:isin 'LINUX/UNIX' 61\)",
+    ):
+        run(tmp_path, [part(*names(120)[61:], *REWORDED[:61])], "r2")
+    assert stage.latest(Store(tmp_path), "vendor").run_id == "r1"
+    half = run(tmp_path, [part(*names(120)[60:], *REWORDED[:60])], "r3")
+    assert half.rows("prices") == 60
+
+
+def test_prices_that_a_new_word_took_are_gone_though_their_rows_are_there(tmp_path):
+    run(tmp_path, [part(*names(100))])
+    refused = quarantine.refused(
+        part({}).frame.lazy(),
+        table="prices",
+        reason="unknown_grammar",
+        message="unknown grammar",
+        word=pl.lit("N4 Instance Core"),
+    ).collect()
+    without = [
+        {**n, "hourly": None, "effective_hourly": None, "price_reason": "core_sku_missing"}
+        for n in names(99)
+    ]
+    with pytest.raises(HwpricesError, match="99 of 100 rows for prices are gone"):
+        run(tmp_path, [part(*without, names(100)[-1], refused=refused)], "r2")
+
+
+def test_rows_that_go_beside_a_word_that_was_there_before_are_left_to_the_gate(tmp_path):
+    run(tmp_path, [part(*names(100), REWORDED[0])])
+    assert run(tmp_path, [part(*names(10), REWORDED[0])], "r2").rows("prices") == 10
+
+
 def test_what_was_refused_before_does_not_count_again(tmp_path):
     first = [part(*names(200), *broken(4))]
     assert run(tmp_path, first, "r1").quarantined == {"check:no_sentinel": 4}

@@ -27,8 +27,9 @@ def status(
     """Say how each provider fares.
 
     Prints when each provider was last collected with success, how its last try ended and why, the
-    age of its tables, and the units that failed. Ends with exit status 1 if a provider failed, is
-    held back by the gate, or has tables older than --max-age; with 2 if there is no dataset.
+    age of its tables, how many words of the vendor are not known yet, and the units that failed.
+    Ends with exit status 1 if a provider failed, is held back by the gate, or has tables older than
+    --max-age; with 2 if there is no dataset.
 
     Example:
 

@@ -225,6 +225,15 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
     }
 
 
+def new_words(store: Store, release: ReleaseManifest | None) -> pl.LazyFrame | None:
+    """Open the table new_words of a release; None if it has none."""
+    table = release.tables.get("new_words") if release else None
+    if release is None or table is None:
+        return None
+    uris = [store.uri(layout.release_file(release.version, file.key)) for file in table.files]
+    return pl.scan_parquet(uris, hive_partitioning=False, **scan_options(store.root))
+
+
 def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:
     """Find the tables that an older program wrote without the columns that were added since.
 

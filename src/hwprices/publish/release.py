@@ -19,6 +19,7 @@ from hwprices.publish import choose, gate, gate_history, join, pointer, status, 
 from hwprices.publish.accepted import check_names
 from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
+from hwprices.publish.join.new_words import unknown_before
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
 from hwprices.release.manifest import CheckResult, ReleaseManifest
@@ -35,12 +36,14 @@ class Published:
     """The release in force, whether it was made now, and how each provider fares.
 
     ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
+    ``new_words``: provider and word of what is new from the vendors in a release made now.
     """
 
     release: ReleaseManifest
     new: bool
     results: tuple[CheckResult, ...]
     status: Status
+    new_words: tuple[tuple[str, str], ...] = ()
 
     @property
     def version(self) -> str:
@@ -99,7 +102,8 @@ def publish(
             status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
-        joined = join.build(choose.scan(store, sources), specs)
+        known_words = choose.new_words(store, previous)
+        joined = join.build(choose.scan(store, sources), specs, known_words)
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
@@ -112,7 +116,8 @@ def publish(
             gate_history.append(store, figures, results)
             changelog.update(store)
             fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
-        return Published(manifest, True, results, fares)
+        appeared = unknown_before(joined.tables["new_words"], known_words)
+        return Published(manifest, True, results, fares, appeared)
 
 
 def _release(
@@ -135,7 +140,8 @@ def _release(
     progress("write")
     moment = Moment(version, current.version)
     titles = {source.provider: write.provider_title(source.provider) for source in sources}
-    notes = make.make(moment, sources, choice.results, past, titles)
+    new_words = content.joined.tables["new_words"]
+    notes = make.make(moment, sources, choice.results, past, titles, new_words)
     manifest = write.write(
         store,
         content,

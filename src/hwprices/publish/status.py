@@ -142,6 +142,7 @@ def _updated_entries(entries: Entries, publication: Publication) -> Entries:
             title=provider_title(name),
             release=version,
             sheet_seen_on=_sheet_seen_on(published.get(name)),
+            new_words=published[name].rows.get("new_words", 0) if name in published else 0,
         )
     return changed
 

@@ -117,6 +117,7 @@ class Dataset(Release):
         component_prices: pl.LazyFrame
         spot_advice: pl.LazyFrame
         quarantine: pl.LazyFrame
+        new_words: pl.LazyFrame
         offers: pl.LazyFrame
         accelerators: pl.LazyFrame
         cpus: pl.LazyFrame

@@ -16,6 +16,7 @@ from hwprices.release import provider_status
 from hwprices.release.age import STALE_AFTER
 from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.release.root import SAMPLE, is_sample, resolve
+from hwprices.release.wording import counted
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
@@ -141,6 +142,8 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield "older than --max-age"
     if verdict.status.reason:
         yield verdict.status.reason
+    if verdict.status.new_words:
+        yield f"{counted(verdict.status.new_words, 'new word')}: hwprices coverage --unknown"
     if verdict.sheet_age is not None:
         stale = ": stale" if verdict.stale else ""
         yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
@@ -181,6 +184,7 @@ def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "p
             "release": verdict.status.release,
             "units_fetched": verdict.status.units.fetched,
             "units_failed": verdict.status.units.failed,
+            "new_words": verdict.status.new_words,
             "well": verdict.well,
         }
         for verdict in judge(status, now, max_age)

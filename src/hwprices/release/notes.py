@@ -69,6 +69,20 @@ class GateNote:
 
 
 @dataclass(frozen=True)
+class NewWord:
+    """A word of a vendor that is not known yet: a row of the table new_words."""
+
+    provider: str
+    reason: str
+    word: str
+    lines: int
+    dependants: int
+    example: str
+    source_url: str
+    since: str
+
+
+@dataclass(frozen=True)
 class ProviderNote:
     """One provider: how its part came about, its prices by purchase option, what was refused."""
 
@@ -104,6 +118,7 @@ class ReleaseNotes:
     collection: tuple[Collected, ...] = ()
     restated: tuple[Restated, ...] = ()
     spec_changes: int = 0
+    new_words: tuple[NewWord, ...] = ()
     gate: tuple[GateNote, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
 

@@ -57,6 +57,7 @@ class ProviderStatus:
         release: the version in force that has its tables; None if none has.
         units: the units of the last try.
         troubles: those that failed, were carried over or skipped, with the reason.
+        new_words: how many words of the vendor are not known yet, in the release in force.
         prices_fetched: False if the last try asked for prices and got none.
     """
 
@@ -74,6 +75,7 @@ class ProviderStatus:
     units: UnitCounts = field(default_factory=UnitCounts)
     troubles: tuple[Trouble, ...] = ()
     prices_fetched: bool = True
+    new_words: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +104,8 @@ def decode(data: bytes, *, file: str, remedy: str) -> Status:
             if time is not None and not manifests.is_time(time)
         ]
         faults += [
-            f"units: {count} is no count"
-            for count in astuple(entry.units)
+            f"units or new_words: {count} is no count"
+            for count in (*astuple(entry.units), entry.new_words)
             if not 0 <= count <= manifests.MAX_COUNT
         ]
         for fault in faults:

@@ -26,7 +26,7 @@ LEVEL = 1
 """Level of zstd. Files of level 3, which polars takes by default, are 2 to 5 % smaller and take a
 third more time to write: half of a price table is hashes, which cannot be packed."""
 
-OBSERVATION = ("observed_at", "raw_sha256", "source_url")
+OBSERVATION = ("observed_at", "first_seen", "last_seen", "raw_sha256", "source_url")
 """Columns that say when and where a row was seen. They alone do not make a new release."""
 
 

@@ -1,8 +1,8 @@
 """Judge the refused rows of a run: how many known lines broke since the tables staged last.
 
 Rows with a word (``quarantine.word``) are new from the vendor: they are published in the table
-new_words, and never stop a provider. What was refused for the same reason before does not count
-again.
+new_words, and do not stop a provider, unless most of what it had is gone with them. What was
+refused for the same reason before does not count again.
 """
 
 import warnings
@@ -33,6 +33,11 @@ check group_lost for groups of 20 rows (docs/gates.md)."""
 
 MIN_ROWS_FOR_SHARE = 100
 """With fewer rows than this the share says nothing: one wrong row would be more than the limit."""
+
+MAX_REWORDED_SHARE = 0.5
+"""A provider fails if more of a table's rows than this are gone beside words that are new: what is
+left would pass for a vendor that sells little. An estimate: no vendor has reworded half its list
+overnight."""
 
 GROUPED_BY = ("region", "purchase_option", "os")
 """Columns by which the rows of a table are grouped, alone and together."""
@@ -68,19 +73,22 @@ class StagedFiles:
 
 
 def check(provider: str, refused: pl.DataFrame, now: StagedFiles, last: StagedFiles | None) -> None:
-    """Stop a provider of which too many rows of known kinds are refused, and were not before.
+    """Stop a provider that has lost too many rows of known kinds, refused or reworded.
 
     Args:
         provider: whose rows they are.
         refused: the quarantine rows of this run.
         now: the tables of this run.
         last: those staged last, None for none. Only columns that are needed are read, and nothing
-            if no known row is refused.
+            if no row is refused.
 
     Raises:
-        HwpricesError: more than MAX_REFUSED_SHARE of a table's rows, or a group of at least
-            MIN_ROWS_FOR_SHARE rows lost more than MAX_GROUP_SHARE of them.
+        HwpricesError: more than MAX_REFUSED_SHARE of a table's rows are refused, a group of at
+            least MIN_ROWS_FOR_SHARE rows lost more than MAX_GROUP_SHARE of them, or new words took
+            more than MAX_REWORDED_SHARE of a table.
     """
+    if last is not None:
+        _check_reworded(provider, refused, now, last)
     known = _known(refused.lazy()).collect()
     if known.is_empty():
         return
@@ -93,6 +101,44 @@ def check(provider: str, refused: pl.DataFrame, now: StagedFiles, last: StagedFi
             raise _too_many(provider, table, "", grown / total, MAX_REFUSED_SHARE, broken)
         if last is not None and grown > MAX_GROUP_SHARE * MIN_ROWS_FOR_SHARE:
             _check_groups(provider, table, broken, before.filter(table=table), now, last)
+
+
+def _check_reworded(
+    provider: str, refused: pl.DataFrame, now: StagedFiles, last: StagedFiles
+) -> None:
+    """Stop a provider of which most rows or prices of a table are gone where words are new."""
+    words = refused.filter(pl.col("word").is_not_null())
+    if words.is_empty():
+        return
+    names = ["table", "reason", "word"]
+    new = words.join(_quarantined(last).select(names).collect(), on=names, how="anti")
+    for table in new["table"].unique().sort():
+        had, has = _known_rows(last, table), _known_rows(now, table)
+        if had - has > MAX_REWORDED_SHARE * had:
+            raise _reworded(provider, table, had - has, had, new.filter(table=table))
+
+
+def _known_rows(tables: StagedFiles, table: str) -> int:
+    """Count the rows of a table; of prices those that have an amount."""
+    if table != "prices":
+        return tables.rows(table)
+    amounts = tables.scan(table).select(pl.col("effective_hourly").count())
+    return int(amounts.collect(engine="streaming").item())
+
+
+def _reworded(provider: str, table: str, lost: int, had: int, new: pl.DataFrame) -> HwpricesError:
+    """Make the error that names the commonest new words."""
+    counts = new.group_by("reason", "word").agg(pl.col("occurrences").sum())
+    order = ["occurrences", "reason", "word"]
+    commonest = counts.sort(order, descending=[True, False, False]).head(SHOWN_REASONS)
+    named = ", ".join(
+        f"{reason} {word[:SHOWN_CHARACTERS]!r} {count}" for reason, word, count in commonest.rows()
+    )
+    return HwpricesError(
+        f"{provider}: everything was reworded: {lost:,} of {had:,} rows for {table} are gone, with"
+        f" new words in their place ({named})",
+        "The last good data stays published until the program knows the words.",
+    )
 
 
 def refused_share(total: int, refused: int) -> float:
@@ -147,12 +193,17 @@ def _known(refused: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _before(last: StagedFiles | None) -> pl.DataFrame:
+    """Select the rows of known kinds that were refused last time."""
+    return _known(_quarantined(last) if last else frames.empty(Quarantine).lazy()).collect()
+
+
+def _quarantined(last: StagedFiles) -> pl.LazyFrame:
     """Read what was refused last time; nothing if that is unreadable."""
-    none = _known(frames.empty(Quarantine).lazy())
+    columns = ["table", "reason", "message", "region", "occurrences", "row", "word"]
     try:
-        return (_known(last.scan("quarantine")) if last else none).collect()
+        return last.scan("quarantine").select(columns).collect().lazy()
     except (pl.exceptions.PolarsError, OSError):
-        return none.collect()
+        return frames.empty(Quarantine).lazy()
 
 
 def _grown(now: pl.DataFrame, before: pl.DataFrame, by: list[str]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Join vendor tables with spec sheets into the tables that a release derives.
 
-These are offers, regions, accelerators, and the sheets that are published unchanged.
+These are offers, regions, accelerators, new_words, and the sheets that are published unchanged.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,18 @@ from typing import Any
 import polars as pl
 
 from hwprices.publish.join import accelerators, benchmarks, machines, offers
+from hwprices.publish.join.new_words import new_words
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
+from hwprices.schemas.quarantine import NewWords
 from hwprices.schemas.tables import SHEETS, TABLES
 from hwprices.specs.machine_cpus import KEY
 from hwprices.stage import validate
 
-VENDOR_TABLES = ("regions", "instance_types", "availability", "prices", "component_prices")
+VENDOR_TABLES = (
+    *("regions", "instance_types", "availability", "prices", "component_prices"),
+    "quarantine",
+)
 
 PUBLISHED_SHEETS = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
 """Sheets that are published unchanged."""
@@ -47,12 +52,16 @@ class Joined:
     unmatched: tuple[Mapping[str, Any], ...]
 
 
-def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame]) -> Joined:
+def build(
+    tables: Mapping[str, pl.LazyFrame],
+    specs: Mapping[str, pl.DataFrame],
+    known_words: pl.LazyFrame | None = None,
+) -> Joined:
     """Join the vendor tables of a release with the spec sheets.
 
     ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. ``specs`` are
-    as ``sheets.load`` gives them, checked and sorted. Only the prices that offers shows are read
-    into memory.
+    as ``sheets.load`` gives them, checked and sorted. ``known_words`` is new_words of the release
+    before. Only the prices that offers shows are read into memory.
 
     Raises:
         HwpricesError: a table breaks a check of its model: a mistake in this package or in a sheet.
@@ -90,6 +99,9 @@ def build(tables: Mapping[str, pl.LazyFrame], specs: Mapping[str, pl.DataFrame])
     }
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
     checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
+    if known_words is None:
+        known_words = frames.empty(NewWords).lazy()
+    checked["new_words"] = new_words(vendor["quarantine"], known_words)
     in_order = {name: checked[name] for name in TABLES if name in checked}
     return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 

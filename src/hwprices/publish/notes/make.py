@@ -12,6 +12,7 @@ from hwprices.release.notes import (
     Collected,
     GateNote,
     Move,
+    NewWord,
     ProviderNote,
     ReleaseNotes,
     Restated,
@@ -28,6 +29,7 @@ def make(
     results: Collection[CheckResult],
     past: Record,
     titles: Mapping[str, str],
+    new_words: pl.DataFrame,
 ) -> ReleaseNotes:
     """Gather the notes of a release.
 
@@ -37,6 +39,7 @@ def make(
         results: how every check of the gate came out, also of providers that are left out.
         past: its history.
         titles: the providers' names for people.
+        new_words: its table of this name.
     """
     changes, intervals = past.changes, past.intervals
     prices = changes.filter(subject="price")
@@ -55,6 +58,7 @@ def make(
         collection=_collection(changes),
         restated=_restated(changes),
         spec_changes=changes.filter(change="spec_changed").height,
+        new_words=_new_words(new_words),
         gate=tuple(
             GateNote(result.provider, result.check, result.outcome, result.detail)
             for result in results
@@ -144,3 +148,22 @@ def _restated(changes: pl.DataFrame) -> tuple[Restated, ...]:
         .sort("subject", "name", "field", descending=[True, False, False])
     )
     return tuple(Restated(*row) for row in counted.iter_rows())
+
+
+def _new_words(table: pl.DataFrame) -> tuple[NewWord, ...]:
+    """List the words of each provider, those that cost most rows first."""
+    cost = (pl.col("lines") + pl.col("dependants")).cast(pl.Int64)
+    rows = table.sort("provider", -cost, "reason", "word")
+    return tuple(
+        NewWord(
+            row["provider"],
+            row["reason"],
+            row["word"],
+            row["lines"],
+            row["dependants"],
+            row["example"],
+            row["source_url"],
+            f"{row['first_seen']:%Y-%m-%d}",
+        )
+        for row in rows.iter_rows(named=True)
+    )

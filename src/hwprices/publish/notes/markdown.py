@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from hwprices import hidden_characters
 from hwprices.release import notes as release_notes
-from hwprices.release.notes import WORDS, Move, ProviderNote, ReleaseNotes, Sold
+from hwprices.release.notes import WORDS, Move, NewWord, ProviderNote, ReleaseNotes, Sold
 
 MAX_NAMES = 20
 """Machine types listed by name; the rest is counted."""
+
+MAX_WORDS = 5
+"""Words of a provider that are listed; the rest is counted, and in the table new_words."""
 
 MAX_LENGTH = 300
 """Characters of a text from outside."""
@@ -42,6 +45,7 @@ def notes(release: ReleaseNotes) -> str:
                 *_types_or_regions(release, "Regions", release.regions),
                 *_collection(release),
                 *_restated(release),
+                *new_words(release),
                 *_refused(release),
                 *_gate(release),
             ]
@@ -146,6 +150,33 @@ def _restated(release: ReleaseNotes) -> list[str]:
         return []
     text = "Our own corrections. What the vendor says is the same."
     return ["## Restated", "", text, "", *lines, ""]
+
+
+def new_words(release: ReleaseNotes) -> list[str]:
+    """List what is new from the vendors; of each provider the words that cost most rows."""
+    rows = []
+    for provider in dict.fromkeys(word.provider for word in release.new_words):
+        own = [word for word in release.new_words if word.provider == provider]
+        rows += [_new_word(release, word) for word in own[:MAX_WORDS]]
+        if rest := len(own[MAX_WORDS:]):
+            rows.append([_title(release, provider), f"… and {rest:,} more", *[""] * 5])
+    if not rows:
+        return []
+    text = "Words that are not known yet. None of these lines is published, nor the further rows."
+    head = ["provider", "word", "reason", "lines", "further rows", "since", "example and its page"]
+    return ["## New from the vendors", "", text, "", *_table(head, rows, right=(3, 4))]
+
+
+def _new_word(release: ReleaseNotes, word: NewWord) -> list[str]:
+    return [
+        _title(release, word.provider),
+        escaped(word.word),
+        escaped(word.reason),
+        f"{word.lines:,}",
+        f"{word.dependants:,}",
+        escaped(word.since),
+        f"{escaped(word.example)} ({escaped(word.source_url)})",
+    ]
 
 
 def _refused(release: ReleaseNotes) -> list[str]:

@@ -1,4 +1,4 @@
-"""Say what a release covers, and what was refused."""
+"""Say what a release covers, what was refused, and which words of vendors are new."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -137,3 +137,15 @@ def quarantine(dataset: "Release") -> pl.DataFrame:
         .sort("occurrences", "provider", "table", "reason", descending=[True, False, False, False])
         .collect()
     )
+
+
+def new_words(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
+    """List the words that are not known yet: of each provider, those that cost most rows first.
+
+    ``providers``: of these only. The columns are those of the table new_words.
+    """
+    rows = dataset.scan("new_words")
+    if providers:
+        rows = rows.filter(pl.col("provider").is_in(sorted(providers)))
+    cost = (pl.col("lines") + pl.col("dependants")).cast(pl.Int64)
+    return rows.sort("provider", -cost, "reason", "word").collect()

@@ -1,4 +1,4 @@
-"""Draw what coverage and quarantine answer."""
+"""Draw what coverage and quarantine answer, and the words of vendors that are new."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -155,3 +155,47 @@ def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType
         wrap=["for example", "regions"],
         least=["regions", "table"],
     )
+
+
+ALL_WORDS = "hwprices coverage --unknown"
+
+
+def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> RenderableType:
+    """Draw the words that are not known yet, as ``overview.new_words`` lists them.
+
+    ``most``: words shown of each provider; the rest is counted.
+    """
+    if words.is_empty():
+        return Text("No word of a vendor is unknown.")
+    rows = []
+    for (provider,), own in words.group_by("provider", maintain_order=True):
+        shown = own.head(most or own.height)
+        rows += [_word(row) for row in shown.iter_rows(named=True)]
+        if rest := own.height - shown.height:
+            more = f"… and {rest:,} more: {ALL_WORDS} --provider {provider}"
+            rows.append([str(provider), more, *[""] * (len(WORD_HEADINGS) - 2)])
+    return table(
+        WORD_HEADINGS,
+        rows,
+        title="New from the vendor",
+        right=["lines", "further rows"],
+        wrap=["word", "for example", "page"],
+        least=["page", "reason", "for example"],
+        caption="None of it is published, further rows are refused with the lines.",
+    )
+
+
+WORD_HEADINGS = ["cloud", "word", "lines", "further rows", "since", "reason", "for example", "page"]
+
+
+def _word(row: Mapping[str, Any]) -> list[str]:
+    return [
+        row["provider"],
+        row["word"],
+        f"{row['lines']:,}",
+        f"{row['dependants']:,}",
+        f"{row['first_seen']:%Y-%m-%d}",
+        row["reason"],
+        row["example"],
+        row["source_url"],
+    ]

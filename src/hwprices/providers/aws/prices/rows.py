@@ -228,13 +228,13 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
     # What a block costs only its offering tells: what the list has above 0 is the system's fee.
     is_block = pl.col("purchase_option") == "capacity_block"
     is_price = ~is_block & ((pl.col("price") > 0) | has_fee)
-    reason = pl.when(is_block).then(pl.lit("capacity_block_priced_by_offering"))
+    of_a_block = pl.when(is_block).then(pl.lit("capacity_block_priced_by_offering"))
     has_date = (pl.col("effective_date") != "").fill_null(False)
     is_unreadable_date = has_date & pl.col("effective_from").is_null()
     values = stated.with_columns(
         upfront=pl.when(has_fee).then(pl.col("upfront")),
         hourly=pl.when(is_price).then(pl.col("price")),
-        price_reason=pl.when(~is_price).then(reason.otherwise(pl.lit("listed_at_zero"))),
+        price_reason=pl.when(~is_price).then(of_a_block.otherwise(pl.lit("listed_at_zero"))),
         flags=_flags(pl.col("tenancy") == "host", is_unreadable_date),
         price_id=hashing.digest(
             pl.col("key_before_type"), pl.col("instance_type"), pl.col("key_after_type")

@@ -22,7 +22,7 @@ def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
     )
     in_region = (
         restrictions.filter(pl.col("zone").is_null())
-        .select(*PLACE, pl.col("reason").alias("region_reason"))
+        .select(*PLACE, pl.col("restriction").alias("in_region"))
         .unique(PLACE, keep="first", maintain_order=True)
     )
     marked = (
@@ -30,12 +30,12 @@ def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
         .join(in_zone, on=[*PLACE, "zone"], how="left")
         .join(in_region, on=PLACE, how="left")
     )
-    reason = pl.coalesce("region_reason", "reason")
+    restriction = pl.coalesce("in_region", "restriction")
     table = marked.with_columns(
         pl.lit(True).alias("offered"),
-        reason.is_not_null().alias("restricted"),
-        reason.alias("restriction_reason"),
-    ).drop("reason", "region_reason")
+        restriction.is_not_null().alias("restricted"),
+        restriction.alias("restriction_reason"),
+    ).drop("restriction", "in_region")
     rows = frames.conform(table.lazy(), Availability)
     return rows.sort("region", "zone", "instance_type").collect()
 
@@ -96,7 +96,7 @@ def _zones(places: pl.DataFrame, restrictions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _restrictions(skus: pl.DataFrame) -> pl.DataFrame:
-    """Return restrictions: region, instance_type, zone (null for the whole region), reason.
+    """Return restrictions: region, instance_type, zone (null for the region), restriction.
 
     A size can have restrictions of both kinds in one region.
     """
@@ -113,7 +113,7 @@ def _restrictions(skus: pl.DataFrame) -> pl.DataFrame:
             pl.coalesce(info.field("locations"), "values").alias("region"),
             "instance_type",
             pl.when(pl.col("type") == "Zone").then(info.field("zones")).alias("zone"),
-            pl.col("reasonCode").fill_null("restricted").alias("reason"),
+            pl.col("reasonCode").fill_null("restricted").alias("restriction"),
         )
         .explode("region", empty_as_null=False)
         .explode("zone", empty_as_null=True)
