@@ -51,8 +51,8 @@ class NewWords(Table):
         values=QUARANTINE_REASONS,
     )
     word: pl.String = column("The vendor's word.")
-    lines: pl.Int64 = column("Lines of the vendor that have the word, and were refused.", ge=0)
-    dependants: pl.Int64 = column(
+    lines: pl.Int32 = column("Lines of the vendor that have the word, and were refused.", ge=0)
+    dependants: pl.Int32 = column(
         "Further rows that are not published because of these lines, such as the savings-plan rates"
         " of a refused SKU.",
         ge=0,

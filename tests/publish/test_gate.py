@@ -10,6 +10,7 @@ from tests.helpers import make
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
 from hwprices.publish.gate import comparisons, invariants
+from hwprices.rows import quarantine
 
 
 def candidate(frames, origin="live"):
@@ -51,6 +52,68 @@ def offered(frame):
 
 
 LISTED = {**OLD, "availability": offered(OLD["prices"])}
+
+
+def reworded(rows, word="unknown"):
+    """Quarantine rows of these prices, whose lines have a word that is new."""
+    lines = rows.with_columns(sku_id="SKU " + pl.col("instance_type")).lazy()
+    text = pl.lit(word) if word else None
+    return quarantine.refused(
+        lines, table="prices", reason="unknown_unit", message="unknown unit", word=text
+    ).collect()
+
+
+SKUS = OLD["prices"].with_columns(sku_id="SKU " + pl.col("instance_type"))
+
+
+@pytest.mark.parametrize(
+    ("count", "word", "outcome"), [(400, "Hrs2", "warn"), (501, "Hrs2", "stop"), (400, None, "")]
+)
+def test_prices_that_a_new_word_took_hold_no_other_price_back(count, word, outcome):
+    old = {**LISTED, "prices": SKUS}
+    refused = reworded(SKUS.head(count).drop("price_id"), word)
+    new = {**old, "prices": SKUS.tail(1000 - count), "quarantine": refused}
+    found = outcomes(new, old)
+    stops = {name for name, each in found.items() if each == "stop"}
+    if outcome == "":
+        assert stops >= {"rows_lost", "type_gone"}
+    else:
+        assert found["reworded"] == outcome
+        assert stops == ({"reworded"} if outcome == "stop" else set())
+
+
+def test_prices_that_are_lost_beside_a_new_word_stop_as_ever():
+    old = {**LISTED, "prices": SKUS}
+    refused = reworded(SKUS.head(100).drop("price_id"))
+    new = {**old, "prices": SKUS.tail(850), "quarantine": refused}  # 50 more are gone
+    assert stopped_by(new, old) >= {"rows_lost", "type_gone"}
+
+
+def test_a_price_whose_part_a_new_word_took_is_reworded():
+    """Google's machines are priced by their parts: a refused SKU leaves a price without amount."""
+    part = {
+        "price_id": SKUS["price_id"][0],
+        "component": "core",
+        "provider": "gcp",
+        "region": "us-east-1",
+        "instance_type": "m0.large",
+        "sku_id": "ABCD-1234",
+    }
+    old = {**LISTED, "price_components": make.table("price_components", [part])}
+    line = pl.LazyFrame({"provider": "aws", "sku": "ABCD-1234", "region": "us-east-1"})
+    line = line.with_columns(observed_at=make.AT, source_url=pl.lit("u"), raw_sha256=pl.lit("0"))
+    refused = quarantine.refused(
+        line, table="prices", reason="unknown_grammar", message="new", word=pl.lit("Z4D Core")
+    ).collect()
+    no_amount = {"hourly": None, "effective_hourly": None}
+    is_first = pl.col("instance_type") == "m0.large"
+    prices = OLD["prices"].with_columns(
+        pl.when(~is_first).then(pl.col(name)).alias(name) for name in no_amount
+    )
+    new = {**old, "prices": prices, "quarantine": refused}
+    results = gate.check(candidate(new), candidate(old))
+    (found,) = (result for result in results if result.check == "reworded")
+    assert (found.outcome, found.value) == ("warn", 1 / 1000)
 
 
 def test_prices_lost_while_their_types_are_still_offered():
@@ -252,7 +315,9 @@ def test_a_regions_spot_prices_do_not_stand_in_for_a_market_that_is_too_small():
     cells = pl.DataFrame(rows, schema=columns, orient="row").with_columns(moving=True)
     tables = candidate(OLD)
     found = comparisons.spot_lost(
-        comparisons.Comparison(tables, tables, cells, pl.DataFrame(), {"spot_lost": 0.5})
+        comparisons.Comparison(
+            tables, tables, cells, pl.DataFrame(), pl.DataFrame(), {"spot_lost": 0.5}
+        )
     )
     assert (found.detail, found.value) == ("", 0.079)
 
@@ -448,7 +513,8 @@ def compared(check, cells, limit, *, new=OLD, old=OLD):
     """What a comparison says of cells, where these are given."""
     sides = candidate(new), candidate(old)
     frame = pl.DataFrame(cells).with_columns(moving=False) if cells else pl.DataFrame()
-    return check(comparisons.Comparison(*sides, frame, pl.DataFrame(), {check.__name__: limit}))
+    left_out = (pl.DataFrame(), pl.DataFrame())
+    return check(comparisons.Comparison(*sides, frame, *left_out, {check.__name__: limit}))
 
 
 @pytest.mark.parametrize(

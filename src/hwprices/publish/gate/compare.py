@@ -29,30 +29,64 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-def retired_types(new: Candidate, old: Candidate) -> pl.DataFrame:
+def reworded_prices(new: Candidate, old: Candidate) -> pl.DataFrame:
+    """Find prices that are gone because the vendor's line is refused for a word that is new.
+
+    A refused row names the line by an id that the old price or one of its parts has. Returns
+    price_id and instance_type.
+    """
+    words = new.table("quarantine").filter(pl.col("word").is_not_null())
+    texts = pl.col("row").str.extract_all(TEXT).list.eval(pl.element().str.strip_chars('"'))
+    ids = words.select(id=texts).explode("id", empty_as_null=False).unique().collect().lazy()
+    prices = old.table("prices").filter(pl.col("effective_hourly").is_not_null())
+    priced = prices.select("price_id", "instance_type", "sku_id")
+    if ids.limit(1).collect().is_empty():
+        return priced.drop("sku_id").collect().clear()
+    parts = old.table("price_components").join(ids, left_on="sku_id", right_on="id", how="semi")
+    named = pl.concat(
+        [
+            priced.join(ids, left_on="price_id", right_on="id", how="semi"),
+            priced.join(ids, left_on="sku_id", right_on="id", how="semi"),
+            priced.join(parts, on="price_id", how="semi"),
+        ]
+    )
+    still = new.table("prices").filter(pl.col("effective_hourly").is_not_null())
+    gone = named.drop("sku_id").unique().join(still, on="price_id", how="anti")
+    return gone.sort("price_id").collect(engine="streaming")
+
+
+TEXT = r'"[^"\\]+"'
+"""A text in JSON without escaped characters, which no vendor's id has."""
+
+
+def retired_types(new: Candidate, old: Candidate, reworded: pl.DataFrame) -> pl.DataFrame:
     """Find types that are gone everywhere: there was a price, and no price or offer is left.
 
-    A type that is still offered but has lost its prices is a fault and not a retirement.
+    A type that is still offered but has lost its prices is a fault and not a retirement; one with
+    ``reworded`` prices is neither.
     """
     offered = new.table("availability").filter("offered").select("instance_type")
     remaining = pl.concat([new.priced_types.lazy(), offered]).unique().collect()
-    gone = old.priced_types.join(remaining, on="instance_type", how="anti")
+    known = pl.concat([remaining, reworded.select("instance_type")])
+    gone = old.priced_types.join(known, on="instance_type", how="anti")
     return gone.sort("instance_type")
 
 
-def compare(new: Candidate, old: Candidate, retired: pl.DataFrame) -> pl.DataFrame:
+def compare(
+    new: Candidate, old: Candidate, retired: pl.DataFrame, reworded: pl.DataFrame
+) -> pl.DataFrame:
     """Count what became of each price, by cell.
 
     Returns one row a cell: DIMENSIONS, ``moving`` (the option's prices change by the hour) and the
     counts old, both, lost, added, up, down, jumped, doubled, currency_changed, unit_changed.
     log_sum is the sum of the natural logarithms of new ÷ old. had_… and lost_… of each column of
     OPTIONAL are the prices in both releases that had a value there, and those that lost it. A price
-    that became null counts as lost. Prices of retired types are left out.
+    that became null counts as lost. Prices of retired types and reworded ones are left out.
     """
     described = pl.concat([machines(old), machines(new)]).unique("instance_type", keep="last")
     types = described.collect().lazy()
     pairs = batches(new, old)
-    parts = list(in_parallel(lambda pair: _cells(*pair, types, retired), pairs))
+    parts = list(in_parallel(lambda pair: _cells(*pair, types, retired, reworded), pairs))
     moving = pl.col("purchase_option").is_in(MOVING_OPTIONS)
     return pl.concat(parts).with_columns(moving=moving).sort(DIMENSIONS)
 
@@ -62,12 +96,17 @@ _GROUP = ("region", "instance_type", "os", "purchase_option", "currency")
 
 
 def _cells(
-    new: Candidate, old: Candidate, types: pl.LazyFrame, retired: pl.DataFrame
+    new: Candidate,
+    old: Candidate,
+    types: pl.LazyFrame,
+    retired: pl.DataFrame,
+    reworded: pl.DataFrame,
 ) -> pl.DataFrame:
     """Count what became of each price of some regions, by cell."""
-    before, after = (
-        side.collect(engine="streaming") for side in (_side(old, retired), _side(new, retired))
-    )
+    known = _side(old, retired)
+    if reworded.height:
+        known = known.join(reworded.lazy(), on="price_id", how="anti", maintain_order="left")
+    before, after = (side.collect(engine="streaming") for side in (known, _side(new, retired)))
     counted = (
         _side_by_side(before, after)
         .lazy()

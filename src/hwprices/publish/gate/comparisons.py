@@ -23,6 +23,7 @@ class Comparison:
     old: Candidate
     cells: pl.DataFrame
     retired: pl.DataFrame
+    reworded: pl.DataFrame
     limits: Mapping[str, float]
     last: "Comparison | None" = None
 
@@ -39,8 +40,10 @@ class Comparison:
 
 def comparison(new: Candidate, old: Candidate, limits: Mapping[str, float]) -> Comparison:
     """Compare two releases of one provider."""
-    retired = compare.retired_types(new, old)
-    return Comparison(new, old, compare.compare(new, old, retired), retired, limits)
+    reworded = compare.reworded_prices(new, old)
+    retired = compare.retired_types(new, old, reworded)
+    cells = compare.compare(new, old, retired, reworded)
+    return Comparison(new, old, cells, retired, reworded, limits)
 
 
 def examples(frame: pl.DataFrame, *columns: str) -> str:
@@ -112,7 +115,8 @@ def type_gone(compared: Comparison) -> Finding:
     """Find machine types without a price that are still offered, or that vanished in numbers."""
     priced, before = compared.new.priced_types, compared.old.priced_types
     gone = before.join(priced, on="instance_type", how="anti")
-    offered = gone.join(compared.retired, on="instance_type", how="anti").sort("instance_type")
+    known = pl.concat([compared.retired, compared.reworded.select("instance_type")])
+    offered = gone.join(known, on="instance_type", how="anti").sort("instance_type")
     if not offered.height:
         return Finding()
     names = examples(offered, "instance_type")
@@ -130,6 +134,17 @@ def types_retired(compared: Comparison) -> Finding:
     detail = f"{compared.retired.height} of {count:,} types have left every list: {names}"
     many = compared.retired.height >= thresholds.LEAST_RETIRED
     return Finding(detail, share, limit, stops=share > limit and many)
+
+
+def reworded(compared: Comparison) -> Finding:
+    """Report prices that a new word of the vendor took; stop where they are most of them."""
+    lost, limit = compared.reworded.height, thresholds.REWORDED
+    if not lost:
+        return Finding(limit=limit)
+    total = lost + compare.total(compared.cells, "old")
+    names = examples(compared.reworded, "instance_type")
+    detail = f"{lost:,} of {total:,} prices are gone for words that are new, first {names}"
+    return Finding(detail, _share(lost, total), limit, stops=_share(lost, total) > limit)
 
 
 def price_jump(compared: Comparison) -> Finding:
@@ -440,6 +455,7 @@ COMPARISONS: Mapping[str, Callable[[Comparison], Finding]] = {
     "os_gone": _check_removed("os", "operating systems"),
     "type_gone": type_gone,
     "types_retired": types_retired,
+    "reworded": reworded,
     "price_jump": price_jump,
     "price_doubled": price_doubled,
     "level_shift": level_shift,

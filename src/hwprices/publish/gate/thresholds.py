@@ -89,6 +89,10 @@ machine has and do not take it back, so that limits made for prices, which do co
 enough. That is an estimate: no history of specifications is published.
 """
 
+REWORDED = 0.5
+"""A larger share of a provider's prices is not taken by new words in a day: an estimate. Fewer are
+no fault of the others, which are published."""
+
 GROUP_MOVED_ROWS = 10
 """A group with fewer prices says nothing about a common move."""
 

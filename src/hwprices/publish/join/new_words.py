@@ -35,7 +35,7 @@ def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
         .sort(pl.col("lines") == 0, "row_hash")  # the example is a line that has the word
         .group_by(KEY)
         .agg(
-            pl.col("lines", "dependants").cast(pl.Int64).sum(),
+            pl.col("lines", "dependants").cast(pl.Int64).sum().cast(pl.Int32),
             pl.col("message").first().alias("example"),
             pl.col("source_url", "raw_sha256").first(),
             pl.col("observed_at").min().alias("first_seen"),
