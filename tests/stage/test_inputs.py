@@ -15,6 +15,7 @@ from hwprices.storage.store import Store
 
 NOT_READING = {
     "hwprices.landing.download",
+    "hwprices.landing.json_bodies",
     "hwprices.landing.limits",
     "hwprices.landing.retry",
     "hwprices.landing.secrets",

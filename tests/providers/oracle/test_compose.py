@@ -240,6 +240,14 @@ def test_a_shape_that_is_not_understood_takes_no_other(bad, reason, word) -> Non
     assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
 
 
+@pytest.mark.parametrize("name", ["allowPreemptible", "bundleMemoryQty", "processorType", "hidden"])
+def test_a_shape_without_an_optional_member_keeps_its_price(name) -> None:
+    without = {key: value for key, value in E4_SHAPE.items() if key != name}
+    tables = read([ocpus(), memory()], [without])
+    assert tables.words == [("unknown_column", name)]
+    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
+
+
 def test_words_of_a_shape_are_known_in_any_case() -> None:
     upper = shape("BM.Standard.E4.128", (E4_OCPU, 128, "OCPU"), (E4_MEMORY, 2048, "Memory"))
     upper |= {"shapeType": {"value": "BM"}, "status": "Active", "processorType": {"value": "AMD"}}

@@ -268,3 +268,22 @@ def test_o9_specifications_of_the_a10_are_the_catalogs(project: Path, tmp_path: 
         ("a10-45", 30, 15, 45),
         ("a10-90", 60, 30, 90),
     ]
+
+
+@pytest.mark.parametrize("name", ["blobs", "technical", "cpu", "memory"])
+def test_a_plan_without_its_machine_is_named_by_what_is_missing(name) -> None:
+    broken = changed("b3-16.consumption")
+    broken["blobs"] = {"technical": {**B3_8}}
+    holders = {"blobs": broken, "technical": broken["blobs"]}
+    del holders.get(name, broken["blobs"]["technical"])[name]
+    tables = read(changed(), broken)
+    assert tables.words == [("unknown_product", name)]
+    assert tables.rows["prices"]["instance_type"].to_list() == ["b3-8"]
+
+
+def test_a_gpu_flavor_without_its_gpu_has_no_specification() -> None:
+    blobs = {"commercial": {"brick": "gpu"}, "technical": B3_8}
+    tables = read(changed("h100-380.consumption", blobs=blobs))
+    assert tables.words == [("unknown_column", "gpu")]
+    assert tables.rows["instance_types"].is_empty()
+    assert tables.rows["prices"]["hourly"].to_list() == [Decimal("0.05")]

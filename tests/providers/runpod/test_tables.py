@@ -218,7 +218,7 @@ def test_numbers_as_text_are_numbers(read) -> None:
     assert made.tables["instance_types"]["accelerator_memory_gib"].to_list() == [80]
 
 
-@pytest.mark.parametrize("name", ["securePrice", "communityPrice", "secureSpotPrice"])
+@pytest.mark.parametrize("name", ["securePrice", "communityPrice"])
 def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> None:
     """Known wrong number O5: the repeated on-demand price became a spot price."""
     made = read({name: ...}, {"id": "NVIDIA H200"})
@@ -229,6 +229,13 @@ def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> 
     other = (ONE_H100, "community" if cloud == "secure" else "secure")
     assert clouds == {*both, other}
     assert {option for _, _, option in made.prices} == {"on_demand"}
+
+
+def test_without_a_spot_price_a_cloud_keeps_its_price_on_demand(read) -> None:
+    made = read({"secureSpotPrice": ...})
+    assert made.prices == read({}).prices
+    assert made.refused == [("unknown_column", "secureSpotPrice")]
+    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).refused == []
 
 
 CASE_12 = {

@@ -29,6 +29,9 @@ SHAPE_TYPES = ("vm", "bm")
 NO_MACHINES = ("container",)
 """shapeType of shapes that are no machines."""
 
+OPTIONAL = ("hidden", "allowPreemptible", "bundleMemoryQty", "gpuMemoryQty", "processorType")
+"""Members without which a shape still has a price on demand. One that is missing is named."""
+
 FLEXIBLE = ".Flex"
 
 REMARK = re.compile(r"\s*\([^)]*\)")
@@ -99,8 +102,10 @@ def read_machines(pages: Pages, sheets: Sheets, rows: VendorRows) -> list[Machin
                 with rows.reading(page, item, InstanceTypes):
                     if reason := _out_of_scope(item):
                         rows.counts[reason] += 1
-                    else:
-                        machines += _machines(item, page, sheets)
+                        continue
+                    machines += _machines(item, page, sheets)
+                    for name in OPTIONAL:
+                        member(item, name)
     return machines
 
 

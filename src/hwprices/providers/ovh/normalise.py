@@ -18,7 +18,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.ovh.fetch import BUNDLED, CATALOG
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, items, text, whole
+from hwprices.rows.members import RefusedItemError, figure, items, member, text, whole
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
@@ -35,18 +35,16 @@ ZONES = re.compile(r"3AZ|LZ(\.[A-Z]+)?", re.IGNORECASE)
 
 WINDOWS_PREFIX = "win-"
 
-STANDARD = "standard"
-"""The region of plans without a kind of zone in their code."""
-
+STANDARD = "standard"  # of plans without a kind of zone in their code
 DISPLAY_NAMES = {STANDARD: "Regions with one zone", "3az": "Regions with three zones"}
 
 UNITS_PER_CURRENCY = 10**8
 """Prices are whole numbers of 1e-8 of the currency."""
 
+UNITS = ("hour", "none")
+
 LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY
 """Above this a figure is no price of an hour."""
-
-UNITS = ("hour", "none")
 
 GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}
 """Unit of a disk's capacity → GiB in one."""
@@ -102,9 +100,12 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
     flavor, zone = hourly[1], hourly[2] or STANDARD
     if zone != STANDARD and ZONES.fullmatch(zone) is None:
         raise RefusedItemError("unknown_location", f"{zone} is an unknown kind of zone", zone)
-    technical = (item.get("blobs") or {}).get("technical") or {}
+    blobs = item.get("blobs") or {}
+    technical = blobs.get("technical") or {}
     if not technical.get("cpu") or not technical.get("memory"):
-        raise RefusedItemError("unknown_product", "the plan describes no machine")
+        known = {*item, *blobs, *technical}
+        lost = next((n for n in ("blobs", "technical", "cpu", "memory") if n not in known), None)
+        raise RefusedItemError("unknown_product", "the plan describes no machine", lost)
     price = _hourly(item, page, rows)
     return {
         "instance_type": flavor.removeprefix(WINDOWS_PREFIX),
@@ -189,7 +190,7 @@ def _machine(page: Page, flavor: str, blobs: dict[str, Any], match: Matcher) -> 
         "arch": "x86_64",
         **_cpu_columns(technical["cpu"]),
         "memory_gib": figure(technical["memory"], "size"),
-        **_accelerator_columns(technical.get("gpu"), flavor, match),
+        **_accelerator_columns(blobs, flavor, match),
         **_disk_columns(technical.get("storage")),
         "network_gbps_baseline": bandwidth / 1000 if bandwidth else None,
         "spec_source": "bundled" if page.params.get("source") == BUNDLED else "api",
@@ -211,9 +212,11 @@ def _cpu_columns(cpu: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _accelerator_columns(gpu: Any, flavor: str, match: Matcher) -> Mapping[str, Any]:
+def _accelerator_columns(blobs: Any, flavor: str, match: Matcher) -> Mapping[str, Any]:
     """Name the GPU. ``memory.size`` is that of one."""
-    if not gpu:
+    if (blobs.get("commercial") or {}).get("brick") == "gpu":
+        member(blobs["technical"], "gpu")
+    if not (gpu := blobs["technical"].get("gpu")):
         return NO_ACCELERATORS
     sheet = match(text(gpu, "model"), flavor)
     memory = figure(gpu.get("memory"), "size") or (sheet.memory_gib if sheet else None)

@@ -28,10 +28,6 @@ TITLES: Final = {"secure": "Secure Cloud", "community": "Community Cloud"}
 
 OTHER: Final = {"secure": "community", "community": "secure"}
 
-ON_DEMAND = {"securePrice", "communityPrice"}
-"""Members that a list of others, which the sample has (data/sample/README.md), leaves out where it
-has no price. RunPod's own answer has all four prices, or null."""
-
 MOST_GPUS = 16
 """More GPUs than any host has; a larger number is no number of GPUs."""
 
@@ -157,7 +153,7 @@ def _rates(
     Raises:
         RefusedItemError: a price of the cloud cannot be read.
     """
-    on_demand, spot = _listed(item, f"{cloud}Price"), _listed(item, f"{cloud}SpotPrice")
+    on_demand = _listed(item, cloud, "Price")
     has_no_machine = item.get(f"{cloud}Cloud") is False
     if has_no_machine or not on_demand:
         rows.counts[f"out_of_scope:not_in_cloud={cloud}"] += 1
@@ -166,15 +162,22 @@ def _rates(
     flags = ["placeholder"] if on_demand and _is_placeholder(item, cloud, on_demand) else []
     if on_demand:
         yield "on_demand", on_demand, flags
+    spot = _listed(item, cloud, "SpotPrice")
     if spot and on_demand and spot >= on_demand:
         rows.counts["out_of_scope:spot=not_below_on_demand"] += 1
     elif spot:
         yield "spot", spot, flags
 
 
-def _listed(item: dict[str, Any], name: str) -> Decimal | None:
-    """Return a price; None where it is 0 or null, or where a list of others leaves it out."""
-    if name not in item and not any("price" in n.lower() for n in item.keys() - ON_DEMAND):
+def _listed(item: dict[str, Any], cloud: str, kind: str) -> Decimal | None:
+    """Return a price of a cloud; None where it is 0 or null.
+
+    RunPod's own answer has all four prices. A list of others, which the sample has
+    (data/sample/README.md), leaves out what it lacks: then no similar price is there either.
+    """
+    name, similar = f"{cloud}{kind}", OTHER[cloud] if kind == "SpotPrice" else cloud
+    is_similar = (n.lower().startswith(similar) and kind.lower() in n.lower() for n in item)
+    if name not in item and not any(is_similar):
         return None
     return money(item, name, LARGEST_PRICE) or None
 
@@ -182,7 +185,7 @@ def _listed(item: dict[str, Any], name: str) -> Decimal | None:
 def _is_placeholder(item: dict[str, Any], cloud: str, price: Decimal) -> bool:
     """Tell whether the two clouds are too far apart, and this price is the wrong one."""
     try:
-        other = _listed(item, f"{OTHER[cloud]}Price")
+        other = _listed(item, OTHER[cloud], "Price")
     except RefusedItemError:
         return False
     if not other:

@@ -119,7 +119,7 @@ def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
     listed = whole(item, "gpu")
     if not listed:
         return NO_ACCELERATORS
-    info = item.get("gpu_info") or {}
+    info = member(item, "gpu_info") or {}
     name = info.get("gpu_name") if isinstance(info.get("gpu_name"), str) else None
     count, memory = float(listed), figure(info, "gpu_memory")
     sheet = match(name, item["name"])
