@@ -35,7 +35,7 @@ def test_every_source_has_its_figures() -> None:
         "Lambda": (7, 7),
         "Nebius": (8, 6),
         "Oracle Cloud": (198, 197),
-        "OVHcloud": (69, 69),
+        "OVHcloud": (69, 68),
         "RunPod": (43, 43),
         "Scaleway": (14, 14),
         "Together AI": (2, 2),
