@@ -423,3 +423,14 @@ def test_regions_with_prices_need_no_account(
             "usgovvirginia",
             "westus3",
         ]
+
+
+@pytest.mark.parametrize("size", ["Standard_D2s_v6", "Standard_B2s_v2"])
+def test_a_region_that_sells_one_newer_common_size_is_found(
+    stub: Callable[[], StubServer], tmp_path: Path, size: str
+) -> None:
+    server = stub()
+    RetailServer(server, [item(0.1, armRegionName="newregion", armSkuName=size)])
+    with context(tmp_path, server) as ready:
+        regions = retail.read_regions(ready.http, ready.settings.azure_retail_url)
+    assert regions == ["newregion"]
