@@ -235,6 +235,11 @@ def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.Mo
         raise FileNotFoundError("of_another_program.parquet")
 
     monkeypatch.setattr("hwprices.read.history.intervals.answer", fail)
+    result = run("history", "m0.large", root=root)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "FileNotFoundError in test_cli.py" in result.stderr
+    assert "was altered" not in result.stderr
+    monkeypatch.setenv("HWPRICES_TRACEBACK", "1")
     assert isinstance(run("history", "m0.large", root=root).exception, FileNotFoundError)
 
 

@@ -5,9 +5,9 @@ import polars as pl
 from hwprices.hidden_characters import escaped
 from hwprices.read.export.plain_json import to_json
 
-HIDDEN_CHARACTERS = r"[^\P{C}\n]|[\p{Zl}\p{Zp}]"
+HIDDEN_CHARACTERS = r"[^\P{C}\t\n]|[\p{Zl}\p{Zp}]"
 """Those that ``escaped`` writes out: Unicode's control, format, surrogate, private and unassigned
-characters but line breaks, and separators of lines and paragraphs."""
+characters but tabs and line breaks, and separators of lines and paragraphs."""
 
 FORMULA_START = r"^[=+\-@\t\r]"
 """A cell that begins with one of these may be run as a formula by a spreadsheet:
