@@ -23,7 +23,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.release import focus
-from hwprices.release.database import quoted_list, quoted_name
+from hwprices.release.database import quoted_list, quoted_name, quoted_text
 from hwprices.release.release import DAMAGED, Release
 
 if TYPE_CHECKING:
