@@ -23,7 +23,7 @@ GENERATORS := data_dictionary questions calibration crosschecks
 # Modules of tools/ that write a page that is not in git. The last two need a release below data/.
 REFERENCES := cli_reference providers_table $(if $(wildcard data/latest.json),answers devices)
 
-.PHONY: help run live test test-fast check bench bench-check serve docs lock clean
+.PHONY: help run live test test-fast collect-twice check bench bench-check serve docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 19
@@ -54,6 +54,14 @@ test: $(VENV)/.synced  ## all tests
 
 test-fast: $(VENV)/.synced  ## the tests of daily work: none that are slow, start Prefect or a browser
 	@$(BIN)/python -m pytest $(PYTEST_PARALLEL) -m "not slow and not flow and not browser"
+
+collect-twice: $(VENV)/.synced  ## compare the tests of two processes, seconds and hash seeds apart
+	@for seed in 1 2; do \
+	  PYTHONHASHSEED=$$seed $(BIN)/python -m pytest --collect-only -q >$(VENV)/tests.$$seed & sleep 2; \
+	done; wait
+	@grep -q :: $(VENV)/tests.1
+	@diff -I '^[0-9]* tests collected in' $(VENV)/tests.1 $(VENV)/tests.2 || \
+	  { echo "error: two collections differ (above): pytest -n needs test ids without time or hash" >&2; exit 1; }
 
 check: $(VENV)/.synced  ## lint, format, types, import directions, generated docs, spec sheets
 	@$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from hwprices import providers
 from hwprices.collect.collector import Collector
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, install_command
 from hwprices.flows import limits, progress, reports
 from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
@@ -54,7 +54,7 @@ def _runner() -> Any:
     except ImportError:
         raise HwpricesError(
             "HWPRICES_DASK_SCHEDULER is set, but prefect-dask is not installed",
-            "pip install 'hwprices[dask]'.",
+            f"{install_command('dask')}.",
         ) from None
     return DaskTaskRunner(address=scheduler)
 

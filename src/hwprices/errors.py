@@ -1,8 +1,12 @@
 """Errors that a person can act on: what went wrong, where, and what to do."""
 
+import importlib.metadata
+import json
 from pathlib import Path
 
 from hwprices.hidden_characters import escaped
+
+CHECKOUT = "/path/to/checkout"
 
 
 class HwpricesError(Exception):
@@ -59,3 +63,26 @@ def cannot_write(path: Path, cause: object) -> HwpricesError:
     if not path.parent.exists():
         remedy = "Make the folder first, or name another."
     return HwpricesError(f"cannot write {path}: {first}", remedy)
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs this program, with an extra, from where it came.
+
+    hwprices is on no package index: a bare ``pip install hwprices`` would run whatever somebody
+    else has put there under the name.
+    """
+    with_extra = f"[{extra}]" if extra else ""
+    url = _installed_from()
+    target = f"hwprices{with_extra} @ {url}" if url else CHECKOUT + with_extra
+    return f"pip install {target!r}"
+
+
+def _installed_from() -> str:
+    """Return the URL that pip was given (PEP 610); empty where it is not known."""
+    try:
+        text = importlib.metadata.distribution("hwprices").read_text("direct_url.json")
+        origin = json.loads(text or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return ""
+    vcs = origin.get("vcs_info", {}).get("vcs", "")
+    return f"{vcs}+{origin['url']}" if vcs else str(origin.get("url", ""))

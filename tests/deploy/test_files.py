@@ -102,7 +102,42 @@ def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -
     given = dict(re.findall(r"^(\w+)=(.*)$", (folder / "example.env").read_text(), re.MULTILINE))
     used = re.findall(r"\$\{(\w+):([?-])", (folder / "compose.yaml").read_text())
     assert {name for name, _ in used} == set(given)
-    assert {name for name, mark in used if mark == "?"} == {"POSTGRES_PASSWORD", "STORE_PASSWORD"}
+    required = {"POSTGRES_PASSWORD", "STORE_PASSWORD", "PREFECT_API_AUTH_STRING"}
+    assert {name for name, mark in used if mark == "?"} == required
+
+
+def test_every_set_up_passes_prefects_login_and_no_file_holds_one(
+    folder: Path, compose: dict[str, Any]
+) -> None:
+    """From the environment or a Secret of the operator's, which no manifest overwrites."""
+    worker = compose["services"]["worker"]["environment"]
+    server = compose["services"]["prefect"]["environment"]
+    login = worker["PREFECT_API_AUTH_STRING"]
+    assert login.startswith("${PREFECT_API_AUTH_STRING:?")
+    assert server["PREFECT_SERVER_API_AUTH_STRING"] == login
+
+    manifests = list(yaml.safe_load_all((folder / "kubernetes/worker.yaml").read_text()))
+    assert "Secret" not in {manifest["kind"] for manifest in manifests}
+    by_kind = {manifest["kind"]: manifest for manifest in manifests}
+    [container] = by_kind["Deployment"]["spec"]["template"]["spec"]["containers"]
+    secret = {"secretRef": {"name": "hwprices", "optional": True}}
+    assert secret in container["envFrom"]
+    template = json.loads((folder / "kubernetes/job-template.json").read_text())
+    pod = template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]
+    assert secret in pod["containers"][0]["envFrom"]
+
+    for unit in ("server", "worker"):
+        text = (folder / f"systemd/hwprices-{unit}.service").read_text()
+        assert "\nEnvironmentFile=-/etc/hwprices.env\n" in text
+    ecs = (folder / "ecs/worker.yaml").read_text()
+    secrets = re.findall(
+        r"^  (\w+Secret):\n    Type: String\n    Default: \"\"$", ecs, re.MULTILINE
+    )
+    assert secrets == ["GcpApiKeySecret", "PrefectApiKeySecret", "PrefectAuthStringSecret"]
+    assert set(re.findall(r"Name: (PREFECT_API_(?:KEY|AUTH_STRING)),", ecs)) == {
+        "PREFECT_API_KEY",
+        "PREFECT_API_AUTH_STRING",
+    }
 
 
 def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(

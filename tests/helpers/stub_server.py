@@ -33,7 +33,8 @@ class Reply:
     waits so many seconds after the body. ``reset`` breaks the connection (RST) after ``cut`` bytes.
     ``length=False`` announces no length. ``endless`` is sent again and again after the body, every
     ``pause`` seconds, until the client has gone; the length announced is a petabyte. ``drip`` sends
-    the body in so many pieces, with ``pause`` seconds between.
+    the body in so many pieces, with ``pause`` seconds between. ``endless_header`` sends a header
+    that never ends, a byte every ``pause`` seconds.
     """
 
     body: bytes = b""
@@ -47,6 +48,7 @@ class Reply:
     endless: bytes = b""
     pause: float = 0
     drip: int = 1
+    endless_header: bool = False
 
     @staticmethod
     def json(value: Any, **more: Any) -> "Reply":
@@ -154,6 +156,12 @@ class StubServer:
         to.send_header("Content-Type", reply.content_type)
         for name, value in reply.headers.items():
             to.send_header(name, value)
+        if reply.endless_header:
+            to.flush_headers()
+            to.wfile.write(b"X-Slow: ")
+            while not self._stopping.wait(reply.pause):
+                to.wfile.write(b"x")
+                to.wfile.flush()
         if reply.length:
             length = 10**15 if reply.endless else len(reply.body)
             to.send_header("Content-Length", str(length))

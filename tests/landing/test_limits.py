@@ -2,6 +2,7 @@
 
 import gzip
 import resource
+import time
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,26 @@ def test_a_slow_drip_ends_at_the_deadline_of_the_page(stub, tmp_path):
     server = stub().on("/a", Reply(endless=b"x", pause=0.02))
     line = refusal(server, tmp_path, client(page_deadline=0.3))
     assert "takes longer than 0.3 s" in line
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("limit", ["page_deadline", "unit_deadline"])
+def test_headers_without_end_end_at_the_deadline(stub, tmp_path, limit):
+    """Every byte of a header comes well within the read timeout."""
+    server = stub().on("/a", Reply(endless_header=True, pause=0.02))
+    http = client(**{limit: 0.3}).for_unit("aws.prices.us-east-1")
+    with pytest.raises(FetchError, match=r"takes longer than 0\.3 s"):
+        http.download(f"{server.url}/a", tmp_path / "page")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_page_of_a_connection_has_a_deadline_of_its_own(stub, tmp_path):
+    server = stub().on("/a", Reply.json({}, stall=0))
+    http = client(page_deadline=0.3)
+    for _ in range(2):
+        http.download(f"{server.url}/a", tmp_path / "page")
+        time.sleep(0.3)
+    assert len(server.requests) == 2
 
 
 def test_padding_without_end_after_a_gzip_body_is_refused(stub, tmp_path):

@@ -125,10 +125,11 @@ app(["refresh", "--help"])
 """
 
 
-def test_refresh_says_what_to_install_without_the_extra(tmp_path: Path) -> None:
+def test_refresh_says_what_to_install_without_the_extra(tmp_path: Path, project: Path) -> None:
+    """From the checkout that this one was installed from, and from no index."""
     done = run_code(WITHOUT_THE_EXTRA, cwd=tmp_path)
     assert done.returncode == 2
-    assert "pip install 'hwprices[pipeline]'" in done.stderr
+    assert f"pip install 'hwprices[pipeline] @ {project.as_uri()}'" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

@@ -235,6 +235,11 @@ def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.Mo
         raise FileNotFoundError("of_another_program.parquet")
 
     monkeypatch.setattr("hwprices.read.history.intervals.answer", fail)
+    result = run("history", "m0.large", root=root)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "FileNotFoundError in test_cli.py" in result.stderr
+    assert "was altered" not in result.stderr
+    monkeypatch.setenv("HWPRICES_TRACEBACK", "1")
     assert isinstance(run("history", "m0.large", root=root).exception, FileNotFoundError)
 
 
@@ -250,6 +255,53 @@ def test_csv_of_a_query_has_times_in_utc_and_none_of_its_own(root: Path) -> None
     query = ["query", f"select {zoned}, {naive}", "--csv", "--root", str(root)]
     result = hwprices_to(subprocess.PIPE, *query, TZ="America/New_York")
     assert result.stdout.decode() == "a,b\n2026-08-01T02:00:00Z,2026-08-01T00:00:00\n"
+
+
+ENDLESS = "with recursive r as (select 1 as a union all select a + 1 from r) select count(*) from r"
+ROWS = "select * from range(10000000000)"
+LARGE = "select len(list(range order by hash(range))) from range(100000000)"
+
+
+@pytest.mark.parametrize(
+    ("query", "limit", "named"),
+    [
+        ([ENDLESS], ["--max-seconds", "0.5"], "takes longer than 0.5 s"),
+        ([ROWS, "--json"], ["--max-seconds", "0.5"], "takes longer than 0.5 s"),
+        ([ROWS, "--csv"], ["--max-seconds", "0.5"], "takes longer than 0.5 s"),
+        ([LARGE], ["--max-memory", "200MB"], "needs more memory than 200MB"),
+        (["select 1"], ["--max-memory", "much"], "cannot limit memory to 'much'"),
+    ],
+)
+def test_a_query_ends_at_its_limits(
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query: list[str],
+    limit: list[str],
+    named: str,
+) -> None:
+    """And writes no temporary files: DuckDB does so in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    result = run("query", *query, *limit, root=root)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert named in result.stderr
+    assert limit[0] in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_of_a_query_are_printed_in_pieces_that_fit_together(root: Path) -> None:
+    query = ["query", "select range as a, null as b from range(25000)"]
+    rows = json.loads(run(*query, "--json", root=root).stdout)
+    assert rows == [{"a": a, "b": None} for a in range(25_000)]
+    lines = run(*query, "--csv", "--limit", "20001", root=root).stdout.splitlines()
+    assert lines == ["a,b", *(f"{a}," for a in range(20_001))]
+    assert run("query", "select 1 as a where false", "--json", root=root).stdout == "[]\n"
+
+
+def test_csv_of_a_query_runs_no_formula_and_steers_no_terminal(root: Path) -> None:
+    query = "select '=1+1' as a, chr(27) || '[31m' as b, chr(155) as c, ['@x', chr(27)] as d"
+    text = run("query", query, "--csv", root=root).stdout
+    assert text == "a,b,c,d\n'=1+1,\\x1b[31m,\\x9b,'@x; \\x1b\n"
 
 
 def test_columns_of_one_name_are_refused_where_one_would_be_lost(root: Path) -> None:

@@ -172,7 +172,7 @@ def test_the_command_needs_no_part_of_the_pipeline():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("root", ["sample", sample_root()])
+@pytest.mark.parametrize("root", ["sample", sample_root()], ids=["word", "path"])
 def test_the_release_of_the_program_was_never_collected(root):
     """That it has no status.json read as if its collection had failed."""
     line = "^the release that comes with the program was never collected, and has no status"

@@ -1,15 +1,18 @@
 """What all commands share: options, errors in one line, and how answers are printed."""
 
+import os
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from hwprices.errors import HwpricesError, HwpricesWarning
+from hwprices.errors import HwpricesError, HwpricesWarning, install_command
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,6 +56,9 @@ Limit = Annotated[
 
 
 LATEST = "latest"
+
+TRACEBACK = "HWPRICES_TRACEBACK"
+"""Set to 1, an error that is not expected is raised with its traceback."""
 
 GENERAL = "Options"  # heading of those without a panel
 
@@ -110,7 +116,8 @@ def either(argument: str, option: str) -> str:
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Turn an error that a person can mend into one line on stderr and exit status 2.
 
-    A damaged file of the dataset is one: polars says so in errors of its own.
+    A damaged file of the dataset is one: polars says so in errors of its own. So are values that
+    no release has: whoever made the dataset may have made them up.
     """
 
     @wraps(command)
@@ -125,14 +132,15 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             _fail(
                 HwpricesError(
                     f"this command needs {missing.name}, a part of the pipeline",
-                    "pip install 'hwprices[pipeline]'.",
+                    f"{install_command('pipeline')}.",
                 )
             )
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
         except Exception as error:
-            damage = _damage(error)
-            if damage is None:
+            if not _opened or os.environ.get(TRACEBACK):
                 raise
-            _fail(damage)
+            _fail(_damage(error) or _unreadable(error))
 
     return run
 
@@ -160,6 +168,21 @@ def _damage(error: Exception) -> HwpricesError | None:
 
     faults = (explain(error, data.store, data.release) for data in _opened)
     return next((fault for fault in faults if fault is not None), None)
+
+
+def _unreadable(error: Exception) -> HwpricesError:
+    """Describe an error that values of a dataset cause which no published release has."""
+    from hwprices.release.datapackage import missing_value
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    cause = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
+    for data in _opened:
+        with suppress(Exception):
+            cause = missing_value(data) or cause
+    return HwpricesError(
+        f"cannot read release {_opened[-1].version} in {_opened[-1].store.root}: {cause}",
+        f"Use a dataset that hwprices wrote, or report it with the output of {TRACEBACK}=1.",
+    )
 
 
 def _fail(error: HwpricesError) -> None:

@@ -1,5 +1,6 @@
 """Commands about releases as a whole: show, query, releases, verify."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,9 +26,9 @@ from hwprices.cli.common import (
 from hwprices.errors import HwpricesError
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
-    from hwprices.read.sql import LockedRelation
+    from hwprices.read.sql import LockedConnection
 
 Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
 
@@ -42,7 +43,20 @@ Unsafe = Annotated[
 
 Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
 
+Seconds = Annotated[
+    float, typer.Option("--max-seconds", min=0.001, help="How long the query may take.")
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        "--max-memory", help="Memory that the query may need: 4GB, or 50% of the machine's."
+    ),
+]
+
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
+
+ROWS_AT_ONCE = 10_000
+"""Rows of --json and --csv that are in memory at the same time."""
 
 
 def show(
@@ -80,6 +94,8 @@ def query(
     limit: Limit = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    max_seconds: Seconds = 300,  # 100 times the slowest example of the documentation
+    max_memory: Memory = "50%",
     unsafe: Unsafe = False,
 ) -> None:
     """Ask the dataset in SQL.
@@ -93,40 +109,61 @@ def query(
 
         hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
-    from hwprices.read.sql import check_not_empty, clear_errors
+    from hwprices.read.sql import bounded, check_not_empty, clear_errors
+    from hwprices.read.terminal.query import render_result
 
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
-    connection = dataset.unsafe_duckdb() if unsafe else dataset.duckdb
-    with clear_errors(dataset.tables):
+    open_duckdb = dataset.unsafe_duckdb if unsafe else dataset.locked_duckdb
+    with (
+        open_duckdb(max_memory) as connection,
+        clear_errors(dataset.tables),
+        bounded(connection, max_seconds, max_memory),
+    ):
         check_not_empty(connection, sql)
-        result = connection.sql(sql)
-        if result is not None:
-            _print_result(result, limit, as_json=as_json, as_csv=as_csv)
+        result = connection.execute(sql)
+        if as_json or as_csv:
+            _print_pieces(result, limit, as_json=as_json)
+        else:
+            shown = limit or MAX_ROWS
+            rows = result.fetchmany(shown + 1)
+            print_table(render_result(_columns(result), rows, shown))
 
 
-def _print_result(
-    result: "DuckDBPyRelation | LockedRelation", limit: int | None, *, as_json: bool, as_csv: bool
+def _columns(result: "DuckDBPyConnection | LockedConnection") -> list[str]:
+    return [column[0] for column in result.description or ()]
+
+
+def _print_pieces(
+    result: "DuckDBPyConnection | LockedConnection", limit: int | None, *, as_json: bool
 ) -> None:
-    """Print the rows of a query as JSON, as CSV or as a table; prices as a person writes them.
+    """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them.
 
     Raises:
-        HwpricesError: JSON or CSV would have two columns with the same name.
+        HwpricesError: two columns have the same name.
     """
     from hwprices.read.export import query_rows
-    from hwprices.read.terminal.query import render_result
+    from hwprices.read.export.cells import to_csv
+    from hwprices.read.export.plain_json import to_json
 
-    rows = result if limit is None else result.limit(limit)
-    columns = result.columns
-    if as_json or as_csv:
-        query_rows.check_names(columns)
+    columns = _columns(result)
+    query_rows.check_names(columns)
+    most, printed = limit or sys.maxsize, 0
+    while True:
+        rows = result.fetchmany(min(most - printed, ROWS_AT_ONCE))
+        if as_json:
+            array = to_json(
+                [dict(zip(columns, row, strict=True)) for row in rows], indent=1, ascii_only=True
+            )
+            text = ("," if printed and rows else "" if printed else "[") + array[1:-1].rstrip()
+        else:
+            text = to_csv(query_rows.to_frame(columns, rows), header=not printed)
+        typer.echo(text, nl=False)
+        printed += len(rows)
+        if not rows or printed == most:
+            break
     if as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in rows.fetchall()])
-    elif as_csv:
-        print_csv(query_rows.to_frame(columns, rows.fetchall()))
-    else:
-        shown = limit or MAX_ROWS
-        print_table(render_result(columns, result.limit(shown + 1).fetchall(), shown))
+        typer.echo("\n]" if printed else "]")
 
 
 def releases(

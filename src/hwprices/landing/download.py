@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from hwprices.errors import FetchError
-from hwprices.landing import retry
+from hwprices.landing import network, retry
 from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits, PageLimits
 from hwprices.landing.secrets import is_secret_name, public_url, redact
 from hwprices.settings import Settings, is_loopback
@@ -203,6 +203,7 @@ class Http:
             # A hook runs before httpx parses the address of a redirect, which may be none.
             event_hooks={"response": [_check_status]},
         )
+        network.bound_reads(self._client)
 
     def close(self) -> None:
         """Close the connections."""
@@ -278,7 +279,10 @@ class Http:
         """
         try:
             method, body = ("POST", {"query": query}) if query else ("GET", None)
-            with self._client.stream(method, url, params=params or None, json=body) as response:
+            with (
+                network.reading(page),
+                self._client.stream(method, url, params=params or None, json=body) as response,
+            ):
                 encoding = _encoding(response)
                 _check_type(response, expect)
                 file = _receive(response, into, encoding, page)

@@ -157,9 +157,24 @@ class Dataset(Release):
         >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
         [(42,)]
         """
+        return self.locked_duckdb()
+
+    def locked_duckdb(self, max_memory: str = "") -> "LockedConnection":
+        """Open a connection such as ``duckdb``, with tables and a limit on memory of its own.
+
+        >>> open("sample").locked_duckdb("1GB").sql("select 6 * 7").fetchall()
+        [(42,)]
+
+        Args:
+            max_memory: such as 4GB, or 50% of the machine's. Queries that need more are refused,
+                and write no temporary files. Without it, DuckDB's own limit.
+
+        Raises:
+            HwpricesError: max_memory is no size, or a table cannot be read.
+        """
         from hwprices.read import sql
 
-        return sql.open_locked(self)
+        return sql.open_locked(self, max_memory)
 
     @check_arguments
     def query(self, sql: str) -> pl.DataFrame:
@@ -180,11 +195,12 @@ class Dataset(Release):
 
         return asking.frame(self.duckdb, sql, self.tables)
 
-    def unsafe_duckdb(self) -> "DuckDBPyConnection":
+    def unsafe_duckdb(self, max_memory: str = "") -> "DuckDBPyConnection":
         """Open a DuckDB connection with a view for each table, and all that DuckDB can do.
 
         Its queries read and write any file that you may, and load extensions from the network: for
         ``copy … to``, and for programs that need DuckDB's own class. Run your own queries only.
+        ``max_memory``: as for ``locked_duckdb``, but what needs more goes to temporary files.
 
         >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
         >>> open("sample").unsafe_duckdb().sql(sql).fetchall()
@@ -192,7 +208,7 @@ class Dataset(Release):
         """
         from hwprices.read import sql
 
-        return sql.open_views(self)
+        return sql.open_views(self, max_memory)
 
     @named_options(Options)
     def find(

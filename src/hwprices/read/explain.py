@@ -15,7 +15,7 @@ from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.landed import Trace
 from hwprices.release import age
 from hwprices.release.release import Release
-from hwprices.release.wording import plain
+from hwprices.release.wording import plain, why_unknown
 from hwprices.units import HOURS_PER_MONTH
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
@@ -53,7 +53,7 @@ class Explanation:
         """How effective_hourly is computed, in one line."""
         price, components = self.price, self.components
         if price["effective_hourly"] is None:
-            return f"not known: {price['price_reason']}"
+            return f"not known: {why_unknown(price['price_reason'])}"
         total = f"{plain(price['effective_hourly'])} {price['currency']}/h"
         if components.height:
             terms = [

@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.release import focus
-from hwprices.release.database import quoted_list, quoted_name
+from hwprices.release.database import quoted_list, quoted_name, quoted_text
 from hwprices.release.release import DAMAGED, Release
 
 if TYPE_CHECKING:
@@ -70,17 +70,19 @@ def connect(**settings: Any) -> "DuckDBPyConnection":
     return connection
 
 
-def open_locked(release: Release) -> "LockedConnection":
+def open_locked(release: Release, max_memory: str = "") -> "LockedConnection":
     """Open a connection with a view for each table of a release, and access to nothing else.
 
     Raises:
         HwpricesError: a table cannot be read.
     """
-    connection = open_views(release, **NO_EXTENSIONS)
+    connection = open_views(release, max_memory, **NO_EXTENSIONS)
+    if max_memory:  # what needs more is refused, and not written to files of the working directory
+        connection.execute("set temp_directory = ''")
     return lock(connection, [file for table in release.tables for file in local(release, table)])
 
 
-def open_views(release: Release, **settings: Any) -> "DuckDBPyConnection":
+def open_views(release: Release, max_memory: str = "", **settings: Any) -> "DuckDBPyConnection":
     """Open a connection with a view for each table of a release.
 
     On an object store polars reads the files: DuckDB would have to download an extension, and
@@ -105,6 +107,8 @@ def open_views(release: Release, **settings: Any) -> "DuckDBPyConnection":
     # prices of another shape, of a damaged dataset, have no price list
     with suppress(duckdb.Error):
         connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
+    if max_memory:
+        set_memory(connection, max_memory)
     return connection
 
 
@@ -129,6 +133,57 @@ def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[st
         connection.execute(f"create view {quoted_name(table)} as select * from {source}")  # noqa: S608
     except duckdb.Error as error:
         raise HwpricesError(f"cannot read table {table}: {first_line(error)}", DAMAGED) from None
+
+
+def set_memory(connection: "DuckDBPyConnection", memory: str) -> None:
+    """Limit the memory of a connection's queries to a size (4GB) or a share of the machine's (50%).
+
+    Raises:
+        HwpricesError: it is no such size, or less than the connection has taken already.
+    """
+    import duckdb
+
+    try:
+        connection.execute(f"set memory_limit = {quoted_text(memory)}")
+    except duckdb.Error as error:
+        raise HwpricesError(
+            f"cannot limit memory to {memory!r}: {first_line(error)}",
+            "--max-memory takes a size, such as 4GB, or a share of the machine's memory: 50%.",
+        ) from None
+
+
+@contextmanager
+def bounded(
+    connection: "DuckDBPyConnection | LockedConnection", seconds: float, memory: str
+) -> Iterator[None]:
+    """Interrupt the connection after so many seconds; name the limit that a query passes.
+
+    Args:
+        connection: runs the queries.
+        seconds: how long all of them may take.
+        memory: the limit that ``set_memory`` has set, for the error.
+
+    Raises:
+        HwpricesError: a query takes longer, or needs more memory.
+    """
+    import duckdb
+
+    timer = Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise HwpricesError(
+            f"the query takes longer than {seconds:g} s", "Ask for less, or raise --max-seconds."
+        ) from None
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise HwpricesError(
+            f"the query needs more memory than {memory}", "Ask for less, or raise --max-memory."
+        ) from None
+    finally:
+        timer.cancel()
+        timer.join()  # it holds the connection, which DuckDB says is leaked where the program ends
 
 
 def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "LockedConnection":

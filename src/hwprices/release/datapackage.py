@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar
 
+import polars as pl
+
 from hwprices.storage import layout, manifests
 
 if TYPE_CHECKING:
@@ -10,12 +12,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Constraints(TypedDict):
+    """What the values of a column keep to."""
+
+    required: NotRequired[bool]
+
+
 class Field(TypedDict):
     """A column."""
 
     name: str
     description: str
     unit: NotRequired[str]
+    constraints: NotRequired[Constraints]
 
 
 class Fields(TypedDict):
@@ -49,3 +58,21 @@ def read(dataset: "Release", kind: type[T]) -> T | None:
     if data is None:
         return None
     return manifests.decode(data, kind, file=dataset.store.uri(key), remedy="Publish again.")
+
+
+def missing_value(release: "Release") -> str | None:
+    """Describe the first required column that is absent or has nulls; None if there is none."""
+    package = read(release, Package)
+    for resource in package["resources"] if package else ():
+        table = resource["name"]
+        if table not in release.tables:
+            continue
+        fields = resource["schema"]["fields"]
+        required = [f["name"] for f in fields if f.get("constraints", {}).get("required")]
+        rows = release.scan(table)
+        for column in sorted(set(required) - set(rows.collect_schema())):
+            return f"table {table} has no column {column}"
+        for column, nulls in rows.select(pl.col(required).null_count()).collect().to_dict().items():
+            if nulls.item():
+                return f"{column} is null in {nulls.item():,} rows of table {table}"
+    return None

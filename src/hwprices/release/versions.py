@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, install_command
 from hwprices.release.root import resolve
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.storage import layout, manifests
@@ -58,7 +58,7 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
     if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
         raise HwpricesError(
             f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
-            "Upgrade: pip install -U hwprices.",
+            f"Install a newer version: {install_command()}.",
         )
     manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
     check_release(manifest, version, file=file, remedy=remedy)

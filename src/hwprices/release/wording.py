@@ -10,6 +10,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def why_unknown(reason: str | None) -> str:
+    """Return the reason why a price is not known; a dataset of somebody else may have none.
+
+    >>> why_unknown("no_rate"), why_unknown(None)
+    ('no_rate', 'no reason given')
+    """
+    return reason or "no reason given"
+
+
 def placeholders_left_out(count: int) -> str:
     """Say how many prices are left out because they stand for no offer.
 

@@ -248,3 +248,18 @@ def test_a_silent_server_is_given_up(stub: Callable[[], StubServer], tmp_path: P
 def test_a_region_without_sizes_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     with pytest.raises(SkippedError, match="lists no sizes in eastus"):
         fetch(tmp_path, stub().on(SKUS, Reply.json({"value": []})))
+
+
+def test_a_refused_connection_is_not_blamed_on_the_account(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    """A login (az login) opens no port."""
+    server = stub()
+    server.stop()
+    with pytest.raises(FetchError) as raised:
+        fetch(tmp_path, server, attempts=1)
+    assert raised.value.remedy.startswith("Try again later")
+    refused = stub().on(SKUS, Reply.json({"error": {"code": "AuthorizationFailed"}}, status=403))
+    with pytest.raises(FetchError) as raised:
+        fetch(tmp_path, refused, attempts=1)
+    assert "az login" in raised.value.remedy

@@ -332,7 +332,7 @@ def _machine_performance(dataset: Tables, row: dict[str, Any]) -> Performance:
 
 
 def _machine_purchase(row: dict[str, Any]) -> Purchase:
-    basis = f"{row['price_kind']}, {row['price_date'] or 'undated'}"
+    basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
     return Purchase(
         purchase_price=row["price"],
         purchase_currency=row["price_currency"],

@@ -2,7 +2,12 @@
 
 import polars as pl
 
+from hwprices.hidden_characters import escaped
 from hwprices.read.export.plain_json import to_json
+
+HIDDEN_CHARACTERS = r"[^\P{C}\t\n]|[\p{Zl}\p{Zp}]"
+"""Those that ``escaped`` writes out: Unicode's control, format, surrogate, private and unassigned
+characters but tabs and line breaks, and separators of lines and paragraphs."""
 
 FORMULA_START = r"^[=+\-@\t\r]"
 """A cell that begins with one of these may be run as a formula by a spreadsheet:
@@ -28,20 +33,27 @@ def _flat(column: pl.Series) -> pl.Series:
 
 
 def harmless(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before texts that a spreadsheet would run as a formula."""
+    """Put an apostrophe before texts that a spreadsheet would run as a formula.
+
+    Hidden characters, which would steer a terminal, are written out.
+    """
     texts = pl.col(pl.String)
     if pl.String not in rows.dtypes:
         return rows
-    dangerous = texts.str.contains(FORMULA_START)
-    return rows.with_columns(pl.when(dangerous).then("'" + texts).otherwise(texts).name.keep())
+    formula = texts.str.contains(FORMULA_START)
+    quoted = rows.with_columns(pl.when(formula).then("'" + texts).otherwise(texts).name.keep())
+    hidden = quoted.select(texts.str.contains(HIDDEN_CHARACTERS).any()).row(0, named=True)
+    return quoted.with_columns(
+        pl.col(name).map_elements(escaped, pl.String) for name, found in hidden.items() if found
+    )
 
 
-def to_csv(rows: pl.DataFrame) -> str:
+def to_csv(rows: pl.DataFrame, *, header: bool = True) -> str:
     """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless.
 
     Times with a zone are written in UTC with Z at their end, times without one without it.
     """
-    return harmless(flat(rows)).with_columns(_times(rows)).write_csv()
+    return harmless(flat(rows)).with_columns(_times(rows)).write_csv(include_header=header)
 
 
 def _times(rows: pl.DataFrame) -> list[pl.Expr]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError, cannot_write, first_line
+from hwprices.errors import HwpricesError, cannot_write, first_line, install_command
 from hwprices.read import sql
 from hwprices.read.export import iceberg
 from hwprices.read.export.cells import flat, to_csv
@@ -252,7 +252,7 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
         HwpricesError: XlsxWriter is not installed, or a table has too many rows.
     """
     if find_spec("xlsxwriter") is None:
-        raise HwpricesError("an .xlsx file needs XlsxWriter", "pip install 'hwprices[export]'.")
+        raise HwpricesError("an .xlsx file needs XlsxWriter", f"{install_command('export')}.")
     import xlsxwriter
 
     for name, rows in frames.items():

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwprices.errors import HwpricesError, cannot_write
+from hwprices.errors import HwpricesError, cannot_write, install_command
 
 if TYPE_CHECKING:
     from hwprices.release.release import Release
@@ -33,7 +33,7 @@ def export(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -
             written of it is deleted then.
     """
     if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
-        raise HwpricesError("Iceberg needs pyiceberg", "pip install 'hwprices[export]'.")
+        raise HwpricesError("Iceberg needs pyiceberg", f"{install_command('export')}.")
     if not dataset.store.is_local:
         raise HwpricesError(
             f"{dataset.store.root} is no folder", "Copy the release to this machine first."

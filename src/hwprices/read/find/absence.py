@@ -9,7 +9,7 @@ import polars as pl
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.release.release import Tables
-from hwprices.release.wording import counted
+from hwprices.release.wording import counted, why_unknown
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
 
@@ -183,7 +183,9 @@ def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
     rows = searching.prices(dataset, search).filter(pl.col("effective_hourly").is_null())
     reasons = rows.group_by("price_reason").len().sort("len", descending=True).collect()
     if reasons.height:
-        named = _listed([f"{reason} ({count})" for reason, count in reasons.iter_rows()])
+        named = _listed(
+            [f"{why_unknown(reason)} ({count})" for reason, count in reasons.iter_rows()]
+        )
         yield f"{counted(int(reasons['len'].sum()), 'such price')} not known: {named}."
 
 

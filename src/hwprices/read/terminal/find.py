@@ -17,7 +17,7 @@ from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.offers import Answer
 from hwprices.read.terminal.tables import money, number, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.release.wording import counted
+from hwprices.release.wording import counted, why_unknown
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 
@@ -166,7 +166,7 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
-        parts.append(Text(f"{counted(count, 'price')} not known: {reason}", "yellow"))
+        parts.append(Text(f"{counted(count, 'price')} not known: {why_unknown(reason)}", "yellow"))
     if hint and known.height:
         parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)

@@ -12,9 +12,9 @@ from hwprices.read.find import words
 from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.history.intervals import PastAnswer
 from hwprices.read.terminal.chart import Span, steps
-from hwprices.read.terminal.tables import listing, money, table
+from hwprices.read.terminal.tables import listing, money, number, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.release.wording import counted, placeholders_left_out
+from hwprices.release.wording import counted, placeholders_left_out, why_unknown
 
 SERIES = [
     "provider",
@@ -127,7 +127,7 @@ def _heading(rows: pl.DataFrame) -> str:
     row = rows.sort("valid_from").row(-1, named=True)
     is_one_machine = rows.select("provider", "instance_type").n_unique() == 1
     device = row["accelerator_id"] if is_one_machine else None
-    with_device = f", {row['accelerator_count']:g} × {device}" if device else ""
+    with_device = f", {number(row['accelerator_count'])} × {device}" if device else ""
     prices = counted(rows["price_id"].n_unique(), "price")
     providers = ", ".join(rows["provider"].unique().sort())
     currencies = ", ".join(rows["currency"].unique().sort())
@@ -167,7 +167,9 @@ def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
     before = None
     for row in rows.sort("valid_from").iter_rows(named=True):
         amount = row["effective_hourly"]
-        shown = money(amount) if amount is not None else f"no price: {row['price_reason']}"
+        shown = (
+            money(amount) if amount is not None else f"no price: {why_unknown(row['price_reason'])}"
+        )
         percent = f"{(amount / before - 1) * 100:+.1f} %" if amount and before else ""
         until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
         yield (

@@ -12,7 +12,7 @@ from hwprices.read.explain import Explanation
 from hwprices.read.landed import Trace
 from hwprices.read.terminal.tables import money, place, table
 from hwprices.read.terminal.words import purchase, system
-from hwprices.release.wording import plain
+from hwprices.release.wording import plain, why_unknown
 
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
 
@@ -36,7 +36,7 @@ def render_prices(prices: pl.DataFrame, top: int) -> Table:
 def _price(row: dict[str, Any], where: Sequence[str]) -> list[str]:
     """Write the cells of one price."""
     if row["effective_hourly"] is None:
-        amount = str(row["price_reason"])
+        amount = why_unknown(row["price_reason"])
     else:
         amount = f"{money(row['effective_hourly'])} {row['currency']}"
     return [

@@ -417,7 +417,7 @@ def _not_compared(row: dict[str, Any]) -> str:
     """Write why a machine has no break-even."""
     named = {"other_currency": row["price_currency"], "not_rented": row["accelerator_id"]}
     code = row["not_compared"]
-    return NOT_COMPARED[code].format(named.get(code))
+    return NOT_COMPARED[code].format(named.get(code) or "an unknown currency")
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:

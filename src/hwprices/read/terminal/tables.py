@@ -192,7 +192,7 @@ def _digits(value: Any) -> str:
 
 def listing(values: Sequence[str] | None) -> str:
     """Join the first MAX_LISTED values, and say how many more there are."""
-    shown = list(values or [])
+    shown = [value or "(none)" for value in values or []]
     rest = len(shown) - MAX_LISTED
     more = f" and {rest} more" if rest > 0 else ""
     return ", ".join(shown[:MAX_LISTED]) + more

@@ -138,16 +138,19 @@ def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> 
     Raises:
         FetchError: after all tries; names the endpoint and the failure, no credential.
     """
-    from azure.core.exceptions import AzureError
+    from azure.core.exceptions import AzureError, ServiceRequestError, ServiceResponseError
 
     endpoint = public_url(context.settings.azure_arm_url)
     exchange = _Exchange(members)
     try:
         followed = sum(1 for _ in list_pages(_options(context, exchange)))
     except (AzureError, *PARSER_FAILURES) as error:
+        is_connection = isinstance(error, (ServiceRequestError, ServiceResponseError))
         raise FetchError(
             f"{endpoint} failed: {_first_line(error, context.settings)}",
-            "Check the account (az login), the subscription and its rights.",
+            "Try again later, or check the network and the endpoint setting."
+            if is_connection
+            else "Check the account (az login), the subscription and its rights.",
         ) from None
     if not exchange.is_complete(followed):
         raise FetchError(
