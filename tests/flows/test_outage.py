@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.flows.test_refresh import run
 from tests.helpers import azure_pages, vendors
 from tests.helpers.prefect_server import Server
 from tests.helpers.stub_server import Reply, Request, StubServer
+
+import hwprices
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -167,3 +170,35 @@ def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
     assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "skipped")
     why = "skipped, no credentials for Google's prices. Set HWPRICES_GCP_API_KEY, or run: gcloud"
     assert f"Google Cloud: {why}" in seen.screen
+
+
+def test_a_new_word_is_named_and_takes_no_known_price(refresh: Refresh, azure: StubServer) -> None:
+    refresh("azure", *REGIONS)
+    known = _prices(refresh)
+    answer = azure.routes[azure_pages.RETAIL]
+
+    def with_a_new_unit(request: Request) -> Reply:
+        page = json.loads(answer(request).body)
+        new = [
+            item | {"unitOfMeasure": "1 Fortnight", "meterId": f"{item['meterId']}-new"}
+            for item in page["Items"]
+            if item["type"] == "Consumption"
+        ]
+        items = page["Items"] + new
+        return Reply.json(page | {"Items": items, "Count": len(items)})
+
+    azure.on(azure_pages.RETAIL, with_a_new_unit)
+    seen = refresh("azure", *REGIONS, "--strict")
+    assert (seen.code, seen.status_code) == (4, 0)
+    assert "new from the vendor" in seen.screen
+    assert "1 Fortnight" in seen.screen
+    assert _prices(refresh).equals(known)
+    listed = [sys.executable, "-m", "hwprices", "coverage", "--unknown", "--json"]
+    words = json.loads(run(*listed, cwd=refresh.cwd, environment=refresh.environment).stdout)
+    assert [(word["provider"], word["word"]) for word in words] == [("azure", "1 Fortnight")]
+
+
+def _prices(refresh: Refresh) -> pl.DataFrame:
+    prices = hwprices.open(refresh.cwd / "root").prices
+    columns = ["price_id", "currency", "hourly", "upfront", "effective_hourly", "flags"]
+    return prices.select(columns).sort("price_id").collect()
