@@ -28,8 +28,6 @@ from hwprices.errors import HwpricesError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hwprices.read.sql import LockedConnection
-
 Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
 
 Unsafe = Annotated[
@@ -109,7 +107,7 @@ def query(
 
         hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
-    from hwprices.read.sql import bounded, check_not_empty, clear_errors
+    from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
     from hwprices.read.terminal.query import render_result
 
     check_one_format(as_json, as_csv)
@@ -121,6 +119,8 @@ def query(
         bounded(connection, max_seconds, max_memory),
     ):
         check_not_empty(connection, sql)
+        if not unsafe:
+            check(connection, sql)
         result = connection.execute(sql)
         if as_json or as_csv:
             _print_pieces(result, limit, as_json=as_json)
@@ -130,13 +130,11 @@ def query(
             print_table(render_result(_columns(result), rows, shown))
 
 
-def _columns(result: "DuckDBPyConnection | LockedConnection") -> list[str]:
+def _columns(result: "DuckDBPyConnection") -> list[str]:
     return [column[0] for column in result.description or ()]
 
 
-def _print_pieces(
-    result: "DuckDBPyConnection | LockedConnection", limit: int | None, *, as_json: bool
-) -> None:
+def _print_pieces(result: "DuckDBPyConnection", limit: int | None, *, as_json: bool) -> None:
     """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them.
 
     Raises:

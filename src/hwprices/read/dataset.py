@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.argument_types import check_arguments
 from hwprices.read.find.options import Names, Options, PastOptions, named_options
 from hwprices.release.release import Release
 from hwprices.release.root import resolve
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend.job import Limits, Serving
-    from hwprices.read.sql import LockedConnection
     from hwprices.release.moment import When
 
 
@@ -146,20 +144,19 @@ class Dataset(Release):
         return f"<hwprices {self.version}: {rows}>"
 
     @cached_property
-    def duckdb(self) -> "LockedConnection":
-        """A DuckDB connection with a view for each table, and access to nothing else.
+    def duckdb(self) -> "DuckDBPyConnection":
+        """A DuckDB connection with a view for each table, and access to no other file.
 
-        Its queries read the tables of this release, and no other file, no network and no extension;
-        tables that they create are in memory. ``unsafe_duckdb`` has no such bounds. Times are in
-        UTC. A copy of the dataset has a connection of its own. Threads need one each, as in DuckDB:
-        ``data.duckdb.cursor()``; or they ask ``query``.
+        The network and extensions are refused too; tables that queries create are in memory. Only
+        ``copy … to`` a file of the release itself is possible: give the SQL of others to ``query``,
+        which refuses it. Times are in UTC. Threads need a ``cursor()`` each, as in DuckDB.
 
         >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
         [(42,)]
         """
         return self.locked_duckdb()
 
-    def locked_duckdb(self, max_memory: str = "") -> "LockedConnection":
+    def locked_duckdb(self, max_memory: str = "") -> "DuckDBPyConnection":
         """Open a connection such as ``duckdb``, with tables and a limit on memory of its own.
 
         >>> open("sample").locked_duckdb("1GB").sql("select 6 * 7").fetchall()
@@ -176,13 +173,12 @@ class Dataset(Release):
 
         return sql.open_locked(self, max_memory)
 
-    @check_arguments
     def query(self, sql: str) -> pl.DataFrame:
         """Ask in DuckDB's SQL, in which each table is a view, and give the rows as a frame.
 
-        The bounds are those of ``duckdb``, whose connection it uses: tables that one query creates,
-        the next one reads. For a statement without rows the frame is empty. Threads may ask at the
-        same time, and are answered one after the other.
+        It uses the connection ``duckdb``, and refuses statements that write files. Tables that one
+        query creates, the next one reads. For a statement without rows the frame is empty. Threads
+        may ask at the same time.
 
         >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
         >>> open("sample").query(sql).item()
@@ -304,7 +300,6 @@ class Dataset(Release):
         own = rules.given(overlays)
         return compare(self, *names, equals=equals, overlays=own, **options).rows
 
-    @check_arguments
     def explain(
         self,
         price: str,
@@ -336,7 +331,6 @@ class Dataset(Release):
         )
         return explain.explain(self, price_id)
 
-    @check_arguments
     def device(
         self,
         name: str,
@@ -362,7 +356,6 @@ class Dataset(Release):
 
         return device(self, name, ownership or DEFAULTS, usd_per or {})
 
-    @check_arguments
     def recommend(
         self,
         model_parameters: float | str,
@@ -479,7 +472,6 @@ class Dataset(Release):
 
         return overview.coverage(self)
 
-    @check_arguments
     def column_coverage(self, *providers: str) -> pl.DataFrame:
         """Give one row for each column of each table: in how many rows it has a value.
 
@@ -503,7 +495,6 @@ class Dataset(Release):
 
         return overview.quarantine(self)
 
-    @check_arguments
     def export(
         self,
         target: str | Path,
@@ -571,7 +562,6 @@ class Dataset(Release):
         return faults(self.store, self.release)
 
 
-@check_arguments
 def open(root: str | Path, version: str = "latest") -> Dataset:
     """Open a release of the dataset at ``root``: a folder, or ``s3://``, ``gs://``, ``az://``.
 

@@ -10,7 +10,6 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
-from hwprices.read.argument_types import check_arguments, check_fields
 from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
 from hwprices.read.overlays import apply, rules
 from hwprices.read.overlays.unmatched import warn_unmatched
@@ -50,7 +49,6 @@ class Ownership:
     has no cost in USD."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
         read_rates(self.usd_per)  # refuses what is no rate
         grid = self.grid_gco2e_per_kwh or 0.0
         rules = [
@@ -193,7 +191,6 @@ OVERLAY_COLUMNS = [
 """With own discounts: the rules that changed a rent, null where none did."""
 
 
-@check_arguments
 def break_even(
     dataset: Tables,
     ownership: Ownership = DEFAULTS,

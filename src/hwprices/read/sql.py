@@ -1,23 +1,20 @@
 """Open DuckDB over the tables of a release, so that a query can read these tables and no more.
 
-A dataset and a query may both come from somebody else. Two locks hold them, because neither is
-enough alone:
+A dataset and a query may both come from somebody else:
 
 - DuckDB's settings refuse every file but those of the release, the network and extensions, and
   cannot be changed back.
-- DuckDB has no setting that allows a file to be read but not to be written (``copy … to`` one of
-  the release's own files would replace it), so that statements that write files are refused before
-  DuckDB gets them. Connections and relations are handed out in wrappers that do so.
+- DuckDB has no setting that lets a file be read but not written: ``copy … to`` would replace a file
+  of the release. ``check`` refuses such statements; ``frame`` and the command ``query`` call it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,7 +25,7 @@ from hwprices.release.release import DAMAGED, Release
 
 if TYPE_CHECKING:
     import duckdb
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 NO_EXTENSIONS = {
     "autoinstall_known_extensions": False,
@@ -54,6 +51,9 @@ by the settings, none of them can write one."""
 _EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+|\([^()]*\)\s*)?", re.IGNORECASE)
 _PIVOT = re.compile(r"\s*(pivot|pivot_wider|select|from|with)\b", re.IGNORECASE)
 
+_TURN = Lock()
+"""``frame`` has it: DuckDB refuses a call to a connection that is busy."""
+
 REMEDY = "Run it with --unsafe (in Python: unsafe_duckdb()) if you trust the dataset and the query."
 
 
@@ -70,7 +70,7 @@ def connect(**settings: Any) -> "DuckDBPyConnection":
     return connection
 
 
-def open_locked(release: Release, max_memory: str = "") -> "LockedConnection":
+def open_locked(release: Release, max_memory: str = "") -> "DuckDBPyConnection":
     """Open a connection with a view for each table of a release, and access to nothing else.
 
     Raises:
@@ -153,9 +153,7 @@ def set_memory(connection: "DuckDBPyConnection", memory: str) -> None:
 
 
 @contextmanager
-def bounded(
-    connection: "DuckDBPyConnection | LockedConnection", seconds: float, memory: str
-) -> Iterator[None]:
+def bounded(connection: "DuckDBPyConnection", seconds: float, memory: str) -> Iterator[None]:
     """Interrupt the connection after so many seconds; name the limit that a query passes.
 
     Args:
@@ -186,7 +184,7 @@ def bounded(
         timer.join()  # it holds the connection, which DuckDB says is leaked where the program ends
 
 
-def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "LockedConnection":
+def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "DuckDBPyConnection":
     """Refuse every file but these, the network and extensions, for good.
 
     Views over the files keep working. The order matters: without external access the list of
@@ -195,151 +193,10 @@ def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "LockedConne
     connection.execute(f"set allowed_paths = {quoted_list(files)}")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
-    return LockedConnection(connection)
+    return connection
 
 
-class _Wrapper:
-    """Pass attributes and calls on to an object of DuckDB's; what they give is wrapped too."""
-
-    def __init__(self, wrapped: Any, connection: "DuckDBPyConnection") -> None:
-        self._wrapped = wrapped
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "_repr_mimebundle_":
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self._wrap(getattr(self._wrapped, name))
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self._wrapped)})
-
-    def _wrap(self, value: Any) -> Any:
-        # by name: DuckDB is imported late, and older versions have no GroupedRelation
-        name = type(value).__name__
-        if name == "DuckDBPyConnection":
-            return LockedConnection(value)
-        if name in ("DuckDBPyRelation", "GroupedRelation"):
-            return LockedRelation(value, self._connection)
-        return self._wrap_result(value) if callable(value) else value
-
-    def _wrap_result(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def call(*arguments: Any, **named: Any) -> Any:
-            bare = [_unwrap(argument) for argument in arguments]
-            return self._wrap(
-                function(*bare, **{name: _unwrap(value) for name, value in named.items()})
-            )
-
-        return call
-
-
-def _unwrap(value: Any) -> Any:
-    return value._wrapped if isinstance(value, _Wrapper) else value
-
-
-class LockedConnection(_Wrapper):
-    """A DuckDB connection that refuses statements that write files.
-
-    It has the methods of DuckDB's connection: ``sql(…)`` gives a relation, ``execute(…)`` the
-    connection itself. ``with`` closes it at its end.
-    """
-
-    def __init__(self, connection: "DuckDBPyConnection") -> None:
-        super().__init__(connection, connection)
-        # one thread at a time: DuckDB refuses a call to a connection that is busy
-        self._turn = Lock()
-
-    def __enter__(self) -> Self:
-        """Give the connection itself."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-    def sql(self, query: Any, **settings: Any) -> "LockedRelation":
-        """Run a query and give its result as a relation, or None for a statement without one.
-
-        Raises:
-            HwpricesError: it has a statement that may write files.
-        """
-        check(self._connection, query)
-        relation: LockedRelation = self._wrap(self._connection.sql(query, **settings))
-        return relation
-
-    query = from_query = sql
-
-    def execute(self, query: Any, *parameters: Any, **named: Any) -> Self:
-        """Run a query; ``fetchall()`` and the like then give its rows.
-
-        Raises:
-            HwpricesError: it has a statement that may write files.
-        """
-        check(self._connection, query)
-        self._connection.execute(query, *parameters, **named)
-        return self
-
-    def executemany(self, query: Any, *parameters: Any, **named: Any) -> Self:
-        """Run a query once for each list of parameters. See ``execute``."""
-        check(self._connection, query)
-        self._connection.executemany(query, *parameters, **named)
-        return self
-
-    def query_appender(self, query: Any, *columns: Any, **named: Any) -> Any:
-        """Collect rows and run a query over them. See ``execute``."""
-        check(self._connection, query)
-        return self._connection.query_appender(query, *columns, **named)
-
-
-class LockedRelation(_Wrapper):
-    """The result of a query of a ``LockedConnection``: DuckDB's relation, but it writes no file.
-
-    ``fetchall()``, ``pl()``, ``df()``, ``arrow()``, ``show()``, ``filter(…)`` and so on are
-    DuckDB's. Relations that they give are locked too.
-    """
-
-    def to_csv(self, *_: object, **__: object) -> None:
-        """Refuse to write a file.
-
-        Raises:
-            HwpricesError: always.
-        """
-        raise HwpricesError("a locked connection writes no files", "Use unsafe_duckdb() for it.")
-
-    to_parquet = write_csv = write_parquet = to_csv
-
-    def query(self, view: str, query: str) -> "LockedRelation":
-        """Run a query that reads this relation under the name of a view.
-
-        Raises:
-            HwpricesError: it has a statement that may write files.
-        """
-        check(self._connection, query)
-        relation: LockedRelation = self._wrap(self._wrapped.query(view, query))
-        return relation
-
-    def __len__(self) -> int:
-        """Count the rows."""
-        return len(self._wrapped)
-
-    def __contains__(self, column: str) -> bool:
-        """Tell whether there is such a column."""
-        return column in self._wrapped
-
-    def __getitem__(self, column: str) -> "LockedRelation":
-        """Give a relation with this column alone."""
-        return LockedRelation(self._wrapped[column], self._connection)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """Give the rows to a program that reads Arrow."""
-        return self._wrapped.__arrow_c_stream__(requested_schema)
-
-    def __repr__(self) -> str:
-        """Draw the first rows."""
-        return repr(self._wrapped)
-
-
-def check_not_empty(connection: "DuckDBPyConnection | LockedConnection", query: str) -> None:
+def check_not_empty(connection: "DuckDBPyConnection", query: str) -> None:
     """Refuse a query without a statement: blanks, semicolons and comments alone.
 
     Args:
@@ -353,18 +210,17 @@ def check_not_empty(connection: "DuckDBPyConnection | LockedConnection", query: 
         raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
 
 
-def check(connection: "DuckDBPyConnection", query: Any) -> None:
-    """Refuse a query that has a statement that may write files, or an option that cannot be set.
+def check(connection: "DuckDBPyConnection", query: str) -> None:
+    """Refuse a query that has a statement that may write files.
 
     Args:
         connection: its parser is used; nothing is run.
-        query: SQL, or a statement that the connection has parsed.
+        query: SQL.
 
     Raises:
         HwpricesError: a statement is refused.
     """
-    statements = connection.extract_statements(query) if isinstance(query, str) else [query]
-    for statement in statements:
+    for statement in connection.extract_statements(query):
         kind, text = _kind(statement), statement.query
         if not _in_memory(connection, kind, text):
             raise HwpricesError(
@@ -420,7 +276,7 @@ def clear_errors(tables: Sequence[str]) -> Iterator[None]:
         raise refusal(error) or mistake(error, tables) from None
 
 
-def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl.DataFrame:
+def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -> pl.DataFrame:
     """Run a query and give its rows as a frame; an empty one for a statement without rows.
 
     Unlike DuckDB's own ``pl()`` it needs no pyarrow.
@@ -431,8 +287,9 @@ def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl
     """
     from hwprices.read.export.query_rows import check_names
 
-    with connection._turn, clear_errors(tables):
+    with _TURN, clear_errors(tables):
         check_not_empty(connection, query)
+        check(connection, query)
         relation = connection.sql(query)
         if relation is None:
             return pl.DataFrame()
@@ -444,10 +301,23 @@ def frame(connection: LockedConnection, query: str, tables: Sequence[str]) -> pl
                 f"polars has no type for the interval {spans[0]}", "Cast it: as varchar."
             )
         try:
-            return pl.DataFrame(relation)
+            return pl.DataFrame(_Rows(relation))
         except pl.exceptions.ComputeError as error:  # of DuckDB, in a row that is not the first
             line = first_line(error).removeprefix("got external error: ")
             raise HwpricesError(line, "Correct the query.") from None
+
+
+class _Rows:
+    """The rows of a relation, for polars.
+
+    Polars caches the class of what it reads. DuckDB's own would be reported as leaked at the end.
+    """
+
+    def __init__(self, relation: "DuckDBPyRelation") -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 def mistake(error: "duckdb.Error", tables: Sequence[str]) -> HwpricesError:

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.read.argument_types import check_arguments
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.answer import (
@@ -48,7 +47,6 @@ CPU_FEATURES = {
 format."""
 
 
-@check_arguments
 def device(
     dataset: Tables,
     name: str,

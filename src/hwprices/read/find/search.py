@@ -8,7 +8,6 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
-from hwprices.read.argument_types import check
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables
@@ -212,8 +211,6 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
     Raises:
         HwpricesError: the answer has no such column.
     """
-    check("sort", by, str)
-    check("descending", descending, bool)
     name = by.strip().replace("-", "_").lower()
     column = SORTABLE.get(name, name)
     if column not in rows.columns:

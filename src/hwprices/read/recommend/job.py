@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from hwprices.errors import HwpricesError
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import WORKLOADS, Memory, ModelShape, Workload
-from hwprices.read.argument_types import check_fields
 from hwprices.read.currency import Rates, read_rates
 from hwprices.read.recommend import measurements
 from hwprices.read.recommend.model_shape import model_shape
@@ -132,7 +131,6 @@ class Limits:
     """
 
     def __post_init__(self) -> None:
-        check_fields(self)
         read_rates(self.usd_per)  # refuses what is no rate
 
     @property
@@ -159,9 +157,6 @@ class Serving:
     """In which an answer must begin on a free machine."""
     kv_precision: str | None = None
     """Number format of the cache, fp8 or fp16; None: fp8 where weights and device have 8 bits."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import polars as pl
 from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.formulas import training
-from hwprices.read.argument_types import check_arguments
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, Ownership
@@ -59,7 +58,6 @@ OF_LANGUAGE_MODELS = (
 """Arguments of ``recommend`` that models of images, speech and video do not have."""
 
 
-@check_arguments
 def recommend(
     model_parameters: float | str,
     workload: str = "inference",
