@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -317,20 +316,3 @@ def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
     assert [one.release.version for one in made] == [ledger.version(11), ledger.version(12)]
     assert [rebuild.differences(store, one) for one in made] == [[], []]
     assert data.verify() == []
-
-
-def test_rows_are_compared_where_an_older_program_packed_them(cloud, tmp_path):
-    made = rebuild.rebuild(cloud.store)[-1]
-    copy = tmp_path / "data"
-    shutil.copytree(cloud.root, copy)
-    store, release = ledger.Ledger(copy, cloud.package).store, made.release
-    entry = release.tables["price_history"]
-    path = copy / "releases" / release.version / entry.files[0].key
-    rows = pl.read_parquet(path, hive_partitioning=False)
-    packed = replace(entry, files=(replace(entry.files[0], sha256="0" * 64), *entry.files[1:]))
-    tables = {**release.tables, "price_history": packed}
-    older = replace(made, release=replace(release, tables=tables))
-    rows.write_parquet(path, compression="lz4")
-    assert rebuild.differences(store, older) == []
-    rows.with_columns(hourly=pl.col("hourly") * 2).write_parquet(path)
-    assert rebuild.differences(store, older) == [entry.files[0].key]

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import Result
+from tests.helpers.manifests import inputs
 from tests.helpers.object_store import s3
 from typer.testing import CliRunner
 
@@ -60,6 +61,7 @@ def write_release(store: Store) -> None:
         rows={"prices": 3},
         report=CollectionReport(),
         gate=(),
+        inputs=inputs("r1"),
     )
     file = TableFile("prices", KEY, 3, len(data), "0" * 64, "1" * 64)
     release = ReleaseManifest(

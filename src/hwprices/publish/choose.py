@@ -205,7 +205,7 @@ def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candi
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
     """Open the vendor tables of these sources, by region. Tables that no source has are absent.
 
-    Columns that the files of an older program lack are null.
+    Columns that were added to a table after its files were written are null.
     """
     uris: dict[str, list[str]] = {}
     for source in sources:
@@ -235,15 +235,14 @@ def new_words(store: Store, release: ReleaseManifest | None) -> pl.LazyFrame | N
 
 
 def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:
-    """Find the tables that an older program wrote without the columns that were added since.
+    """Find the tables that were written before a column was added to them.
 
     Returns pairs of provider and table. One file of each table is looked at, and none of a source
     that this program read.
     """
     pairs: set[tuple[str, str]] = set()
     for source in sources:
-        reading = source.inputs.reading
-        if reading is not None and reading.code == inputs.reading(source.provider).code:
+        if source.inputs.reading.code == inputs.reading(source.provider).code:
             continue
         for file in {file.table: file for file in source.files}.values():
             uri = store.uri(f"{source.directory}/{file.key}")

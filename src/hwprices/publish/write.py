@@ -91,7 +91,7 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
 def content_digest(store: Store, content: Content) -> str:
     """Hash the rows of all files. With an equal digest there is nothing new to publish."""
     digests = {
-        layout.present_file(file.key): parquet.content_digest(_all_columns(store, source, file))
+        file.key: parquet.content_digest(_all_columns(store, source, file))
         if content.is_outdated(source, file)
         else file.content_sha256
         for source, file in content.vendor_files
@@ -103,7 +103,7 @@ def content_digest(store: Store, content: Content) -> str:
 
 
 def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
-    """Read a file of an older program; the columns that it lacks are null."""
+    """Read a file with every column of its table; those that it lacks are null."""
     return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
@@ -214,14 +214,14 @@ def _exists(version: str) -> HwpricesError:
 def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
     directory = layout.release_directory(version)
     for source, file in content.vendor_files:
-        key = layout.present_file(file.key)
         if content.is_outdated(source, file):
             rows = _all_columns(store, source, file)
-            written = parquet.write_file(store, directory, key, file.table, rows)
+            written = parquet.write_file(store, directory, file.key, file.table, rows)
             yield replace(written, provider=file.provider)
         else:
-            store.copy(store, f"{source.directory}/{file.key}", layout.release_file(version, key))
-            yield replace(file, key=key)
+            key = layout.release_file(version, file.key)
+            store.copy(store, f"{source.directory}/{file.key}", key)
+            yield file
 
 
 def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:

@@ -1,7 +1,6 @@
 """What the manifest of a release and the pointer to it hold: written by publish, read by read.
 
-Times are ISO 8601 strings in UTC, as they are in the JSON. Fields with a default may be missing
-from the manifests of older releases.
+Times are ISO 8601 strings in UTC, as they are in the JSON.
 """
 
 import hashlib
@@ -40,11 +39,6 @@ class TableFile:
     observed_from: str | None = None
     observed_to: str | None = None
     provider: str | None = None
-
-    def __post_init__(self) -> None:
-        """Fill in the provider in manifests written before the field existed: its key says it."""
-        if self.provider is None:
-            object.__setattr__(self, "provider", layout.table_file_provider(self.key))
 
 
 @dataclass(frozen=True)
@@ -155,14 +149,14 @@ class UnitInput:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a provider's tables were made of; empty in releases of older programs.
+    """What a provider's tables were made of.
 
     ``pages`` is a digest of all pages and of how they were requested.
     """
 
-    reading: Reading | None = None
-    pages: str = ""
-    units: tuple[UnitInput, ...] = ()
+    reading: Reading
+    pages: str
+    units: tuple[UnitInput, ...]
 
 
 PartitionStatus = Literal["fresh", "kept"]
@@ -188,7 +182,7 @@ class ProviderEntry:
     rows: Mapping[str, int]
     report: CollectionReport
     gate: tuple[CheckResult, ...]
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: Inputs
     price_sheet: bool = False
 
 
@@ -237,7 +231,10 @@ class SchemaVersion:
 
 @dataclass(frozen=True)
 class LatestRelease:
-    """``latest.json``: the release in force. ``manifest`` is the key of its manifest."""
+    """``latest.json``: the current release. Only ``version`` is promised to be there.
+
+    ``manifest`` is the key of its manifest.
+    """
 
     version: str
     created_at: str = ""

@@ -15,8 +15,8 @@
     .leases/<provider>.json                                 which run collects it now
 
 A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
-and below a release alike. Older ones have ``provider=aws`` in place of ``aws``. The landing root
-(``raw/``, or the bundled sample) is a root of its own: keys of pages and runs are relative to it.
+and below a release alike. The landing root (``raw/``, or the bundled sample) is a root of its own:
+keys of pages and runs are relative to it.
 """
 
 import re
@@ -49,9 +49,7 @@ _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provid
 
 _VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,62}")  # as long as PostgreSQL's names may be
-_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._=-]*")
-_HIVE = "provider="  # how older folders of a provider's files begin
-_PROVIDER_IN_FILE = re.compile(r"[^/]+/(?:provider=)?([^/]+)/[^/]+\.parquet")
+_FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 
 
 def lease(name: str) -> str:
@@ -211,7 +209,7 @@ def is_file_of(table: str, key: str) -> bool:
     """Tell whether a key may be that of a table's file.
 
     It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
-    that none is ``..`` or empty, and hold letters, digits, blanks and . _ = - only: nothing that a
+    that none is ``..`` or empty, and hold letters, digits, blanks and . _ - only: nothing that a
     file system, SQL, a file pattern or a terminal reads in another way.
     """
     first, *rest = key.removesuffix(".parquet").split("/")
@@ -239,15 +237,3 @@ def empty_table_file(table: str) -> str:
     In the folder in which its rows would be, so that a program that reads the folder finds it.
     """
     return f"{table}/empty.parquet"
-
-
-def present_file(key: str) -> str:
-    """Spell the key of a table file as ``table_file`` does, also where it is an older one."""
-    table, *rest = key.split("/")
-    return "/".join([table, *(part.removeprefix(_HIVE) for part in rest)])
-
-
-def table_file_provider(key: str) -> str | None:
-    """Parse the provider whose rows a table file holds; None for a table of all providers."""
-    match = _PROVIDER_IN_FILE.fullmatch(key)
-    return match[1] if match else None

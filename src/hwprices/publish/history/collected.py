@@ -39,7 +39,7 @@ def missing(rows: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.
 def _absent(place: Place, before: Snapshot | None, after: Snapshot) -> list[str] | None:
     """List the units that a price needs and that were not collected; None if it is not known."""
     needed = sorted(set(_needed(place, before)))
-    if not after.units or not needed:
+    if not needed:
         return None
     return [unit for unit in needed if not _covers(after, unit, place[2])]
 
@@ -87,7 +87,7 @@ def newly_collected(rows: pl.DataFrame, before: Snapshot | None) -> pl.DataFrame
 
 
 def _is_new(unit: str | None, region: str, before: Snapshot | None) -> bool:
-    if before is None or unit is None or not before.units:
+    if before is None or unit is None:
         return False
     if unit in before.units:
         return not _holds(before.units[unit], region)

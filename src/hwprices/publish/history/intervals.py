@@ -336,7 +336,7 @@ def _judged(
     place = {"new_collection_unit": "collection_unit"}
     marked = collected.newly_collected(moves.rename(place), before)
     marked = marked.rename({"collection_unit": "new_collection_unit"})
-    same_pages = bool(before and before.inputs.pages and before.inputs.pages == after.inputs.pages)
+    same_pages = bool(before and before.inputs.pages == after.inputs.pages)
     last = before.version if before else ""
     old_reading = pl.coalesce("old_reading", pl.lit(past.reading, dtype=pl.String))
     seen_before = ~pl.col("old_exists") | (pl.col("last_release") == last).fill_null(False)

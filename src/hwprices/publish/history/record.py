@@ -21,7 +21,6 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.schemas.price import Prices
-from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
@@ -29,6 +28,7 @@ from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
+ACCELERATORS = SoldAccelerators.Config.name
 
 COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 """Vendors' tables of which the differences are listed."""
@@ -114,8 +114,7 @@ def record(
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
-    was_checked = previous is not None and previous.schema_version == SCHEMA_VERSION
-    return advance(past, before, after, moment, again, sheets, was_checked=was_checked)
+    return advance(past, before, after, moment, again, sheets, was_checked=previous is not None)
 
 
 def advance(
@@ -243,17 +242,12 @@ def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.LazyFrame]:
-    """Scan the intervals of a release by provider; of an older program's they are made now."""
-    if HISTORY in release.tables:
-        directory = layout.release_directory(release.version)
-        uris: dict[str, list[str]] = {}
-        for file in release.tables[HISTORY].files:
-            uris.setdefault(str(file.provider), []).append(store.uri(f"{directory}/{file.key}"))
-        return {name: _scan(own, store.root) for name, own in uris.items()}
-    from hwprices.publish.history import rebuild
-
-    made = rebuild.rebuild(store, release.version)[-1].record.intervals
-    return {name: rows.collect().lazy() for name, rows in made.items()}
+    """Scan the intervals of a release by provider."""
+    uris: dict[str, list[str]] = {}
+    for file in release.tables[HISTORY].files:
+        uri = store.uri(layout.release_file(release.version, file.key))
+        uris.setdefault(str(file.provider), []).append(uri)
+    return {name: _scan(own, store.root) for name, own in uris.items()}
 
 
 def from_release(
@@ -272,10 +266,8 @@ def from_release(
         source.provider: _of_source(store, source, release.version) for source in sources if source
     }
     listed = _table(store, release, CHANGES)
-    again = {name: from_changes(listed, name) for name in after} if listed is not None else {}
-    own = _accelerators(store, release)
-    older = _accelerators(store, previous) if own is not None else None
-    sheets = (older, frames.empty(SoldAccelerators) if own is None else own)
+    again = {name: from_changes(listed, name) for name in after}
+    sheets = (_accelerators(store, previous), _table(store, release, ACCELERATORS))
     return advance(past, _last_snapshots(store, previous), after, moment, again, sheets)
 
 
@@ -301,28 +293,20 @@ def _must_be_told_apart(
     """Tell whether pages and reading both differ, and the rows do too."""
     if _digests(source.files) == _digests(previous.files_of(source.provider)):
         return False
-    same_reading = before.reading is not None and before.reading == after.reading
-    same_pages = bool(before.inputs.pages) and before.inputs.pages == after.inputs.pages
-    return not same_reading and not same_pages
+    return before.reading != after.reading and before.inputs.pages != after.inputs.pages
 
 
 def _digests(files: Collection[TableFile]) -> dict[str, str]:
     """Map the files that are compared to the digests of their rows."""
-    return {
-        layout.present_file(file.key): file.content_sha256
-        for file in files
-        if file.table in COMPARED
-    }
+    return {file.key: file.content_sha256 for file in files if file.table in COMPARED}
 
 
 def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame | None:
-    return _table(store, release, SoldAccelerators.Config.name) if release else None
+    return _table(store, release, ACCELERATORS) if release else None
 
 
-def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame | None:
-    """Read a table of all providers; None if the release has none."""
-    if table not in release.tables:
-        return None
+def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
+    """Read a table of all providers."""
     directory = layout.release_directory(release.version)
     keys: Collection[str] = [file.key for file in release.tables[table].files]
     parts = [

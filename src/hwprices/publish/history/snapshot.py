@@ -55,9 +55,9 @@ class Snapshot:
     )
 
     @property
-    def reading(self) -> str | None:
-        """The digest of what read the pages; None if it is not known."""
-        return self.inputs.reading.digest if self.inputs.reading else None
+    def reading(self) -> str:
+        """The digest of what read the pages."""
+        return self.inputs.reading.digest
 
     def prices_with_origin(self) -> pl.LazyFrame:
         """Add to each price the unit that its page is from, and the reading."""

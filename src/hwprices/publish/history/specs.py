@@ -28,10 +28,9 @@ def of_instance_types(
         return frames.empty(Changes)
     rows = _differing(figures(before.instance_types), figures(after.instance_types))
     rows = rows.with_columns(provider=pl.lit(after.provider))
-    known = before.reading is not None and after.reading is not None
     marked = rows.with_columns(
-        same_reading=pl.lit(known and before.reading == after.reading),
-        same_pages=pl.lit(bool(before.inputs.pages) and before.inputs.pages == after.inputs.pages),
+        same_reading=pl.lit(before.reading == after.reading),
+        same_pages=pl.lit(before.inputs.pages == after.inputs.pages),
         same_page=pl.lit(False),
         seen_before=pl.lit(True),
     ).with_columns(judge.evidence(can_re_read=re_read is not None))
