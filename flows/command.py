@@ -22,11 +22,10 @@ from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, screen, signals
 from hwprices.read.terminal.tables import listing
-from hwprices.release import provider_status
-from hwprices.release.provider_status import ProviderStatus
+from hwprices.release.provider_status import ProviderStatus, Status
 from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
-from hwprices.storage import layout
+from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
@@ -191,7 +190,7 @@ def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]
     data = store.get(layout.STATUS)
     if data is None:
         return {}
-    status = provider_status.decode(data, file=store.uri(layout.STATUS), remedy="Refresh again.")
+    status = manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="Refresh again.")
     return {name: entry for name, entry in status.providers.items() if name in requested}
 
 

@@ -83,7 +83,6 @@ def test_run_and_page_keys_are_parsed_back():
 
 @given(table=st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True), provider=NAMES, region=NAMES)
 def test_every_key_that_is_spelled_is_one_that_readers_accept(table, provider, region):
-    assert layout.is_table_name(table)
     for key in (
         layout.table_file(table),
         layout.table_file(table, f"a{provider}"),

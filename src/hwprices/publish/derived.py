@@ -10,9 +10,8 @@ from typing import Any
 from hwprices.release import database
 from hwprices.release.manifest import DerivedFile, TableEntry
 from hwprices.storage import layout
-from hwprices.storage.checksum import sha256_of
 from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, sha256_of
 
 
 def write_database(

@@ -19,7 +19,6 @@ from hwprices.landing.pages import UnitResult
 from hwprices.publish import gate, pointer, shortfall
 from hwprices.publish.choose import Choice
 from hwprices.publish.write import provider_title
-from hwprices.release import provider_status
 from hwprices.release.manifest import (
     CheckResult,
     ProviderEntry,
@@ -121,7 +120,7 @@ def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) ->
 def _decode(store: Store, data: bytes) -> Entries:
     """Return the entries of the file; none if it is damaged, because publishing must go on."""
     with suppress(HwpricesError):
-        return provider_status.decode(data, file=store.uri(layout.STATUS), remedy="").providers
+        return manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="").providers
     return {}
 
 

@@ -194,7 +194,7 @@ def write(
     return manifest
 
 
-def _write_notes(store: Store, notes: ReleaseNotes) -> dict[str, str]:
+def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:
     """Write the release notes; return the SHA-256 of each file."""
     texts = (markdown.notes(notes).encode(), manifests.encode(notes))
     for name, text in zip(layout.NOTES, texts, strict=True):
