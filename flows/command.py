@@ -207,7 +207,7 @@ def _checked_settings(
     for name in provider_names or []:
         providers.get(name)
     if accept:
-        from hwprices.publish.accepted import check_names
+        from hwprices.publish.choose import check_names
 
         check_names(accept)
     Store(settings.root).check_writable()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.helpers.manifests import inputs
 
-from hwprices.publish import shortfall
+from hwprices.publish import status
 from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import Staged
 
@@ -72,7 +72,7 @@ def test_the_line_says_what_failed_why_and_what_is_kept(
     staged = Staged(
         "azure", RUN, "live", (), inputs=inputs(RUN), units=units, price_units=price_units
     )
-    assert shortfall.line(replace(staged, troubles=tuple(troubles))) == expected
+    assert status.shortfall_line(replace(staged, troubles=tuple(troubles))) == expected
 
 
 def test_many_reasons_are_counted() -> None:
@@ -81,7 +81,7 @@ def test_many_reasons_are_counted() -> None:
     staged = Staged(
         "azure", RUN, "live", (), inputs=inputs(RUN), price_units={"carried": 6}, troubles=troubles
     )
-    assert "retail/r3 has no items, and 2 more: hwprices status)" in shortfall.line(staged)
+    assert "retail/r3 has no items, and 2 more: hwprices status)" in status.shortfall_line(staged)
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_a_run_without_one_unit_of_prices_is_known(
     price_units: dict[str, int], expected: bool
 ) -> None:
     staged = Staged("azure", RUN, "live", (), inputs=inputs(RUN), price_units=price_units)
-    assert shortfall.has_no_prices(staged) == expected
+    assert status.has_no_prices(staged) == expected

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.publish import gate_history, pointer
+from hwprices.publish import choose, pointer
 from hwprices.release.versions import (
     FOLDERS,
     has_data,
@@ -187,7 +187,7 @@ def _first_of_each(complete: Iterable[str], characters: int) -> set[str]:
 
 
 def _of_last_month(complete: Iterable[str], at: datetime) -> list[str]:
-    since = (at - gate_history.MONTH).strftime("%Y%m%dT%H%M%SZ")
+    since = (at - choose.MONTH).strftime("%Y%m%dT%H%M%SZ")
     return [version for version in complete if version >= since]
 
 

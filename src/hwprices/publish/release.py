@@ -15,11 +15,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
-from hwprices.publish.accepted import check_names
+from hwprices.publish import choose, gate, join, pointer, status, write
+from hwprices.publish.choose import check_names
 from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
-from hwprices.publish.join.new_words import unknown_before
+from hwprices.publish.join import unknown_before
 from hwprices.publish.notes import changelog, make
 from hwprices.publish.status import Publication
 from hwprices.release.manifest import CheckResult, ReleaseManifest
@@ -92,8 +92,8 @@ def publish(
         current = pointer.current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        figures = gate_history.read(store)
-        month = tuple(gate_history.of_last_month(store, now()))
+        figures = choose.read_figures(store)
+        month = tuple(choose.of_last_month(store, now()))
         specs = sheets.load_all()
         past = choose.Past(previous, month, figures)
         choice = choose.choose(store, past, accepted, specs["region_footprint"])
@@ -113,7 +113,7 @@ def publish(
             store, content, choice, current, previous, now(), digest, progress, with_database
         )
         with _published(manifest.version):
-            gate_history.append(store, figures, results)
+            choose.append_figures(store, figures, results)
             changelog.update(store)
             fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         appeared = unknown_before(joined.tables["new_words"], known_words)

@@ -7,19 +7,22 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, derived
+from hwprices.publish import choose
 from hwprices.publish.choose import Source
-from hwprices.publish.croissant import croissant
-from hwprices.publish.datapackage import datapackage
+from hwprices.publish.croissant import croissant, datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import markdown
+from hwprices.release import database
 from hwprices.release.manifest import (
+    DerivedFile,
     ProviderEntry,
     ReleaseManifest,
     TableEntry,
@@ -33,7 +36,8 @@ from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
-from hwprices.storage.store import Store
+from hwprices.storage.scratch import scratch_directory
+from hwprices.storage.store import Store, sha256_of
 
 COMPLETED = ("regions",)
 """Vendor tables in which the join fills in what the vendor does not say. They stay one file for
@@ -187,7 +191,7 @@ def write(
     store.put(layout.release_croissant(version), manifests.encode(described))
     if with_database:
         progress("database")
-        database = derived.write_database(store, version, manifest.tables, package)
+        database = write_database(store, version, manifest.tables, package)
         manifest = replace(manifest, derived=(database,))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
@@ -281,3 +285,40 @@ def _provider_entry(source: Source, new_words: pl.DataFrame) -> ProviderEntry:
         inputs=source.inputs,
         price_sheet=is_price_sheet(source.provider),
     )
+
+
+def write_database(
+    store: Store, version: str, tables: Mapping[str, TableEntry], package: Mapping[str, Any]
+) -> DerivedFile:
+    """Write ``hwprices.duckdb``, with all tables and their documentation.
+
+    Args:
+        store: the root; the files of the tables are there already.
+        version: the release.
+        tables: its tables with their files.
+        package: its datapackage.json.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    with scratch_directory() as folder:
+        files = {
+            name: [_local(store, version, file.key, Path(folder)) for file in entry.files]
+            for name, entry in tables.items()
+        }
+        target = Path(folder) / layout.DATABASE
+        database.build(target, files, package, version)
+        # It may be larger than memory: it is neither read whole nor hashed whole.
+        store.put(layout.release_database(version), target)
+        return DerivedFile(layout.DATABASE, target.stat().st_size, sha256_of(target))
+
+
+def _local(store: Store, version: str, key: str, folder: Path) -> str:
+    """Give the path of a table file on this machine, copied there from an object store."""
+    full = layout.release_file(version, key)
+    if store.is_local:
+        return str(Path(store.uri(full)).absolute())
+    copy = folder / key
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(store.get(full) or b"")
+    return str(copy)

@@ -7,7 +7,7 @@ import polars as pl
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.publish.history import specs
+from hwprices.publish.history import changes
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
@@ -46,7 +46,7 @@ def re_read(store: Store, provider: str, run_id: str) -> ReRead:
             types = _table(scratch, staged, InstanceTypes.Config.name)
     except HwpricesError as error:
         return ReRead(problem=error.message)
-    return ReRead(prices.select("price_id", *VALUE), specs.figures(types))
+    return ReRead(prices.select("price_id", *VALUE), changes.figures(types))
 
 
 def _table(store: Store, staged: stage.Staged, table: str) -> pl.DataFrame:

@@ -10,11 +10,12 @@ import polars as pl
 from hwprices.publish import choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
-from hwprices.publish.history import changes, intervals, specs
-from hwprices.publish.history.outcome import Outcome, added_up, outcome_of
+from hwprices.publish.history import changes, intervals
+from hwprices.publish.history.changes import Outcome, added_up, outcome_of
 from hwprices.publish.history.re_read import ReRead, from_changes, re_read
 from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
 from hwprices.release.manifest import ReleaseManifest, TableFile
+from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames, parquet
 from hwprices.schemas.columns import Table
 from hwprices.schemas.history import Changes, PriceHistory
@@ -159,9 +160,9 @@ def advance(
         _checked(unchecked, PriceHistory)
         placeholders = [s.placeholders for s in (then, now) if s is not None]
         listed += changes.of_provider(name, added_up(outcomes), placeholders)
-        listed.append(specs.of_instance_types(then, now, read.figures))
+        listed.append(changes.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
-        listed.append(specs.of_accelerators(sheets[0], sheets[1]))
+        listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
     return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
 
@@ -314,3 +315,50 @@ def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
         for key in keys
     ]
     return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A release and its history as it comes out now."""
+
+    release: ReleaseManifest
+    record: Record
+
+
+def rebuild(store: Store) -> list[Rebuilt]:
+    """Make the history of each kept release, oldest first.
+
+    It begins with the oldest release that is kept. If there were releases before it that are
+    deleted now, what it says about them is taken from its own history, and it is not listed.
+
+    Raises:
+        HwpricesError: a release is damaged.
+    """
+    rebuilt: list[Rebuilt] = []
+    past: dict[str, pl.LazyFrame] = {}
+    previous: ReleaseManifest | None = None
+    for version in versions(store):
+        release = read_manifest(store, version)
+        follows = release.previous == (previous.version if previous else None)
+        if not follows:
+            past = history_of(store, release)
+        else:
+            made = from_release(store, previous, release, past)
+            rebuilt.append(Rebuilt(release, made))
+            past = made.intervals
+        previous = release
+    return rebuilt
+
+
+def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
+    """List the history files of a release that do not come out byte for byte as they are there."""
+    published = {
+        file.key: file.sha256
+        for name in (HISTORY, CHANGES)
+        for file in rebuilt.release.tables[name].files
+    }
+    with scratch_directory() as folder:
+        directory = layout.release_directory(rebuilt.release.version)
+        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), directory)}
+    keys = sorted({*published, *made})
+    return [key for key in keys if published.get(key) != made.get(key)]
