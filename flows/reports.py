@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import status
-from hwprices.publish.notes.markdown import escaped, new_words
+from hwprices.publish.notes import escaped, new_words
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset

@@ -17,7 +17,7 @@ from hwprices import providers
 from hwprices.collect import record
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import UnitResult
-from hwprices.publish import gate, pointer
+from hwprices.publish import gate, locks
 from hwprices.publish.choose import Choice
 from hwprices.publish.write import provider_title
 from hwprices.release.manifest import (
@@ -107,7 +107,7 @@ def record_failure(
 
 def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
     """Replace the file by what ``change`` makes of its entries."""
-    with pointer.lock_file(store, layout.STATUS_LOCK):
+    with locks.lock_file(store, layout.STATUS_LOCK):
         for _ in range(TRIES):
             tagged = store.get_tagged(layout.STATUS)
             entries = _decode(store, tagged.data) if tagged else {}

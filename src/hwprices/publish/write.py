@@ -19,7 +19,7 @@ from hwprices.publish.choose import Source
 from hwprices.publish.croissant import croissant, datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
-from hwprices.publish.notes import markdown
+from hwprices.publish.notes import as_markdown
 from hwprices.release import database
 from hwprices.release.manifest import (
     DerivedFile,
@@ -200,7 +200,7 @@ def write(
 
 def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:
     """Write the release notes; return the SHA-256 of each file."""
-    texts = (markdown.notes(notes).encode(), manifests.encode(notes))
+    texts = (as_markdown(notes).encode(), manifests.encode(notes))
     for name, text in zip(layout.NOTES, texts, strict=True):
         store.put(layout.release_file(notes.version, name), text)
     return {
