@@ -29,8 +29,8 @@ from hwprices.release.manifest import (
     TableFile,
     UnmatchedAccelerator,
 )
-from hwprices.release.moment import version_time
 from hwprices.release.notes import ReleaseNotes
+from hwprices.release.versions import version_time
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import polars as pl
 
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing
 from hwprices.publish import choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import changes, intervals
 from hwprices.publish.history.changes import Outcome, added_up, outcome_of
-from hwprices.publish.history.re_read import ReRead, from_changes, re_read
-from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
+from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, snapshot
 from hwprices.release.manifest import ReleaseManifest, TableFile
 from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames, parquet
@@ -22,7 +24,7 @@ from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.schemas.price import Prices
-from hwprices.stage import validate
+from hwprices.stage import stage, validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.scratch import scratch_directory
@@ -83,6 +85,19 @@ def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
     return pl.scan_parquet(files, hive_partitioning=False, **scan_options(root))
 
 
+@dataclass(frozen=True)
+class ReRead:
+    """What the newer reading makes of the older pages.
+
+    ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
+    the pages could not be read again; then there are no rows.
+    """
+
+    prices: pl.DataFrame | None = None
+    figures: pl.DataFrame | None = None
+    problem: str = ""
+
+
 def record(
     store: Store,
     previous: ReleaseManifest | None,
@@ -107,7 +122,7 @@ def record(
     runs = {source.provider: source for source in sources}
     before = _last_snapshots(store, previous)
     again = {
-        name: re_read(store, name, previous.providers[name].run_id)
+        name: read_again(store, name, previous.providers[name].run_id)
         for name, then in before.items()
         if previous
         and name in after
@@ -362,3 +377,62 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
         made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), directory)}
     keys = sorted({*published, *made})
     return [key for key in keys if published.get(key) != made.get(key)]
+
+
+def read_again(store: Store, provider: str, run_id: str) -> ReRead:
+    """Normalise and check the landed pages of an older run again, in a folder of its own.
+
+    The pages may be gone, or today's program may refuse them: that is no error here.
+    """
+    landing = Landing(layout.landing_root(store.root))
+    try:
+        run = landing.run(provider, run_id)
+        with scratch_directory() as folder:
+            scratch = Store(folder)
+            staged = stage.stage(providers.get(provider), run, landing, scratch, keep=1)
+            prices = _staged_table(scratch, staged, Prices.Config.name)
+            types = _staged_table(scratch, staged, InstanceTypes.Config.name)
+    except HwpricesError as error:
+        return ReRead(problem=error.message)
+    return ReRead(prices.select("price_id", *VALUE), changes.figures(types))
+
+
+def _staged_table(store: Store, staged: stage.Staged, table: str) -> pl.DataFrame:
+    files = [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(table)]
+    if not files:
+        return frames.empty({"prices": Prices, "instance_types": InstanceTypes}[table])
+    return pl.scan_parquet(files, hive_partitioning=False).collect()
+
+
+def from_changes(changes: pl.DataFrame, provider: str) -> ReRead:
+    """Take what was read again from the changes of the release that it was done for.
+
+    So a history can be made again when the pages are gone, and the program has changed since.
+    """
+    rows = changes.filter(provider=provider, evidence="re_read")
+    return ReRead(
+        _middle(
+            rows.filter(subject="price"), ["price_id"], VALUE, ["effective_hourly", "price_reason"]
+        ),
+        _middle(rows.filter(subject="instance_type"), ["instance_type", "field"], ["value"], []),
+    )
+
+
+def _middle(
+    rows: pl.DataFrame, key: list[str], values: "tuple[str, ...] | list[str]", one_of: list[str]
+) -> pl.DataFrame | None:
+    """Find the middle value: the new one of our step, else the old one of the vendor's.
+
+    Rows of which none of the columns ``one_of`` has a value were not there.
+    """
+    if rows.is_empty():
+        return None
+    is_ours = pl.col("change") == "restated"
+    middle = rows.with_columns(
+        pl.when(is_ours).then(f"new_{name}").otherwise(f"old_{name}").alias(name) for name in values
+    )
+    first = middle.sort(~is_ours, maintain_order=True).unique(
+        key, keep="first", maintain_order=True
+    )
+    there = [pl.col(name).is_not_null() for name in one_of] or [pl.lit(True)]
+    return first.filter(pl.any_horizontal(there)).select(*key, *values)

@@ -7,8 +7,8 @@ from datetime import datetime
 import polars as pl
 
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
-from hwprices.release.moment import version_time
 from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.versions import version_time
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.keys import PRICE_KEY
